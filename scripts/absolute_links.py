@@ -1,4 +1,4 @@
-"""Make the links of a README absolute and add the addresses of the project: an index has no other files."""
+"""Absolute links in the README of a package, and its project's addresses: an index has no other files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
 
 
 def absolute(text: str, url: str) -> str:
-    """A page of the project's root, with links that lead to the repository at `url`."""
+    """Return a page of the project's root, with links that lead to the repository at `url`."""
     return LINK.sub(lambda link: f"]({url}/blob/main/{link[1]})", text)
 
 
 def project_urls(url: str) -> str:
-    """The table of pyproject.toml that an index prints next to the package."""
+    """Return the table of pyproject.toml that an index prints next to the package."""
     addresses = {
         "Source": url,
         "Documentation": f"{url}/blob/main/docs/README.md",

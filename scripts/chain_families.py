@@ -1,7 +1,7 @@
-"""Which declared types have classes? For `chain_values`.
+"""Declared types that have classes, by family; for `chain_values`.
 
-By module of `cfnode/devchain/runtime/values`; a family may use those before it. Types that are declared for
-each chain stand here once, without the chain's name.
+A family is a module of `cfnode/devchain/runtime/values`, and may use those before it. Types that are declared
+for each chain stand here once, without the chain's name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which types stand in the brackets of storage declarations? For `chain_values`."""
+"""Types in the brackets of storage declarations, and the edits that write them; for `chain_values`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Items = dict[tuple[type[object], str], list[Union]]
 
 
 def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
-    """The modules that declare storage, with the types in brackets that the expressions give."""
+    """Yield the modules that declare storage, with the types in brackets that the expressions give."""
     by_file: dict[Path, dict[tuple[str, str], str]] = {}
     for (owner, item), types in _types(classes).items():
         path = Path(inspect.getfile(owner))
@@ -44,7 +44,7 @@ def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
 
 
 def _types(classes: Classes) -> Items:
-    """Keys and value of each item, of all chains and releases together."""
+    """Return the types of keys and value of each item, of all chains and releases together."""
     found: Items = {}
     for release in RELEASES.values():
         for kind in pallets_of(release):

@@ -1,4 +1,4 @@
-"""What is a declared type in Python? For `chain_values`."""
+"""Python types and classes of the declared types; for `chain_values`."""
 
 from __future__ import annotations
 
@@ -58,15 +58,18 @@ VARIANTS = {
     "IncreaseOrDecreaseIncrease": "Increase",
     "IncreaseOrDecreaseDecrease": "Decrease",
 }
-"""What classes are called whose usual names read badly."""
+"""Names of classes whose usual names read badly."""
 ALIAS = "="
-"""In place of the name of a field, where a type is another name for an expression."""
+"""Name of the only field of a type that is another name for an expression."""
 SIGNED = ("i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "u256")
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """One Python type: its name, and what stands in brackets. `variable` for a type variable."""
+    """Python type: its name, and what stands in brackets.
+
+    `variable` for a type variable.
+    """
 
     head: str
     arguments: tuple[Union, ...] = ()
@@ -81,7 +84,7 @@ NONE, ANY, INT, BYTES = Type("None"), Type("Any"), Type("int"), Type("bytes")
 
 @dataclass(frozen=True, slots=True)
 class PythonClass:
-    """A dataclass: fields with their types as text."""
+    """Dataclass: fields with their types as text."""
 
     name: str
     doc: str
@@ -91,7 +94,7 @@ class PythonClass:
 
 @dataclass(frozen=True, slots=True)
 class PythonEnum:
-    """A union of dataclasses and names, as text."""
+    """Union of dataclasses and names, as text."""
 
     name: str
     variants: tuple[PythonClass, ...]
@@ -100,7 +103,7 @@ class PythonEnum:
 
 @dataclass(slots=True)
 class _Fields:
-    """The fields of a struct or a variant, of all declarations together."""
+    """Fields of a struct or a variant, of all declarations together."""
 
     types: dict[str, Union] = field(default_factory=dict)
     named: bool = True
@@ -125,7 +128,7 @@ class _Fields:
 
 
 def key_of(name: str) -> str:
-    """The name that a type has for all chains."""
+    """Return the name that a type has for all chains."""
     if name in KEYS:
         return KEYS[name]
     for suffix in SUFFIXES:
@@ -136,7 +139,7 @@ def key_of(name: str) -> str:
 
 @cache
 def python_name(key: str) -> str:
-    """`btc::AggKey` → `BtcAggKey`."""
+    """Return the Python name of a type: `btc::AggKey` → `BtcAggKey`."""
     if key in NAMES:
         return NAMES[key]
     parts = [part for segment in key.split("::") for part in segment.split("_")]
@@ -144,7 +147,10 @@ def python_name(key: str) -> str:
 
 
 def merged(one: Union, other: Union) -> Union:
-    """All alternatives of both; two of one generic class are one, of merged arguments."""
+    """Return all alternatives of both.
+
+    Two of one generic class are one, of merged arguments.
+    """
     found = list(one)
     for each in other:
         for at, known in enumerate(found):
@@ -160,7 +166,7 @@ def merged(one: Union, other: Union) -> Union:
 
 
 def text(union: Union, prefix: str = "") -> str:
-    """The annotation; classes that are written here behind `prefix`."""
+    """Return the annotation; classes that are written here stand behind `prefix`."""
     literals = [each.head for each in union if each.head.startswith('"')]
     if ANY in union:
         return "Any"
@@ -179,7 +185,7 @@ def _one(found: Type, prefix: str) -> str:
 
 
 def variables(union: Union) -> Iterator[str]:
-    """The type variables in an annotation, in order."""
+    """Yield the type variables in an annotation, in order."""
     for each in union:
         if each.variable:
             yield each.head
@@ -188,7 +194,7 @@ def variables(union: Union) -> Iterator[str]:
 
 
 def heads(union: Union) -> Iterator[str]:
-    """The classes in an annotation that are written here."""
+    """Yield the classes in an annotation that are written here."""
     for each in union:
         if each.is_class:
             yield each.head
@@ -197,7 +203,7 @@ def heads(union: Union) -> Iterator[str]:
 
 
 class Classes:
-    """The classes of the types that have some, and what any expression is in Python."""
+    """Classes of the types that have some, and the Python type of any expression."""
 
     def __init__(self, families: Mapping[str, tuple[str, ...]]) -> None:
         self._family = {key: family for family, keys in families.items() for key in keys}
@@ -214,7 +220,7 @@ class Classes:
         self._bodies: dict[str, dict[str | None, _Fields]] = {}
 
     def of(self, expression: Expression, catalog: Catalog, parameters: tuple[str, ...] = ()) -> Union:
-        """What values of an expression are."""
+        """Return the Python type of the values of an expression."""
         match expression:
             case TupleOf(items):
                 return (Type("tuple", tuple(self.of(each, catalog, parameters) for each in items)),)
@@ -289,7 +295,7 @@ class Classes:
     # The classes
 
     def defined(self, key: str) -> PythonClass | PythonEnum:
-        """What is written for a type."""
+        """Return the class or union that is written for a type."""
         bodies, name = self._body(key), python_name(key)
         declared = next(iter(self._declared[key].values()))[0][1]
         path = "::".join(declared.path[:1] + declared.path[-1:])
@@ -312,7 +318,7 @@ class Classes:
         return PythonClass(name, doc, tuple(self._used(key, fields)), tuple(fields.texts()))
 
     def _used(self, key: str, fields: _Fields) -> list[str]:
-        """The parameters that a class has, in the order of the declaration."""
+        """Return the parameters that a class has, in the order of the declaration."""
         declared = next(iter(self._declared[key].values()))[0][1]
         return sorted(fields.variables(), key=declared.parameters.index)
 
@@ -321,12 +327,12 @@ class Classes:
         return VARIANTS.get(usual, usual)
 
     def parameters(self, key: str) -> list[str]:
-        """The parameters of a type, those of an enum in the order in which its variants use them."""
+        """Return the parameters of a type; those of an enum in the order in which its variants use them."""
         bodies = self._body(key).values()
         return list(dict.fromkeys(name for fields in bodies for name in self._used(key, fields)))
 
     def _body(self, key: str) -> dict[str | None, _Fields]:
-        """The fields of a struct under None, those of an enum's variants under their names."""
+        """Return the fields of a struct under None, those of an enum's variants under their names."""
         if key in self._bodies:
             return self._bodies[key]
         found: dict[str | None, _Fields] = {}
@@ -358,11 +364,11 @@ class Classes:
         found.setdefault(name, _Fields()).add((attribute(str(own)), each) for own, each in rows)
 
     def variables(self, keys: Iterable[str]) -> list[str]:
-        """The type variables of a family."""
+        """Return the type variables of a family."""
         return sorted({name for key in keys for name in self.parameters(key)})
 
     def used(self, family: str) -> dict[str, list[str]]:
-        """The names that a family's classes use, by the family that they are of."""
+        """Return the names that a family's classes use of other families, by family."""
         families = {python_name(key): own for key, own in self._family.items()}
         found: dict[str, set[str]] = {}
         for key in (key for key, own in self._family.items() if own == family):
@@ -373,7 +379,10 @@ class Classes:
         return {own: sorted(names) for own, names in sorted(found.items())}
 
     def forms(self, keys: Iterable[str]) -> dict[str, str | dict[str, str]]:
-        """By declaration of these types: the class, or of the variants the classes and other names."""
+        """Return the form of each declaration of these types.
+
+        It is the class; for an enum the classes and other names of its variants.
+        """
         found: dict[str, str | dict[str, str]] = {}
         for key in keys:
             for name, rows in self._declared[key].items():

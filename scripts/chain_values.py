@@ -1,4 +1,4 @@
-"""Write the classes of the chain's values, or (--check) say that they differ.
+"""Write the classes of the chain's values, or (--check) report that they differ.
 
 The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them
 as frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with
@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 
 class _StandIn(ModuleType):
-    """In place of the package that is written here, which may be missing or of older declarations."""
+    """Module in place of the package that is written here, which may be missing or outdated."""
 
     FORMS: dict[str, Any] = {}  # noqa: RUF012
 
@@ -39,7 +39,7 @@ class _StandIn(ModuleType):
 
 
 class _Value:
-    """Any value, of any class."""
+    """Value of any class."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.__dict__.update(named)
@@ -90,14 +90,14 @@ def main() -> None:
 
 
 def _modules(classes: Classes) -> Iterator[tuple[str, str]]:
-    """The modules of the package by file name: one for each family, and what holds them together."""
+    """Yield the modules of the package by file name: one for each family, and the package's own."""
     for family in FAMILIES:
         yield f"{family}.py", _family(classes, family)
     yield "__init__.py", _face(list(FAMILIES))
 
 
 def _face(families: list[str]) -> str:
-    """The text of the package's own module: all names, and the forms of all families."""
+    """Return the text of the package's own module: all names, and the forms of all families."""
     imports = "from collections.abc import Mapping\n\nfrom cfnode.core.scale import PythonForm\n\n"
     imports += f"from . import {', '.join(families)}\n"
     imports += "".join(f"from .{family} import *  # noqa: F403\n" for family in families)
@@ -106,7 +106,7 @@ def _face(families: list[str]) -> str:
 
 
 def _family(classes: Classes, family: str) -> str:
-    """The text of a family's module."""
+    """Return the text of a family's module."""
     parts, names = [], []
     for key in FAMILIES[family]:
         defined = classes.defined(key)
@@ -154,7 +154,7 @@ def _class(made: PythonClass) -> str:
 
 
 def _forms(classes: Classes, family: str) -> str:
-    """Which class have values of which declaration, for the classes of a family."""
+    """Return the text of `FORMS`: the class of each declaration's values, for a family."""
     rows = []
     for declared, form in sorted(classes.forms(FAMILIES[family]).items()):
         if not isinstance(form, str):
@@ -164,7 +164,7 @@ def _forms(classes: Classes, family: str) -> str:
 
 
 def _formatted(text: str, path: Path = VALUES / "new.py") -> str:
-    """As ruff formats it, without unused imports."""
+    """Return a text as ruff formats it, without unused imports."""
     for arguments in (["check", "--fix", "--select", "I,F401", "--quiet", "-"], ["format", "-"]):
         command = ["ruff", *arguments, "--stdin-filename", str(path)]
         done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, check=False)

@@ -1,7 +1,7 @@
-"""Do the links of the documentation lead somewhere? To files, and to the headings that they name.
+"""Check of the documentation's links: to files, and to the headings that they name.
 
 Without arguments it prints each dead link of README.md and docs/, and ends with 1 if there is one. The site's
-build looks at docs/ too, by its own rules for anchors; README.md is no page of the site.
+build checks docs/ too, by its own rules for anchors; README.md is no page of the site.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 @cache
 def headings(page: Path) -> set[str]:
-    """The anchors of a page."""
+    """Return the anchors of a page."""
     return {anchor_of(title) for title in HEADING.findall(FENCE.sub("", page.read_text()))}
 
 
 def anchor_of(title: str) -> str:
-    """A heading's anchor, as code forges make it."""
+    """Return a heading's anchor, as code forges make it."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def is_dead(page: Path, link: str) -> bool:
-    """Whether a link of a page leads to no file, or to no heading of one; no request is sent."""
+    """Return whether a link of a page leads to no file, or to no heading of one; send no request."""
     if link.startswith(("http:", "https:")):
         return False
     name, _, anchor = link.partition("#")
@@ -39,12 +39,12 @@ def is_dead(page: Path, link: str) -> bool:
 
 
 def dead_links(page: Path) -> list[str]:
-    """The dead links of a page, in their order."""
+    """Return the dead links of a page, in their order."""
     return [link for link in LINK.findall(FENCE.sub("", page.read_text())) if is_dead(page, link)]
 
 
 def main() -> int:
-    """Print the dead links of all pages; the exit code."""
+    """Print the dead links of all pages; return the exit code."""
     found = [f"{page.relative_to(ROOT)}: {link}: dead link" for page in PAGES for link in dead_links(page)]
     print("\n".join(found), end="\n" * bool(found))
     return 1 if found else 0

@@ -1,9 +1,9 @@
-"""Where does a node's time go? Draw a flame graph of a development node that clients ask without a break.
+"""Flame graph of a development node that clients call without a break.
 
-`python -m scripts.flame_graph http docs/design/speed-http.svg` asks for a header over HTTP, `websocket` for
+`python -m scripts.flame_graph http docs/design/speed-http.svg` calls for a header over HTTP, `websocket` for
 the health over WebSocket, `runtime` for the nonce of another account each time. It needs wrk, and py-spy
-(`pip install py-spy`), which must be allowed to look into processes. The picture of py-spy carries a program
-in the language of browsers; this one is plain SVG. A frame is as wide as its part of the samples, below its
+(`pip install py-spy`), which must be allowed to read processes. The picture of py-spy carries a program in
+the language of browsers; this one is plain SVG. A frame is as wide as its part of the samples, below its
 caller.
 """
 
@@ -31,30 +31,30 @@ WIDTH, ROW, MARGIN = 1200, 17, 28
 LETTER = 6.1
 """Pixels of a letter."""
 LOOP = "run (trio/"
-"""What starts the program, up to this frame, is left out."""
+"""Frame up to which the start of the program is left out."""
 SLEEPS = ("WorkerThread._work", "acquire_lock")
 """The frames of a thread without work; the profiler takes it for one that works."""
 MIN_PART = 0.004
-"""Of all samples; a narrower frame is left out."""
+"""Minimum part of all samples; a narrower frame is left out."""
 FAMILIES = (
     ("cfnode", re.compile(r"\(cfnode/"), "#e8a33d"),
     ("trio", re.compile(r"\(trio/"), "#7fb069"),
     ("other Python", re.compile(r"\.py:| \(<"), "#6aa5c9"),
     ("native code, calls of the system", re.compile(""), "#b9b3a9"),
 )
-"""What a frame belongs to, by its name, and its colour; the first that fits."""
+"""Name of a family of frames, pattern of their names, and colour; the first match counts."""
 
 
 @dataclass
 class Frame:
-    """A function where it was called from: its samples, and what it called."""
+    """Function at the place from which it was called: its samples, and what it called."""
 
     samples: int = 0
     called: dict[str, Frame] = field(default_factory=dict)
 
 
 def parse(text: str) -> Frame:
-    """The tree of stacks given as lines: `caller;called 12`."""
+    """Return the tree of stacks given as lines: `caller;called 12`."""
     root = Frame()
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -71,7 +71,7 @@ def parse(text: str) -> Frame:
 
 
 def _short(name: str) -> str:
-    """A frame without the folders of this machine."""
+    """Return a frame's name without the folders of this machine."""
     function, _, file = name.partition(" (")
     file = re.sub(r"^.*/(?:site-packages|python3\.\d+)/", "", file)
     file = re.sub(r"^.*/(?=cfnode/)", "", file)
@@ -79,7 +79,7 @@ def _short(name: str) -> str:
 
 
 def draw(root: Frame, title: str) -> str:
-    """The picture, as SVG."""
+    """Return the picture, as SVG."""
     shapes = list(_shapes(root, 0.0, 0, root.samples))
     height = MARGIN * 2 + ROW * (1 + max(row for row, _ in shapes))
     legend = "".join(
@@ -97,7 +97,7 @@ def draw(root: Frame, title: str) -> str:
 
 
 def _shapes(frame: Frame, left: float, row: int, whole: int) -> Iterator[tuple[int, str]]:
-    """The rectangles of what a frame called: row, and SVG."""
+    """Yield the rectangles of what a frame called: row, and SVG."""
     for name, each in sorted(frame.called.items()):
         width = WIDTH * each.samples / whole
         if each.samples >= MIN_PART * whole:
@@ -116,7 +116,7 @@ def _shapes(frame: Frame, left: float, row: int, whole: int) -> Iterator[tuple[i
 
 
 def record(process: int, folder: Path) -> subprocess.Popen[bytes]:
-    """A profiler of a process, which writes `folder`/stacks."""
+    """Start a profiler of a process, which writes `folder`/stacks."""
     output = folder / "stacks"
     line = ["py-spy", "record", f"--pid={process}", f"--duration={SECONDS}", f"--rate={RATE}"]
     return subprocess.Popen([*line, "--native", "--function", "--format=raw", f"--output={output}"])

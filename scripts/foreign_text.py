@@ -1,7 +1,7 @@
 """Refuse decoders of JSON and of hex numbers outside of `cfnode/core/foreign.py`.
 
-What another program wrote may be large, deep, not UTF-8 or a number of 5,000 digits, and each reader of its
-own forgets one of these. `core/foreign.py` knows them all. The places that remain read texts of this project,
+A text of another program may be large, deep, not UTF-8 or a number of 5,000 digits, and a separate reader
+forgets one of these. `core/foreign.py` knows them all. The places that remain read texts of this project,
 each with its reason.
 """
 
@@ -24,7 +24,7 @@ DECODERS = {
     "int(…, 16)": "hex_number, whole_number or block_number",
     "int(…, 0)": "whole_number",
 }
-"""What is refused, and the function of `core/foreign.py` that reads it."""
+"""Refused decoders, and the function of `core/foreign.py` to call instead."""
 
 ALLOWED = {
     "cfnode/core/foreign.py": "the readers themselves",
@@ -44,11 +44,11 @@ ALLOWED = {
     "cfnode/rpc/cf/account_figures.py": "an answer of our own server",
     "cfnode/store/residency.py": "a file of the kernel",
 }
-"""Files that may, and why."""
+"""Files that may use a decoder, and why."""
 
 
 def found(text: str) -> Iterator[tuple[int, str]]:
-    """Line and name of each decoder that a module uses."""
+    """Yield line and name of each decoder that a module uses."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and (name := _dotted(node)) in DECODERS:
             yield node.lineno, name
@@ -69,7 +69,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def faults() -> Iterator[str]:
-    """A line for each decoder in a file that is not allowed one, and for each allowed file without one."""
+    """Yield a line for each decoder in a file that may have none, and for each allowed file without one."""
     for path in sorted((ROOT / FOLDER).rglob("*.py")):
         name = str(path.relative_to(ROOT))
         places = list(found(path.read_text()))
@@ -81,7 +81,7 @@ def faults() -> Iterator[str]:
 
 
 def main() -> int:
-    """The exit code: 1 where a decoder was found."""
+    """Print the faults; return the exit code: 1 where a decoder was found."""
     lines = list(faults())
     for line in lines:
         print(line)

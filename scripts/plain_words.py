@@ -52,7 +52,7 @@ _TERMS = tuple(PLAIN.values())
 
 
 def metadata_lines(text: str) -> set[int]:
-    """The lines of a runtime module that are metadata.
+    """Return the lines of a runtime module that are metadata.
 
     These are the docstrings of calls, of runtime APIs and of their methods, and the texts of errors.
     """
@@ -65,7 +65,7 @@ def metadata_lines(text: str) -> set[int]:
 
 
 def _metadata(node: ast.AST) -> Iterator[ast.expr]:
-    """The texts of one definition that are metadata."""
+    """Yield the texts of one definition that are metadata."""
     if isinstance(node, ast.FunctionDef):
         called = (each.func for each in node.decorator_list if isinstance(each, ast.Call))
         if any(isinstance(each, ast.Name) and each.id in DECLARATIONS for each in called):
@@ -85,7 +85,7 @@ def _docstring(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.expr]:
 
 
 def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterator[tuple[int, str, str]]:
-    """Line, word, and the plain terms for each word of the list in a text, without its allowed part."""
+    """Yield line, word and plain terms for each listed word in a text, without its allowed part."""
     for number, line in enumerate(text.splitlines(), 1):
         if number in skipped:
             continue
@@ -95,7 +95,7 @@ def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterat
 
 
 def tracked() -> list[Path]:
-    """The project's own texts, but the files that name the words."""
+    """Return the project's own texts, except the files that name the words."""
     listed = subprocess.run(
         ["git", "ls-files", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -104,7 +104,7 @@ def tracked() -> list[Path]:
 
 
 def faults(paths: list[Path]) -> Iterator[str]:
-    """A line for each word that is found: the file, the line, the word, and what to write."""
+    """Yield a line for each word that is found: the file, the line, the word, and what to write."""
     for path in paths:
         full = path.resolve()
         name = str(full.relative_to(ROOT)) if full.is_relative_to(ROOT) else str(path)
@@ -115,7 +115,7 @@ def faults(paths: list[Path]) -> Iterator[str]:
 
 
 def main(given: list[str]) -> int:
-    """The exit code: 1 where a word of the list was found."""
+    """Print the faults; return the exit code: 1 where a word of the list was found."""
     lines = list(faults([Path(name) for name in given] or tracked()))
     for line in lines:
         print(line)

@@ -1,6 +1,6 @@
-"""Which JSON-RPC error codes does the code raise? The first argument of each `RpcError(…)` in the source.
+"""JSON-RPC error codes that the code raises: the first argument of each `RpcError(…)` in the source.
 
-Where that is a parameter (`def refused(code): return RpcError(code, …)`), the calls of that function count.
+Where it is a parameter (`def refused(code): return RpcError(code, …)`), the calls of that function count.
 An argument that is neither a constant, a parameter nor a variable with either is an error: no code is missed.
 """
 
@@ -15,20 +15,20 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LEFT_OUT: Final = ("cfnode/sdk/", "cfnode/testing/", "cfnode/cli/", "cfnode/core/jsonrpc_client.py")
-"""Clients: they receive codes."""
+"""Paths of clients, which receive codes."""
 MAX_ROUNDS: Final = 5
-"""Functions that pass a code on to a function that does."""
+"""Maximum length of a chain of functions that pass a code on."""
 
 Forwarding = dict[str, int]
 """Function name, and the position of the parameter that is a code."""
 
 
 class UnclearCode(Exception):
-    """A code that cannot be read from the source."""
+    """Error for a code that cannot be read from the source."""
 
 
 def raised_codes() -> dict[int, str]:
-    """Each code, with a module that raises it. Raises UnclearCode."""
+    """Return each code, with a module that raises it. Raise UnclearCode."""
     sources = [(import_module(_module(path)), ast.parse(path.read_text())) for path in _files()]
     found: dict[int, str] = {}
     forwarding: Forwarding = {"RpcError": 0}
@@ -66,7 +66,7 @@ def _codes(module: ModuleType, tree: ast.AST, known: Forwarding, forwarding: For
 def _calls(
     node: ast.AST, function: ast.FunctionDef | ast.AsyncFunctionDef | None
 ) -> Iterator[tuple[ast.Call, ast.FunctionDef | ast.AsyncFunctionDef | None]]:
-    """Every call, with the function around it."""
+    """Yield every call, with the function around it."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Call):
             yield child, function
@@ -84,7 +84,7 @@ def _position(code: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef |
 def _alternatives(
     code: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef | None
 ) -> Iterator[ast.expr]:
-    """Both sides of `a if … else b`; for a local variable what is assigned to it."""
+    """Yield both sides of `a if … else b`; for a local variable what is assigned to it."""
     if isinstance(code, ast.IfExp):
         yield from (each for side in (code.body, code.orelse) for each in _alternatives(side, function))
         return
@@ -100,13 +100,13 @@ def _alternatives(
 
 
 def _stored(name: ast.expr) -> str:
-    """A variable as the target of an assignment."""
+    """Return a variable as the target of an assignment."""
     assert isinstance(name, ast.Name)
     return ast.dump(ast.Name(name.id, ast.Store()))
 
 
 def _value(code: ast.expr, module: ModuleType) -> int:
-    """The value of a number, a constant of the module, or an attribute of one."""
+    """Return the value of a number, a constant of the module, or an attribute of one."""
     try:
         return int(_object(code, module))  # type: ignore[call-overload, no-any-return]
     except (AttributeError, TypeError, ValueError):

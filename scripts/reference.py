@@ -26,10 +26,10 @@ from scripts.raised_codes import raised_codes  # noqa: E402
 
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    """(command line, its help) for a command and all below it."""
+    """Yield (command line, its help) for a command and all below it."""
     name, settings = path.rsplit(" ", 1)[-1], command.context_settings
     command = copy.copy(command)
-    command._help_option = None  # click keeps the one of the first context, which may not have had -h
+    command._help_option = None  # click keeps the option of the first context, which may lack -h
     with click.Context(command, info_name=name, parent=parent, max_content_width=100, **settings) as ctx:
         ctx.terminal_width = 100
         yield path, command.get_help(ctx)
@@ -41,7 +41,7 @@ def commands(command: click.Command, path: str, parent: click.Context | None) ->
 
 
 def cli_page() -> str:
-    """Every command's `--help`."""
+    """Return the page of every command's `--help`."""
     from cfnode.cli import cli
 
     parts = ["# Command line\n\nGenerated from `--help`.\n"]
@@ -52,7 +52,7 @@ def cli_page() -> str:
 
 
 def official_flags_page() -> str:
-    """Each flag of the official node, and what `cfnode run` does with it."""
+    """Return the page of the official node's flags, and what `cfnode run` does with each."""
     from cfnode.cli.official.flags import EXCLUDING, FLAGS, Treatment
     from cfnode.cli.official.subcommands import SUBCOMMANDS
 
@@ -70,7 +70,7 @@ def official_flags_page() -> str:
 
 
 def _official_flag(flag: Flag) -> str:
-    """The row of a flag."""
+    """Return the row of a flag."""
     others = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
     words = ", ".join(f"`{value}`" for value in flag.values)
     case = " in any case" if flag.in_any_case else ""
@@ -80,7 +80,7 @@ def _official_flag(flag: Flag) -> str:
 
 
 def settings_page() -> str:
-    """Every flag with its variables and its key in a configuration file."""
+    """Return the page of every flag with its variables and its key in a configuration file."""
     from cfnode.cli import cli
     from cfnode.cli.settings.names import commands_below, key_of, options_of, variables_of
 
@@ -99,7 +99,7 @@ def settings_page() -> str:
 
 
 def rpc_page() -> str:
-    """Every JSON-RPC method with its parameters."""
+    """Return the page of every JSON-RPC method with its parameters."""
     from cfnode.devchain.methods.rows import SECTION
     from cfnode.rpc.reference import page
 
@@ -107,7 +107,7 @@ def rpc_page() -> str:
 
 
 def exit_codes_page() -> str:
-    """What each exit code means."""
+    """Return the page of exit codes."""
     from cfnode.cli.exits import MEANINGS, ExitCode
 
     rows = "\n".join(f"| {int(code)} | `{code.name}` | {MEANINGS.get(code, '')} |" for code in ExitCode)
@@ -119,7 +119,7 @@ def exit_codes_page() -> str:
 
 
 def errors_page() -> str:
-    """What each JSON-RPC error code means, and each error of the SDK."""
+    """Return the page of JSON-RPC error codes, and of each error of the SDK and the partners' API."""
     from cfnode.rpc.error_codes import SECTIONS
 
     parts = [
@@ -134,7 +134,7 @@ def errors_page() -> str:
 
 
 def partner_errors() -> Iterator[str]:
-    """A table of the codes that a partner's program gets."""
+    """Yield a table of the codes that a partner's program gets."""
     from cfnode.swap_service.live.partner_api.problems import CODES
 
     yield (
@@ -148,7 +148,7 @@ def partner_errors() -> Iterator[str]:
 
 
 def sdk_errors() -> Iterator[str]:
-    """A table of the SDK's errors: a subclass without a code of its own has that of its parent."""
+    """Yield a table of the SDK's errors: a subclass without a code of its own has that of its parent."""
     from cfnode.cli.sdk_errors import exit_code_of
 
     yield (
@@ -164,7 +164,10 @@ def sdk_errors() -> Iterator[str]:
 
 
 def error_classes() -> list[type[SdkError]]:
-    """All classes of the SDK's errors, each after its parent; imports before this change no order."""
+    """Return all classes of the SDK's errors, each after its parent.
+
+    Imports before this change no order.
+    """
     import cfnode.sdk
     from cfnode.sdk.errors import SdkError
 
@@ -180,7 +183,7 @@ def error_classes() -> list[type[SdkError]]:
 
 
 def first_paragraph(documented: type) -> str:
-    """The first paragraph of a class's own docstring on one line, "" without one."""
+    """Return the first paragraph of a class's own docstring on one line, "" without one."""
     text = vars(documented).get("__doc__") or ""
     return " ".join(text.partition("\n\n")[0].split())
 
@@ -193,7 +196,10 @@ SETTINGS_HEAD = (
 
 
 def metrics_page() -> str:
-    """Every metric with its type, labels, unit and help, as declared; the node exports no others."""
+    """Return the page of every metric with its type, labels, unit and help, as declared.
+
+    The node exports no others.
+    """
     from cfnode.node.metrics.declared import LEFT_OUT, SECTIONS
 
     parts = [
@@ -244,8 +250,9 @@ WRITERS: dict[str, Callable[[], str]] = {
 
 
 def undocumented() -> Iterator[str]:
-    """A line for each command, flag, method, metric, exit code or error without a text, and for each error
-    code of the table that no code raises.
+    """Yield a line for each undocumented part, and for each documented error that no code raises.
+
+    Parts are commands, flags, methods, metrics, exit codes and errors.
     """
     from cfnode.cli import cli
     from cfnode.cli.exits import MEANINGS, ExitCode
@@ -273,7 +280,7 @@ def undocumented() -> Iterator[str]:
 
 
 def _without_help(command: click.Command, path: str) -> Iterator[str]:
-    """Visible commands and flags without a text."""
+    """Yield a line for each visible command and flag without a text."""
     if not command.help:
         yield f"{path}: the command has no help"
     for parameter in command.params:
@@ -288,7 +295,7 @@ def _without_help(command: click.Command, path: str) -> Iterator[str]:
 
 
 def main(check: bool) -> int:
-    """Write all pages; with `check`, only compare. The exit code."""
+    """Write all pages; with `check`, only compare. Return the exit code."""
     stale = []
     for name, write in WRITERS.items():
         page = PAGES / name

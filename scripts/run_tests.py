@@ -1,4 +1,4 @@
-"""How do all processes of a test run end with it, whether it passes, fails, or is ended by a signal?
+"""Run of pytest whose processes all end with it, whether it passes, fails, or gets a signal.
 
 Tests start nodes in sessions of their own, which a signal to pytest does not reach. This process runs pytest
 and becomes the parent of each process whose parent ends (PR_SET_CHILD_SUBREAPER). Ctrl-C reaches pytest by
@@ -19,13 +19,13 @@ from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 15.0
-"""For pytest's own end after a signal: it stops its nodes and prints what has failed so far."""
+"""Seconds for pytest's own end after a signal: it stops its nodes and prints what has failed so far."""
 POLL_S = 0.1
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Run:
-    """A run of pytest; `received` is the first signal that was to end it."""
+    """Run of pytest; `received` is the first signal that was to end it."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.received: signal.Signals | None = None
@@ -42,7 +42,7 @@ class Run:
                 self._process.send_signal(signal.SIGINT)
 
     def wait(self) -> int:
-        """The exit code: that of pytest, or of the signal."""
+        """Wait for the end; return the exit code: that of pytest, or of the signal."""
         while time.monotonic() < self._deadline:
             try:
                 code = self._process.wait(POLL_S)
@@ -56,14 +56,14 @@ class Run:
 
 
 def reap(but: int) -> None:
-    """Let adopted processes disappear when they have ended: programs wait for that (fakeroot)."""
+    """Reap adopted processes that have ended: programs wait for that (fakeroot)."""
     for each in children():
         if each != but:
             os.waitpid(each, os.WNOHANG)
 
 
 def children() -> list[int]:
-    """The processes whose parent is this one."""
+    """Return the processes whose parent is this one."""
     tasks = Path("/proc/self/task").iterdir()
     return [int(each) for task in tasks for each in (task / "children").read_text().split()]
 
@@ -82,7 +82,7 @@ def kill_what_is_left() -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run pytest; the exit code."""
+    """Run pytest; return the exit code."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     run = Run(arguments)
     code = run.wait()

@@ -154,7 +154,10 @@ class {kind}Methods:
 
 @dataclass(frozen=True)
 class Clients:
-    """Two clients of the same calls; `name`: the blocking one, `head`: the imports of the module."""
+    """Two clients of the same calls.
+
+    `name`: the blocking one, `head`: the imports of the module.
+    """
 
     path: str
     name: str
@@ -162,7 +165,7 @@ class Clients:
     calls: tuple[type[Call[Any]], ...]
 
     def module(self) -> str:
-        """The whole text of the module."""
+        """Return the whole text of the module."""
         blocking = self._class("Blocking", "that returns its result", "def", "")
         return self.head + blocking + self._class("Awaited", "whose result is awaited", "async def", "await ")
 
@@ -197,7 +200,7 @@ def _parameter(field: Field[Any]) -> str:
 
 
 def _wrapped(head: str, items: Sequence[str], tail: str, margin: int) -> str:
-    """On one line where it fits, else with the items on lines of their own."""
+    """Return the parts on one line where they fit, else with the items on lines of their own."""
     line = ", ".join(items)
     if len(head + line + tail) <= WIDTH - margin:
         return head + line + tail
@@ -209,7 +212,7 @@ def _wrapped(head: str, items: Sequence[str], tail: str, margin: int) -> str:
 
 
 def main(check: bool) -> int:
-    """Write the modules; with `check`, only compare. The exit code."""
+    """Write the modules; with `check`, only compare. Return the exit code."""
     stale = 0
     for clients in CLIENTS:
         text, path = clients.module(), ROOT / clients.path

@@ -27,7 +27,7 @@ CLOCKS = re.compile(r"\b(mock|autojump|patient|jumping)_clock\b")
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The line and the dotted name of each import, of a module or of what it holds."""
+    """Yield the line and the dotted name of each import, of a module or of what it holds."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -38,13 +38,13 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def of_a_test(name: str) -> bool:
-    """Whether a dotted name is a module of tests, or in one."""
+    """Return whether a dotted name is a module of tests, or in one."""
     first, *parts = name.split(".")
     return first in ("tests", "") and any(part.startswith("test_") for part in parts)
 
 
 def faults(name: str, text: str) -> Iterator[str]:
-    """A line for each fault of a file."""
+    """Yield a line for each fault of a file."""
     if name in PLAYS_TESTS:
         return
     tree = ast.parse(text)
@@ -56,7 +56,7 @@ def faults(name: str, text: str) -> Iterator[str]:
 
 
 def idle(name: str, text: str, tree: ast.Module) -> Iterator[str]:
-    """A line for each sleep that waits for no condition, has no clock that jumps, and no comment."""
+    """Yield a line for each sleep that waits for no condition, has no clock that jumps, and no comment."""
     lines = text.splitlines()
     if name.startswith("tests/") and not CLOCKS.search(text):
         for line in sleeps(tree):
@@ -65,7 +65,7 @@ def idle(name: str, text: str, tree: ast.Module) -> Iterator[str]:
 
 
 def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:
-    """The line of each sleep that is in no loop with a condition; `waits`: the tree is in one."""
+    """Yield the line of each sleep that is in no loop with a condition; `waits`: the tree is in one."""
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="sleep") | ast.Name(id="sleep")) if not waits:
@@ -75,7 +75,10 @@ def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:
 
 
 def unmarked(name: str, tree: ast.Module) -> Iterator[str]:
-    """A line for each test or fixture of a test file that starts programs of the world without its mark."""
+    """Yield a line for each test or fixture that starts programs of the world without its mark.
+
+    Only test files are read.
+    """
     path = Path(name)
     if path.parts[0] != "tests" or not path.name.startswith("test_") or is_marked(tree.body):
         return
@@ -89,7 +92,7 @@ def unmarked(name: str, tree: ast.Module) -> Iterator[str]:
 
 
 def is_marked(body: list[ast.stmt]) -> bool:
-    """Whether `pytestmark` of a file names the world."""
+    """Return whether `pytestmark` of a file names the world."""
     return any(
         isinstance(node, ast.Assign)
         and any(isinstance(each, ast.Name) and each.id == "pytestmark" for each in node.targets)
@@ -99,19 +102,19 @@ def is_marked(body: list[ast.stmt]) -> bool:
 
 
 def bears(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a decorator names the world: a mark, or parameters of which some bear it."""
+    """Return whether a decorator names the world: a mark, or parameters of which some bear it."""
     text = " ".join(map(ast.unparse, node.decorator_list))
     return "mark.world" in text or "params=BOTH" in text
 
 
 def tracked() -> list[str]:
-    """The project's Python files."""
+    """Return the project's Python files."""
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
 
 
 def main(given: list[str]) -> int:
-    """The exit code: 1 where a rule is broken."""
+    """Print the faults; return the exit code: 1 where a rule is broken."""
     lines = [line for name in given or tracked() for line in faults(name, (ROOT / name).read_text())]
     for line in lines:
         print(line)

@@ -45,7 +45,7 @@ BROKER = "//Broker of the journeys"
 LISTEN = "/ip4/127.0.0.1/tcp/0"
 ETH, USDC = ({"chain": "Ethereum", "asset": asset} for asset in ("ETH", "USDC"))
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
-"""The storage key of a block's events."""
+"""Storage key of a block's events."""
 HEAD = "POST / HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 LISTENING = re.compile(r"Listening for peers at (\S+)/p2p/")
 ADDRESS = f"0x{'01' * 20}"
@@ -55,21 +55,21 @@ CHANNEL = [USDC, ETH, ADDRESS, 10, None, None, None, REFUND]
 
 @dataclass
 class Journey:
-    """The files below `cfnode/` in which code ran, in the order of their first calls, and the moves."""
+    """Files below `cfnode/` in which code ran, in the order of their first calls, and the moves."""
 
     name: str = ""
     files: dict[str, None] = field(default_factory=dict)
     moves: int = 0
 
     def note(self, frame: FrameType) -> None:
-        """Note the call of a function of ours."""
+        """Record the call of a function of ours."""
         file = frame.f_code.co_filename.removeprefix(PACKAGE)
         self.files.setdefault(file)
         self.moves += file != _calling_file(frame)
 
 
 class Tracer:
-    """Follows the calls of all threads that begin after `install`, while there is a journey."""
+    """Profiler of the calls of all threads that begin after `install`, while there is a journey."""
 
     def __init__(self) -> None:
         self._journey: Journey | None = None
@@ -81,7 +81,7 @@ class Tracer:
 
     @contextmanager
     def journey(self, name: str) -> Iterator[Journey]:
-        """A journey that ends with the block."""
+        """Record a journey that ends with the block."""
         self._journey = journey = Journey(name)
         try:
             yield journey
@@ -96,12 +96,15 @@ class Tracer:
 
 
 def _is_resumed(frame: FrameType) -> bool:
-    """Whether a coroutine or a generator continues: the argument of its instruction RESUME says where."""
+    """Return whether a coroutine or a generator continues.
+
+    The argument of its instruction RESUME says where.
+    """
     return bool(frame.f_code.co_flags & GENERATORS and frame.f_code.co_code[frame.f_lasti + 1])
 
 
 def _calling_file(frame: FrameType) -> str:
-    """The file of ours from which a call came, whatever code of others lies between."""
+    """Return the file of ours from which a call came, whatever code of others lies between."""
     above = frame.f_back
     while above is not None and not above.f_code.co_filename.startswith(PACKAGE):
         above = above.f_back
@@ -119,7 +122,7 @@ class Client:
         self._host = host
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of a call; raises AssertionError with the error."""
+        """Return the result of a call. Raise AssertionError with the error."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         await self._stream.send_all(HEAD.format(self._host, len(body)).encode() + body)
         received = b""
@@ -137,7 +140,7 @@ def _announced(head: bytes) -> int:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Client]:
-    """A client of the node at this address."""
+    """Connect a client to the node at this address."""
     host = url.rpartition("/")[2]
     async with await trio.open_tcp_stream("127.0.0.1", int(host.rpartition(":")[2])) as stream:
         yield Client(stream, host)
@@ -150,7 +153,7 @@ async def connected(url: str) -> AsyncIterator[Client]:
 async def node_of(
     config: Config, dev: DevConfig | None, tracer: Tracer
 ) -> AsyncIterator[tuple[Node, str, Journey]]:
-    """A node in this process, the address of its JSON-RPC, and the journey of its start."""
+    """Run a node in this process; yield it, the address of its JSON-RPC, and its start's journey."""
     addresses: list[str] = []
 
     async def service(node: Node, config: Config, *, task_status: trio.TaskStatus[None]) -> None:
@@ -168,7 +171,7 @@ async def node_of(
 
 
 def config_in(folder: Path, **changes: Any) -> Config:
-    """The settings of a node that uses nothing of this machine but a folder."""
+    """Return the settings of a node that uses nothing of this machine but a folder."""
     options = {
         "base_path": folder,
         "chain": "dev",
@@ -180,14 +183,14 @@ def config_in(folder: Path, **changes: Any) -> Config:
 
 
 async def traced_call(tracer: Tracer, client: Client, name: str, method: str, *params: Any) -> Journey:
-    """The journey of one call."""
+    """Return the journey of one call."""
     with tracer.journey(name) as journey:
         await client.call(method, *params)
     return journey
 
 
 async def requests(tracer: Tracer, folder: Path) -> list[Journey]:
-    """The start of a node, and the ways of requests to it; those of a new block and a repeated one."""
+    """Return the journeys of a node's start, and of requests to it: of a new block, and repeated."""
     dev = DevConfig(seal="instant", broker_suri=BROKER)
     async with node_of(config_in(folder), dev, tracer) as (node, url, start), connected(url) as client:
         found = [start]
@@ -211,7 +214,7 @@ async def requests(tracer: Tracer, folder: Path) -> list[Journey]:
 
 
 async def block(tracer: Tracer, folder: Path) -> list[Journey]:
-    """The way of a block that a peer announces, until this node knows that it is final."""
+    """Return the journeys of announced blocks, until this node knows that each is final."""
     spec = folder / "spec.json"
     spec.write_text(to_json(dev_chain_spec()))
     author = folder / "author"
@@ -240,7 +243,7 @@ async def _announced_blocks(
 
 
 async def _listening(author: NodeProcess) -> str:
-    """The address for peers, which a node logs after its JSON-RPC server is up."""
+    """Return the address for peers, which a node logs after its JSON-RPC server is up."""
     with trio.fail_after(60):
         while (found := LISTENING.search(author.log)) is None:  # noqa: ASYNC110 - another process writes it
             await trio.sleep(0.05)
@@ -256,7 +259,7 @@ async def _final(node: Node, block: bytes) -> None:
 
 
 def shortest(journeys: Iterable[Journey]) -> list[Journey]:
-    """Of journeys of one name the one with the fewest files."""
+    """Return of the journeys of one name the one with the fewest files."""
     found: dict[str, Journey] = {}
     for journey in journeys:
         best = found.setdefault(journey.name, journey)
@@ -266,7 +269,7 @@ def shortest(journeys: Iterable[Journey]) -> list[Journey]:
 
 
 async def trace(tracer: Tracer, folder: Path) -> list[Journey]:
-    """All journeys."""
+    """Return all journeys."""
     (folder / "node").mkdir()
     return [*await requests(tracer, folder / "node"), *await block(tracer, folder)]
 

@@ -1,4 +1,4 @@
-"""How does the command line start quickly? It imports only the module of the requested command.
+"""The `cfnode` command group, which imports only the module of the requested command.
 
 Importing takes most of a short command's time, so each command is in a module of its own; `--version` and
 `--help` import none of them.
@@ -92,7 +92,7 @@ class LazyGroup(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command; raises UsageError with what to do instead for one that only the official node has."""
+        """Return the command; raise UsageError with advice for one that only the official node has."""
         if args[0] not in COMMANDS:
             from cfnode.cli.official.subcommands import MISSING  # needed by few command lines
 
@@ -118,7 +118,7 @@ class LazyGroup(Group):
         return super().parse_args(ctx, rest)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands; for a flag also those of `run`."""
+        """Return the matching commands or flags; for a flag also those of `run`."""
         found = super().shell_complete(ctx, incomplete)
         run = self.get_command(ctx, "run") if incomplete.startswith("-") else None
         return (
@@ -151,7 +151,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the console script; ends the process (exit codes: docs/reference/exit-codes.md)."""
+    """Run the command line and end the process (exit codes: docs/reference/exit-codes.md)."""
     if COMPLETE in os.environ:
         import cfnode.cli.completion  # noqa: F401  # how bash separates the words of a line
     name = ALIAS if Path(sys.argv[0]).name == ALIAS else "cfnode"

@@ -20,7 +20,7 @@ DEVELOPMENT_KEY = "cfnode.development_flags"
 
 
 def note_ignored(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    """Record that the flag was given."""
+    """Record that a flag without effect was given."""
     if value:
         ctx.meta.setdefault(IGNORED_KEY, []).append(param.opts[0])
 
@@ -32,7 +32,7 @@ def note_development(ctx: click.Context, param: click.Parameter, value: object) 
 
 
 def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    """End with the flag and the reason, exit code 2."""
+    """Raise UsageError (exit code 2) with the flag and the reason, if the flag was given."""
     if value:
         raise click.UsageError(f"{param.opts[0]}: {BY_NAME[param.opts[0]].note}", ctx)
 
@@ -56,7 +56,7 @@ CALLBACKS = {
 
 
 def accepted_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: add the flags without effect and the refused ones to a command, hidden from its help."""
+    """Add the flags without effect and the refused ones to a command, hidden from its help."""
     for flag in reversed(FLAGS):
         if callback := CALLBACKS.get(flag.treatment):
             command = _hidden(flag, callback)(command)
@@ -64,7 +64,7 @@ def accepted_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def also_accepted(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator for a subcommand of the official node: it accepts these flags without effect."""
+    """Return a decorator with which a subcommand of the official node ignores these flags."""
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
@@ -87,17 +87,17 @@ def _hidden(flag: Flag, callback: Callable[..., None]) -> Callable[..., Any]:
 
 
 def ignored_flags(ctx: click.Context) -> list[str]:
-    """The accepted flags that were given, in order."""
+    """Return the accepted flags that were given, in order."""
     return list(ctx.meta.get(IGNORED_KEY, []))
 
 
 def development_flags(ctx: click.Context) -> list[str]:
-    """The given flags that need `--dev`, in order."""
+    """Return the given flags that need `--dev`, in order."""
     return list(ctx.meta.get(DEVELOPMENT_KEY, []))
 
 
 def check_development(ctx: click.Context, is_development: bool) -> None:
-    """Raises UsageError for a flag that needs `--dev`, if that was not given."""
+    """Raise UsageError for a flag that needs `--dev`, if that was not given."""
     for name in development_flags(ctx):
         if not is_development:
             raise click.UsageError(f"{name} needs --dev: {BY_NAME[name].note}", ctx)

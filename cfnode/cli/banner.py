@@ -1,4 +1,4 @@
-"""What does the log print when a development chain has started? Accounts, addresses, and a first swap.
+"""The text that a development chain logs at its start: accounts, addresses, and a first swap.
 
 The banner is logged after the first block, so that it is the last long text on the screen. It contains no
 secrets except the well-known development keys.
@@ -42,17 +42,19 @@ FIRST_BLOCK_S = 20.0
 """Seconds to wait for the first block: a chain whose authorities run elsewhere may have no block for long."""
 RECEIVER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
-"""Of the example: the first account of common EVM development chains, and a taproot address of regtest."""
+"""Example addresses: the first account of common EVM development chains, a taproot address of regtest."""
 COMMISSION_BPS = 10
-"""Of the broker, in the example."""
+"""Commission of the broker in the example, in basis points."""
 BLOCKS_OF_A_SWAP = 6
 """Blocks from the deposit to the payout; a chain with manual seal needs a command for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The content of the banner. `broker`, `provider` (of liquidity): its account, or None. `program`: the
-    folder of `cfnode`, None if it is on the PATH. `chain_time`: Unix ms, of a chain with its own clock.
+    """Content of the banner.
+
+    `broker`, `provider` (of liquidity): its account, or None. `program`: the folder of `cfnode`, None if it
+    is on the PATH. `chain_time`: Unix ms, of a chain with its own clock.
     """
 
     url: str
@@ -68,7 +70,7 @@ class Start:
 async def serve_and_announce(
     node: Node, config: Config, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve JSON-RPC until cancelled, and log the banner of a development chain that has begun."""
+    """Serve JSON-RPC until cancelled, and log the banner of a development chain that has started."""
     async with trio.open_nursery() as nursery:
         addresses = await nursery.start(serve, node, config)
         task_status.started()
@@ -92,7 +94,7 @@ async def _announce(node: Node, url: str, dev_chain: DevelopmentChain) -> None:
 
 
 async def _account(node: Node, client: SigningAccount | None, role: AccountRole) -> tuple[bytes | None, bool]:
-    """The account of a client, and whether it has its role."""
+    """Return the account of a client, and whether it has its role."""
     if client is None:
         return None, False
     try:
@@ -104,7 +106,7 @@ async def _account(node: Node, client: SigningAccount | None, role: AccountRole)
 
 
 def _program() -> Path | None:
-    """The folder of the running `cfnode` program, None if the shell of another terminal finds the program."""
+    """Return the folder of the running `cfnode`, None if another terminal's shell finds the program."""
     started = Path(sys.argv[0])
     place = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
     found = shutil.which("cfnode")
@@ -114,7 +116,7 @@ def _program() -> Path | None:
 
 
 def banner(start: Start) -> str:
-    """The text, from the first line to an empty last one."""
+    """Return the text of the banner, which ends with an empty line."""
     return "\n".join(["The development chain is ready", "", *_accounts(start), "", *_commands(start), ""])
 
 
@@ -146,7 +148,7 @@ def _named(names: Mapping[bytes, str], account: bytes) -> str:
 
 
 def _commands(start: Start) -> Iterator[str]:
-    """The first swap, in commands to paste."""
+    """Yield the lines of a first swap, in commands to paste."""
     if start.seal == "manual":
         yield "  Call `cfnode dev seal` (dev_newBlock) to add a block."
         return

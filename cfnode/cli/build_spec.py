@@ -1,4 +1,4 @@
-"""`cfnode build-spec`: how does a chain specification get authorities with known keys? They are replaced."""
+"""`cfnode build-spec`: a copy of a chain specification with new authorities, whose keys are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which chain does `--chain` mean? And the commands that write its specification and delete its database."""
+"""The `--chain` option, and the commands `export-chain-spec` and `purge-chain`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BUILT_IN_NAMES = (DEV, DEFAULT_CHAIN)
 
 
 def chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: --chain and --dev, which `chosen_chain` reads."""
+    """Add --chain and --dev, which `chosen_chain` reads, to a command."""
     for option in (
         click.option("--dev", is_flag=True, help="Use the chain of `cfnode run --dev`."),
         click.option(
@@ -65,14 +65,14 @@ base_path_option = click.option(
 
 
 def chosen_chain(chain: str | None, dev: bool) -> str:
-    """The chain of the flags --chain and --dev, which exclude each other unless they mean the same chain."""
+    """Return the chain of --chain and --dev. Raise UsageError if they mean different chains."""
     if dev and chain not in (None, DEV):
         raise click.UsageError("--dev means --chain dev; leave one of them out")
     return DEV if dev else chain or DEFAULT_CHAIN
 
 
 def resolve_chain_id(chain: str) -> str:
-    """The id, which names the chain's directory, of a built-in chain or of a chain specification file.
+    """Return the id, which names its directory, of a built-in chain or of a chain specification file.
 
     Raises ChainSpecError.
     """
@@ -92,7 +92,7 @@ def _read(chain: str) -> ChainSpec:
 
 
 def load_chain(chain: str, development: DevConfig | None = None) -> ChainSpec:
-    """The specification of a built-in chain, the development chain, or in a file. Raises ChainSpecError."""
+    """Return the specification of a built-in, development or file's chain. Raise ChainSpecError."""
     if chain != DEV:
         return _read(chain)
     from cfnode.devchain.authorities import read_authorities
@@ -105,7 +105,7 @@ def load_chain(chain: str, development: DevConfig | None = None) -> ChainSpec:
 
 
 def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the contracts of the EVM chains, as for `run`."""
+    """Add the flags of `run` for the contracts of the EVM chains to a command."""
     for option in reversed(contract_flags(click.option)):
         command = option(command)
     return command

@@ -50,7 +50,7 @@ def chain_info(chain: str | None, dev: bool, base_path: Path | None) -> None:
 
 
 def _info(ends: ChainEnds) -> dict[str, Any]:
-    """The members of the official node's answer, in their order."""
+    """Return the members of the official node's answer, in their order."""
     return {
         "best_hash": f"0x{ends.best.hash.hex()}",
         "best_number": ends.best.number,

@@ -1,4 +1,4 @@
-"""How does a command call a running node? With one JSON-RPC call over HTTP."""
+"""JSON-RPC calls of a command to a running node, over HTTP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNAUTHORIZED, FORBIDDEN = 401, 403
 _NEEDS_TOKEN = "a token of the group "
 """The beginning of `data` for a method that is closed for lack of a token."""
 GATEWAY_ERRORS = (502, 503, 504)
-"""Of a proxy that cannot reach its node."""
+"""HTTP statuses of a proxy that cannot reach its node."""
 
 
 class NodeUnreachable(Failure):
@@ -63,7 +63,10 @@ class CallRefused(Failure):
 
 
 def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeout: float = 60.0) -> Any:
-    """The `result` of one call; raises NodeUnreachable or CallRefused. `timeout` in seconds, in all."""
+    """Return the `result` of one call. Raise NodeUnreachable or CallRefused.
+
+    `timeout` in seconds, in all.
+    """
     # Reading the certificates takes longer than the call.
     client = Client(AGENT, tls=not url.startswith("http://"))
     try:
@@ -82,7 +85,10 @@ def asked(
     params: Sequence[Any] | dict[str, Any],
     timeout: float,
 ) -> Any:
-    """The `result` of one call by an exchange; raises NodeUnreachable, CallRefused, and what that raises."""
+    """Return the `result` of one call that `exchange` makes.
+
+    Raises NodeUnreachable, CallRefused, and what `exchange` raises.
+    """
     headers = tuple((JSON | bearer(url)).items())
     body = encoded(request(_ID, method, params))
     return _result_of(origin_of(url), method, exchange(HttpCall("POST", url, timeout, (), headers, body)))
@@ -90,7 +96,7 @@ def asked(
 
 @contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Wraps the reading of answers: one of another shape than expected raises NodeUnreachable."""
+    """Wrap the reading of answers: raise NodeUnreachable for one of an unexpected shape."""
     try:
         yield
     except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
@@ -98,13 +104,13 @@ def reading(url: str) -> Iterator[None]:
 
 
 def bearer(url: str) -> dict[str, str]:
-    """The header with the command's bearer token, if it has one for this node."""
+    """Return the header with the command's bearer token; empty without a token for this node."""
     token = node_token(url)
     return {} if token is None else {"authorization": authorization(token)}
 
 
 def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
-    """The `result` in the answer to one call; raises NodeUnreachable or CallRefused."""
+    """Return the `result` in the answer to one call. Raise NodeUnreachable or CallRefused."""
     if answer.status == UNAUTHORIZED:
         raise AccessRefused(f"{origin} answers only with a known bearer token: {TOKEN_ADVICE}")
     if answer.status == FORBIDDEN:
@@ -120,7 +126,7 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
             raise NodeUnreachable(f"{origin} answered HTTP {answer.status}: {reason}") from None
         text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
         raise NodeUnreachable(text) from None
-    except RpcError as error:  # the request as a whole
+    except RpcError as error:  # for the request as a whole
         outcome = error
     if isinstance(outcome, RpcError):
         data = {} if outcome.data is None else {"data": outcome.data}

@@ -1,6 +1,6 @@
 """Colours by meaning: states and amounts in tables and records, and the word that begins an error.
 
-A colour repeats what the text says already. None is printed into a pipe or a file, or with NO_COLOR set.
+A colour repeats what the text says already. No colour is printed into a pipe or a file, or with NO_COLOR set.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WORD_END: Final = re.compile(r"[^a-z_]|\Z")
 
 
 def style_of(value: str) -> str:
-    """The style of a value: that of the state that it begins with, or of an amount; "" for others."""
+    """Return the style of a value: of the state with which it begins, or of an amount; "" for others."""
     lower = value[:60].lower()
     found = _STATE.match(lower)
     if found is not None and _WORD_END.match(lower, found.end()):
@@ -47,13 +47,13 @@ def style_of(value: str) -> str:
 
 
 def _symbols() -> frozenset[str]:
-    """The names and symbols of assets."""
+    """Return the names and symbols of assets."""
     from cfnode.core.assets import ASSETS
 
     return frozenset(text for asset in ASSETS.values() for text in (asset.name, asset.symbol))
 
 
 def marked(word: str) -> str:
-    """A word that begins an error, in red on a terminal."""
+    """Return a word that begins an error, in red on a terminal."""
     is_plain = bool(os.environ.get("NO_COLOR")) or not sys.stderr.isatty()
     return word if is_plain else click.style(word, fg=_BAD)

@@ -1,4 +1,4 @@
-"""`cfnode completion`: how does a shell complete commands, flags and values? By a script that asks cfnode."""
+"""`cfnode completion`: scripts by which a shell asks cfnode to complete commands, flags and values."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PROGRAM = "cfnode"
 
 @add_completion_class
 class SeparatedWords(BashComplete):
-    """bash, to which the `=` of `--sync=warp` is a word of its own."""
+    """Completion of bash, to which the `=` of `--sync=warp` is a word of its own."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the incomplete one, without such a `=`, and the incomplete one."""
+        """Return the words before the incomplete one, without the `=` of a flag, and the incomplete one."""
         words, incomplete = super().get_completion_args()
         kept = [
             word

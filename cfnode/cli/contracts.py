@@ -1,4 +1,4 @@
-"""Which flags set the contracts on the EVM chains of a development chain?
+"""Flags for the contracts on the EVM chains of a development chain.
 
     --dev-evm-vault, --dev-evm-key-manager, --dev-evm-chain-id      Ethereum
     --dev-arb-vault, …                                              Arbitrum
@@ -26,12 +26,12 @@ PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron", "bsc": "BSC"}
 
 
 class EvmAddress(click.ParamType[bytes]):
-    """`0x` and 40 hexadecimal digits in any case."""
+    """Address of an EVM contract: `0x` and 40 hexadecimal digits in any case."""
 
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        """The 20 bytes."""
+        """Return the 20 bytes of the address."""
         if isinstance(value, bytes):
             return value
         digits = str(value).removeprefix("0x")
@@ -45,7 +45,7 @@ class EvmAddress(click.ParamType[bytes]):
 
 
 def _flags() -> list[tuple[str, dict[str, Any]]]:
-    """Names and properties of the flags."""
+    """Return the names and properties of the flags."""
     flags: list[tuple[str, dict[str, Any]]] = []
     for prefix, chain in PREFIXES.items():
         flags += [
@@ -60,12 +60,12 @@ def _flags() -> list[tuple[str, dict[str, Any]]]:
 
 
 def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """The flags, built by `option` (such as `click.option`)."""
+    """Return the flags, built by `option` (such as `click.option`)."""
     return [option(name, **properties) for name, properties in _flags()]
 
 
 def contracts(given: Mapping[str, Any]) -> ContractsConfig:
-    """The values of the flags; a missing one is None."""
+    """Return the values of the flags; a missing one is None."""
     from cfnode.devchain.config import ContractsConfig, EvmContracts
 
     def of(prefix: str) -> EvmContracts:

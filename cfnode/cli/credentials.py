@@ -1,9 +1,9 @@
-"""Which bearer token does a command send to its node? That of `--token-file`, or of the environment.
+"""The bearer token that a command sends to its node: of `--token-file`, or of the environment.
 
 A token is never an argument, since arguments are visible in the process list. `--token-file` comes with
 `--node`, so each command that calls a node has it; its file is read when the first call is made. The more
 explicit source counts: the flag, CFNODE_TOKEN with the token itself, then CFNODE_TOKEN_FILE or the
-configuration file. A network's public node gets none, whatever the environment has.
+configuration file. A network's public node gets no token, whatever the environment has.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _IS_FLAG: Final = "cfnode.token_file_is_flag"
 
 
 def note_token_file(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
-    """Keep the option for the calls of the command."""
+    """Record the token file for the calls of the command."""
     ctx.meta[_FILE] = path
     source = ctx.get_parameter_source(param.name or "")
     ctx.meta[_IS_FLAG] = source is click.core.ParameterSource.COMMANDLINE
 
 
 def node_token(url: str) -> str | None:
-    """The token for the node at this address. Raises Failure, which repeats no token."""
+    """Return the token for the node at this address, or None. Raise Failure, which repeats no token."""
     meta = _meta()
     path: Path | None = meta.get(_FILE)
     given = os.environ.get(TOKEN_VARIABLE, "").strip()
@@ -67,7 +67,7 @@ def _is_public(url: str) -> bool:
 
 
 def token_in(path: Path, flag: str) -> str:
-    """The token in the file of a flag. Raises Failure, which repeats no token."""
+    """Return the token in the file of a flag. Raise Failure, which repeats no token."""
     from cfnode.sdk.credentials import read_token
     from cfnode.sdk.errors import ValidationError
 

@@ -1,7 +1,7 @@
-"""`cfnode dev`: how does a person control a running development chain? Each command makes one or two `dev_*`
-calls.
+"""`cfnode dev`: commands that control a running development chain.
 
-Amounts are in whole units (`0.5` is half a bitcoin), prices in dollars; the node itself uses smallest units.
+Each command makes one or two `dev_*` calls. Amounts are in whole units (`0.5` is half a bitcoin), prices in
+dollars; the node itself uses smallest units.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
 
 
 class DevClient:
-    """Calls a development node, and prints the outcome: a line of text, or JSON."""
+    """Client of a development node that prints each outcome: a line of text, or JSON."""
 
     def __init__(self, url: str, timeout: float, as_json: bool) -> None:
         self.url, self.timeout, self.as_json = url, timeout, as_json
 
     def call(self, method: str, *params: Any) -> Any:
-        """The result of a call; raises Failure, also for a node that does not author its chain."""
+        """Return the result of a call. Raise Failure, also for a node that does not author its chain."""
         try:
             return client.call(self.url, method, list(params), timeout=self.timeout)
         except client.CallRefused as error:
@@ -61,7 +61,7 @@ class DevClient:
         self.print(f"{outcome}: block {number} {block}{tail}", {"block": block, "number": number, **more})
 
     def chain_time(self, block: str) -> str:
-        """The time of a block, by the chain's own clock."""
+        """Return the time of a block by the chain's own clock, as text."""
         from cfnode.core.chain_time import NOW_KEY, stored_time
         from cfnode.sdk.times import time_text
 
@@ -69,7 +69,7 @@ class DevClient:
             return time_text(stored_time(self.call("state_getStorage", NOW_KEY, block)))
 
     def print(self, line: str, record: dict[str, Any]) -> None:
-        """One line, or one JSON object."""
+        """Print one line, or one JSON object."""
         if self.as_json:
             print_json(record, is_line=True)
         else:
@@ -77,7 +77,10 @@ class DevClient:
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Decorator: a command of the group; its `node` is built from --node, --timeout and --json."""
+    """Return a decorator for a command of the group.
+
+    The command's `node` is built from --node, --timeout and --json.
+    """
 
     def decorate(function: Callable[..., None]) -> click.Command:
         def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
@@ -144,8 +147,9 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
 
 
 def _check_channel(node: DevClient, address: str, asset: Any) -> None:
-    """Raises Failure if no deposit channel is open at the address: the chain would ignore the
-    announcement.
+    """Raise Failure if no deposit channel is open at the address.
+
+    The chain would ignore the announcement.
     """
     by_chain = node.call("cf_controlled_deposit_addresses", asset.chain)
     if address.lower() not in map(str.lower, by_chain.get(asset.chain, ())):
@@ -190,13 +194,13 @@ def send_to_vault(
 
 
 def _made_up(node: DevClient, vault_swap: str) -> str:
-    """A transaction's hash; the same for the same swap at the same block."""
+    """Return a made-up transaction hash; it is the same for the same swap at the same block."""
     head = str(node.call("chain_getBlockHash"))
     return "0x" + blake2_256(f"{head} {vault_swap}".encode()).hex()
 
 
 def _reference(details: Any, transaction: str) -> str:
-    """The transaction as its chain's explorers, and `swap watch`, name it."""
+    """Return the transaction as its chain's explorers and `swap watch` name it."""
     is_bitcoin = isinstance(details, dict) and details.get("chain") == "Bitcoin"
     if not is_bitcoin:
         return transaction
@@ -382,7 +386,7 @@ def finalize(node: DevClient, block: str | None) -> None:
 
 
 def hex_atoms(number: Decimal, decimals: int) -> str:
-    """Whole units in smallest units, as hex. Raises Failure (usage)."""
+    """Convert whole units to smallest units, as hex. Raise Failure (usage)."""
     return hex(atoms(number, decimals))
 
 

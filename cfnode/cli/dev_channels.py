@@ -13,8 +13,9 @@ __all__ = ["deposit_address"]
 
 
 def deposit_address(url: str, text: str, timeout: float) -> str:
-    """The address of the deposit channel that an id names, from the node's swap service; another text
-    unchanged. Raises Failure.
+    """Return the address of the deposit channel with this id, from the node's swap service.
+
+    A text that is no channel id is returned unchanged. Raises Failure.
     """
     with suppress(UnknownChain):  # the SDK names the known ones
         if ChannelId.parse(text) is None:

@@ -1,4 +1,7 @@
-"""How does a command report a failure? With one line on standard error, and an exit code for scripts."""
+"""Exit codes of the commands, and the error that ends a command with one.
+
+A failure is reported by one line on standard error, and an exit code for scripts.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ MEANINGS = {
 
 
 class Failure(click.ClickException):
-    """Ends the command with `Error: <message>` and an exit code; for Ctrl-C with the message alone.
+    """Error that ends the command with `Error: <message>` and an exit code; for Ctrl-C the message alone.
 
     With `--json` it prints `{"error": {"code": <name>, "message": <message>}}`. `name` is by default that of
     the exit code; `members` are added to the inner object, `report` to the outer one. `raw` is a server's own
@@ -94,7 +97,7 @@ class Failure(click.ClickException):
             click.echo(f"The server's text: {without_controls(self.raw)}", err=True, file=file)
 
     def to_json(self) -> dict[str, Any]:
-        """The output of `--json`."""
+        """Return the output of `--json`."""
         return {
             **(self.report or {}),
             "error": {"code": self.name, "message": self.message, **self.members},

@@ -1,4 +1,4 @@
-"""`cfnode export-state`: how does a node's final state become a chain specification? As its raw genesis."""
+"""`cfnode export-state`: a node's last final state as the raw genesis of a chain specification."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None
 
 
 class Progress:
-    """Counts keys and bytes, and prints the progress."""
+    """Counter of keys and bytes that prints the progress."""
 
     def __init__(self) -> None:
         self._keys = self._size = 0
         self._began = self._printed = time.monotonic()
 
     def counted(self, pairs: Pairs) -> Iterator[tuple[bytes, bytes]]:
-        """The same pairs."""
+        """Count the pairs, and yield them unchanged."""
         for key, value in pairs:
             self._keys += 1
             self._size += len(key) + len(value)
@@ -95,5 +95,5 @@ class Progress:
             yield key, value
 
     def line(self) -> str:
-        """`1200 keys, 3.4 MiB, 2 s`."""
+        """Return the counts as text, such as `1200 keys, 3.4 MiB, 2 s`."""
         return f"{self._keys} keys, {self._size / (1 << 20):.1f} MiB, {time.monotonic() - self._began:.0f} s"

@@ -1,7 +1,7 @@
-"""How does an error end a command? With a line on standard error, or an object (`--json`), and an exit code.
+"""Conversion of errors into the failure that ends a command.
 
-`ended` wraps every command; `explained` and `explained_by_a_runtime` wrap code that may raise errors of lower
-layers.
+A failure is a line on standard error, or an object (`--json`), and an exit code. `ended` wraps every command;
+`explained` and `explained_by_a_runtime` wrap code that may raise errors of lower layers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Printed(click.ClickException):
 
 @contextmanager
 def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
-    """Wraps a command: an interruption becomes a Failure, and `--json` prints each failure as an object."""
+    """Wrap a command: turn an interruption into a Failure, and print failures as objects if `--json`."""
     try:
         yield
     except (KeyboardInterrupt, click.Abort):
@@ -50,7 +50,7 @@ def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
 
 @contextmanager
 def logged(as_json: bool) -> Iterator[None]:
-    """Wraps a command whose log is JSON: a failure becomes the log's last line, and the exit code stays."""
+    """Wrap a command whose log is JSON: log a failure as the last line, and keep its exit code."""
     try:
         yield
     except click.ClickException as error:
@@ -58,18 +58,18 @@ def logged(as_json: bool) -> Iterator[None]:
             raise
         log = logging.getLogger("cfnode.service")
         record = log.makeRecord(log.name, logging.ERROR, __file__, 0, error.format_message(), (), None)
-        log.handle(record)  # whatever the filter is: there is no other line with the reason
+        log.handle(record)  # regardless of the filter: no other line has the reason
         raise _Printed(error.exit_code) from None
 
 
 def _as_failure(error: click.ClickException) -> Failure:
-    """click's own errors as a Failure: the command line is malformed."""
+    """Convert an error of click, which reports a malformed command line, to a Failure."""
     return error if isinstance(error, Failure) else Failure(error.format_message(), ExitCode(error.exit_code))
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Ends the command with a text if a key, a chain specification or a file cannot be used.
+    """End the command with a text if a key, a chain specification or a file cannot be used.
 
     The texts of these errors never repeat a secret.
     """
@@ -91,7 +91,7 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def explained_by_a_runtime() -> Iterator[None]:
-    """As `explained`, for commands that call a runtime themselves."""
+    """End the command with a text if a runtime call fails, and for the errors of `explained`."""
     from cfnode.core.scale import ScaleError
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.runtime.calls import RuntimeCallError

@@ -1,4 +1,7 @@
-"""Which flags does `cfnode run` have? Those of the official node that matter here, grouped for `--help`."""
+"""Flags of `cfnode run`, grouped for `--help`.
+
+They are those of the official node that matter here, and cfnode's own.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
 
 def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
-    """`archive`, `archive-canonical`, or how many finalized blocks to keep; None is archive."""
+    """Read `archive`, `archive-canonical` (both: None), or how many finalized blocks to keep."""
     if value in ("archive", "archive-canonical"):
         return None
     if not value.isdigit() or not 1 <= int(value[:11]) <= 2**31:
@@ -38,7 +41,7 @@ def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | Non
 
 
 def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) -> Checkpoint | None:
-    """`<block hash>:<set id>`."""
+    """Read `<block hash>:<set id>`."""
     if value is None:
         return None
     found = CHECKPOINT.fullmatch(value)
@@ -50,7 +53,7 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def start_time(ctx: click.Context, param: click.Parameter, value: str | None) -> int | Literal["now"] | None:
-    """Unix milliseconds, or `now`."""
+    """Read a time as Unix milliseconds, or `now`."""
     if value is None or value == "now":
         return value  # type: ignore[return-value]  # the text is "now"
     from cfnode.sdk.times import read_time  # needed by few command lines
@@ -64,7 +67,7 @@ def start_time(ctx: click.Context, param: click.Parameter, value: str | None) ->
 def addresses(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...], *, of_nodes: bool = False
 ) -> tuple[str, ...]:
-    """Multiaddresses; `of_nodes`: with the peer id at the end."""
+    """Check multiaddresses; `of_nodes` requires the peer id at the end."""
     from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError  # needed by few command lines
 
     for value in values:
@@ -107,7 +110,7 @@ class GroupedCommand(ClapCommand):
 
 
 def option(group: str, *names: str, **attributes: Any) -> Decorator:
-    """`click.option` under a heading; with what the official node has for a flag of that name."""
+    """Build a `click.option` under a heading, with what the official node has for a flag of that name."""
     if official := BY_NAME.get(names[0].partition("/")[0]):
         names, attributes = as_in(official, names, attributes)
     return click.option(*names, cls=GroupedOption, group=group, **attributes)
@@ -264,7 +267,7 @@ DEV_FLAGS = [
 
 
 def run_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: add all groups, in the order of the help."""
+    """Add all groups of flags to a command, in the order of the help."""
     for flag in reversed([*CHAIN_FLAGS, *DEV_FLAGS, *RPC_FLAGS, *METRICS_FLAGS, *NETWORK_FLAGS]):
         command = flag(command)
     return command

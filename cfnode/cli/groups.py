@@ -1,4 +1,4 @@
-"""How does a group list its commands, and how does it report an unknown command?
+"""A group of commands in the order of use, which suggests names for an unknown command.
 
 It lists them in the order in which a user needs them, with their full help line. For a mistyped command it
 suggests similar ones; for a command of another group it prints the whole path.
@@ -37,7 +37,7 @@ class Group(click.Group):
 
 
 def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
-    """The error for an unknown command of a group."""
+    """Return the error for an unknown command of a group."""
     from cfnode.core.suggestions import closest  # needed by few command lines
 
     root = ctx.find_root()
@@ -50,7 +50,7 @@ def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
 
 
 def _paths(root: click.Group, ctx: click.Context) -> Iterator[tuple[str, str]]:
-    """(`cfnode swap quote`, `quote`) for each command of the program."""
+    """Yield (`cfnode swap quote`, `quote`) for each command of the program."""
     for name in root.list_commands(ctx):
         yield f"{ctx.info_name} {name}", name
         command = root.get_command(ctx, name)

@@ -1,4 +1,4 @@
-"""`cfnode inspect-runtime`: which runtime does a chain specification or a running node have?"""
+"""`cfnode inspect-runtime`: the runtime of a chain specification or of a running node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ API_NAMES = (
     *("SessionKeys", "GrandpaApi", "AccountNonceApi", "TransactionPaymentApi", "TransactionPaymentCallApi"),
     *("GenesisBuilder", "CustomRuntimeApi", "MonitoringRuntimeApi", "ElectoralRuntimeApi"),
 )
-"""The id of an API is the BLAKE2b-64 of its name; these names are tried."""
+"""Names of APIs that are tried: the id of an API is the BLAKE2b-64 of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The properties of a runtime; hashes and keys as hex text."""
+    """Properties of a runtime; hashes and keys as hex text."""
 
     spec_name: str
     spec_version: int
@@ -146,7 +146,7 @@ def _report(
 
 
 def _named(apis: tuple[tuple[bytes, int], ...]) -> dict[str, int]:
-    """The APIs by name, or by id if the name is unknown."""
+    """Return the versions of the APIs by name, or by id if the name is unknown."""
     from hashlib import blake2b
 
     names = {blake2b(name.encode(), digest_size=8).digest(): name for name in API_NAMES}

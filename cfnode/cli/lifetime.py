@@ -1,7 +1,7 @@
-"""How does `cfnode run` start and stop the node? It runs the node in one trio nursery until a signal.
+"""Start and stop of the node of `cfnode run`, which lives in one trio nursery until a signal.
 
 The first SIGINT or SIGTERM stops the node gracefully, exit code 0. A second one ends the process at once,
-exit code 130; the store survives that, too. SIGHUP is no reason to stop (`web/hangup.py`).
+exit code 130; the store survives that, too. SIGHUP does not stop it (`web/hangup.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger("cfnode.service")
 
 @contextmanager
 def temporary_base_path() -> Iterator[Path]:
-    """A fresh directory that is removed at the end."""
+    """Yield a fresh directory, and remove it at the end."""
     fresh = Path(tempfile.mkdtemp(prefix="cfnode-"))
     try:
         yield fresh
@@ -80,7 +80,7 @@ async def live(config: Config, dev: DevConfig | None) -> None:
 
 
 def greet(ignored: Sequence[str]) -> None:
-    """The first log lines."""
+    """Log the first lines: name, version, and the flags without effect."""
     log.info("cfnode, a light-RPC node for the Chainflip State Chain")
     log.info("✌️  version %s", __version__)
     if ignored:
@@ -89,7 +89,7 @@ def greet(ignored: Sequence[str]) -> None:
 
 @contextmanager
 def single_errors() -> Iterator[None]:
-    """Unwraps exception groups with a single exception, as nurseries raise them."""
+    """Unwrap exception groups with a single exception, as nurseries raise them."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -101,7 +101,7 @@ def single_errors() -> Iterator[None]:
 
 @contextmanager
 def start_failures(config: Config) -> Iterator[None]:
-    """Ends the command with a text and exit code if the node cannot start; names all ports that are taken."""
+    """End the command with a text and exit code if the node cannot start; name all ports in use."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
     from cfnode.node.sync.warping.checkpoint import BadCheckpoint
@@ -124,7 +124,7 @@ def start_failures(config: Config) -> Iterator[None]:
 
 
 def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:
-    """Run the node until it stops; raises Failure with the matching exit code."""
+    """Run the node until it stops. Raise Failure with the matching exit code."""
     ignore_hangups()
     greet(ignored)
     with explained(), start_failures(config):

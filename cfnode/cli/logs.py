@@ -1,10 +1,9 @@
-"""Which log lines are printed, and in which format?
+"""Logging of the command line: filters of targets, and the text and JSON formats of a line.
 
 Filters follow the official node's `--log` (`core/log_directives.py`); the longest matching target prefix
 decides. A node also reads them from the variable RUST_LOG, over which `--log` takes precedence. Loggers are
 named `cfnode.<target>`, with `.` for `::`; so `runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A
-line reads `2026-01-31 12:00:00 message`; warnings and errors have the
-level before the message.
+line reads `2026-01-31 12:00:00 message`; warnings and errors have the level before the message.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ class LogFilterError(ValueError):
 
 
 def parse_filters(values: Iterable[str], rust_log: str = "") -> dict[str, int]:
-    """`["info,grandpa=error"]` as `{"": INFO, "grandpa": ERROR}`; later parts win, `rust_log` is the first.
+    """Read `["info,grandpa=error"]` as `{"": INFO, "grandpa": ERROR}`.
 
-    Raises LogFilterError.
+    Later parts win, `rust_log` is the first. Raises LogFilterError.
     """
     filters = {"": logging.INFO}
     for source, value in (("RUST_LOG", rust_log), *(("--log", value) for value in values)):
@@ -46,7 +45,7 @@ def parse_filters(values: Iterable[str], rust_log: str = "") -> dict[str, int]:
 
 
 class PlainFormatter(logging.Formatter):
-    """One line per record; warnings and errors have their level, coloured on a terminal."""
+    """Format of one line per record; warnings and errors have their level, coloured on a terminal."""
 
     def __init__(self, colour: bool) -> None:
         super().__init__()
@@ -66,12 +65,15 @@ class PlainFormatter(logging.Formatter):
 
 
 def level_name(level: int) -> str:
-    """The name that `--log` has for a level, or for the next lower one: `error` for a critical record."""
+    """Return the name that `--log` has for a level, or for the next lower one: `error` if critical."""
     return next((name for name, least in LEVELS.items() if name != "off" and level >= least), "trace")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: time (Unix seconds), level, target, message; a traceback is `exception`."""
+    """Format of one JSON object per line.
+
+    Members: time (Unix seconds), level, target, message; a traceback is `exception`.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         row = {
@@ -86,7 +88,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TolerantHandler(logging.StreamHandler[TextIO]):
-    """Writes to standard error; a closed pipe must not end the node."""
+    """Handler for standard error; a closed pipe must not end the node."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         if not isinstance(sys.exc_info()[1], (BrokenPipeError, ValueError)):
@@ -120,7 +122,7 @@ def set_up(
 
 
 def _of_others(handler: logging.Handler) -> logging.Handler:
-    """The handler for warnings of libraries, which then have the format of all other lines."""
+    """Return the handler for warnings of libraries, which then have the format of all other lines."""
     found = TolerantHandler(sys.stderr)
     found.setFormatter(handler.formatter)
     found.setLevel(logging.WARNING)

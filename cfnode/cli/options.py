@@ -1,6 +1,7 @@
-"""Which options do several commands share? Each one is defined once, here.
+"""Options that several commands share.
 
-So it has the same name, variable, default, help text and errors in every command.
+Each one is defined once, so that it has the same name, variable, default, help text and errors in every
+command.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ json_errors_option = click.option(
     expose_value=False,
     help='Print errors as JSON: {"error": {"code", "message"}}; other output stays the same.',
 )
-"""For commands that print a JSON document, or nothing."""
+"""The `--json` of commands that print a JSON document, or nothing."""
 
 
 def node_option(
@@ -56,9 +57,9 @@ def node_option(
     default: str | None = DEFAULT_URL,
     text: str = "HTTP address of the node.",
 ) -> Callable[[_Command], _Command]:
-    """`--node URL`, also from the environment; the parameter is called `name`. `--url` is its older name.
+    """Return the option `--node URL`, also from the environment; the parameter is called `name`.
 
-    With it come `--token-file FILE`, the node's bearer token, and `--verbose`.
+    `--url` is its older name. With it come `--token-file FILE`, the node's bearer token, and `--verbose`.
     """
     node = click.option(
         "--node",
@@ -90,7 +91,7 @@ _token_file = click.option(
 def timeout_option(
     default: float = 60.0, *, minimum: float = 0.1, text: str = "Maximum seconds to wait."
 ) -> Callable[[_Command], _Command]:
-    """`--timeout SECONDS`."""
+    """Return the option `--timeout SECONDS`."""
     return click.option(
         "--timeout", type=Seconds(minimum), default=default, show_default=True, metavar="SECONDS", help=text
     )
@@ -99,7 +100,7 @@ def timeout_option(
 def every_option(
     default: float | None = 6.0, *, text: str = "Polling interval in seconds."
 ) -> Callable[[_Command], _Command]:
-    """`--every SECONDS`: the polling interval of a command; None if the command chooses one."""
+    """Return the option `--every SECONDS`: a polling interval; None if the command chooses one."""
     return click.option(
         "--every",
         type=Seconds(),
@@ -113,7 +114,7 @@ def every_option(
 def only_one(
     name: str, value: _Value | None, other_name: str, other: _Other | None
 ) -> tuple[_Value | None, _Other | None]:
-    """Two parameters that exclude each other; the one from the more explicit source counts.
+    """Return two exclusive parameters; of two given ones the less explicit becomes None.
 
     Raises Failure (usage) if both are on the command line; if both are in the environment, or both in the
     configuration file, the first one counts.
@@ -127,7 +128,7 @@ def only_one(
 
 
 def overrides(ctx: click.Context, name: str, other_name: str) -> bool:
-    """Whether a parameter's source precedes another's: command line, environment, file, default."""
+    """Return whether a parameter's source precedes another's: command line, environment, file, default."""
     return _rank(ctx, name) < _rank(ctx, other_name)
 
 
@@ -139,12 +140,12 @@ _SOURCES = (
 
 
 def _rank(ctx: click.Context, name: str) -> int:
-    """0 for the most explicit source, the command line."""
+    """Return the rank of a parameter's source; 0 for the most explicit one, the command line."""
     source = ctx.get_parameter_source(name)
     return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
 def _flag(name: str) -> str:
-    """The option of a parameter of the running command."""
+    """Return the flag of a parameter of the running command."""
     params = click.get_current_context().command.params
     return next(param.opts[0] for param in params if param.name == name)

@@ -1,4 +1,4 @@
-"""How does a command print its result? As one JSON value, or as a document to standard output or a file.
+"""Output of a command: one JSON value, or a document to standard output or a file.
 
 A file gets its name only when it is complete.
 """
@@ -43,7 +43,7 @@ output_option = click.option(
 
 @contextmanager
 def replaced(output: Path) -> Iterator[Path]:
-    """Yields a temporary path; the file there becomes `output` if no error occurs."""
+    """Yield a temporary path; the file there becomes `output` if no error occurs."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         yield temporary
@@ -58,7 +58,7 @@ def replaced(output: Path) -> Iterator[Path]:
 
 @contextmanager
 def written_to(output: Path | None) -> Iterator[TextIO]:
-    """Yields the file to write the document to. On an error an existing file stays unchanged."""
+    """Yield the file to write the document to. On an error an existing file stays unchanged."""
     if output is None:
         yield sys.stdout
         return
@@ -67,8 +67,10 @@ def written_to(output: Path | None) -> Iterator[TextIO]:
 
 
 def console() -> Console:
-    """A console for tables: the terminal's width, else wide enough for every table. A text in brackets is no
-    markup there, and control characters are replaced: cells repeat what servers write.
+    """Return a console for tables: as wide as the terminal, else wide enough for every table.
+
+    A text in brackets is no markup there, and control characters are replaced: cells repeat what servers
+    write.
     """
     from rich.console import Console
     from rich.text import Text
@@ -82,7 +84,7 @@ def console() -> Console:
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:
-    """One JSON value on standard output, indented, or on one line (`is_line`) for a stream of values."""
+    """Print one JSON value on standard output, indented, or on one line (`is_line`) for a stream."""
     import msgspec
 
     text = msgspec.json.encode(document)
@@ -91,10 +93,13 @@ def print_json(document: Any, *, is_line: bool = False) -> None:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """A control character of a text as JSON writes it; JSON itself requires that for the first 32 only."""
+    """Return a control character as JSON writes it.
+
+    JSON itself requires that for the first 32 only.
+    """
     return f"\\u{ord(found[0]):04x}"
 
 
 def print_text(text: str, *, err: bool = False) -> None:
-    """Lines that may repeat what another program wrote, without its control characters."""
+    """Print lines that may repeat what another program wrote, without its control characters."""
     click.echo(without_controls(text), err=err)

@@ -14,7 +14,7 @@ __all__ = ["taken_ports"]
 
 
 async def taken_ports(config: Config) -> list[str]:
-    """Why each port cannot be listened on, and what to do; call it when the node has ended."""
+    """Return why each port cannot be listened on, and what to do; call it when the node has ended."""
     faults = []
     ports = [server.listen_at(config.rpc)]
     if config.prometheus is not None:

@@ -1,4 +1,4 @@
-"""Signs that a command is waiting, or how far it is: on standard error, on a terminal only."""
+"""Progress display of a waiting command, on standard error of a terminal only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["counting", "waiting"]
 
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Displays `text`, which may repeat a server's, with the elapsed seconds until the end of the block."""
+    """Display `text`, which may repeat a server's, and the elapsed seconds until the end of the block."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -28,9 +28,9 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def counting(text: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Displays `text` and the elapsed seconds, and a bar from the first call of the yielded function on.
+    """Display `text` and the elapsed seconds, and a bar from the first call of the yielded function on.
 
-    The function takes what has been done, in words, its count and the count of all.
+    The function takes what has been done, in words, its count and the total count.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn

@@ -1,4 +1,4 @@
-"""`cfnode rpc`: how is one method of a running node called? The result is JSON on standard output."""
+"""`cfnode rpc`: one JSON-RPC call to a running node, whose result is printed as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MethodName(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so."""
+        """Return the node's methods that begin with the incomplete word."""
         from click.shell_completion import CompletionItem
 
         url = ctx.params.get("url") or os.environ.get(NODE_VARIABLE) or DEFAULT_URL
@@ -40,7 +40,7 @@ class MethodName(click.ParamType[str]):
 
 
 def parse_parameter(text: str) -> Any:
-    """The JSON value, or the text itself if it is not JSON: `Ethereum` needs no quotes, `1` is a number."""
+    """Return the JSON value, or the text if it is not JSON: `Ethereum` needs no quotes, `1` is a number."""
     try:
         return read_json(text)
     except ForeignError:
@@ -48,7 +48,7 @@ def parse_parameter(text: str) -> Any:
 
 
 def parse_named(text: str) -> dict[str, Any]:
-    """The object of `--named`; raises Failure (usage)."""
+    """Read the object of `--named`. Raise Failure (usage)."""
     try:
         named = read_json(sys.stdin.buffer.read() if text == "-" else text)
     except ForeignError as error:
@@ -86,7 +86,7 @@ def rpc(
 
 
 def methods_of(url: str, timeout: float) -> list[str]:
-    """The names of a node's methods; none if it does not answer."""
+    """Return the names of a node's methods; none if it does not answer."""
     try:
         answer = client.call(url, "rpc_methods", [], timeout=timeout)
     except Failure:
@@ -96,7 +96,7 @@ def methods_of(url: str, timeout: float) -> list[str]:
 
 
 def _suggestion(url: str, method: str, timeout: float) -> str:
-    """Methods of the node that are spelled like an unknown one; empty if there are none."""
+    """Name the node's methods that are spelled like an unknown one; empty if there are none."""
     from cfnode.core.suggestions import did_you_mean
 
     known = methods_of(url, timeout)

@@ -1,4 +1,4 @@
-"""`cfnode run`: how do flags become a running node? They become a Config, and `lifetime` runs the node."""
+"""`cfnode run`: the Config of a node, read from its flags; `lifetime` runs the node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cfnode.node.config import (
 
 
 def rpc_config(given: dict[str, Any]) -> RpcConfig:
-    """The flags that begin with --rpc-."""
+    """Return the RpcConfig of the flags that begin with --rpc-."""
     cors = given["rpc_cors"]
     return RpcConfig(
         port=given["rpc_port"],
@@ -54,12 +54,12 @@ def rpc_config(given: dict[str, Any]) -> RpcConfig:
 
 
 def listed(values: Sequence[str]) -> tuple[str, ...]:
-    """The entries of a flag that may be repeated, and whose values are lists with commas."""
+    """Return the entries of a flag that may be repeated, and whose values are lists with commas."""
     return tuple(entry.strip() for value in values for entry in value.split(",") if entry.strip())
 
 
 def node_key(given: str | None) -> bytes | None:
-    """The secret of --node-key; the value is never repeated in an error."""
+    """Return the secret of --node-key, 32 bytes; the value is never repeated in an error."""
     if given is None:
         return None
     try:
@@ -72,8 +72,9 @@ def node_key(given: str | None) -> bytes | None:
 
 
 def network_config(given: dict[str, Any]) -> NetworkConfig:
-    """The flags about peers. A development chain listens on this machine alone unless a flag names a port or
-    an address.
+    """Return the NetworkConfig of the flags about peers.
+
+    A development chain listens on this machine alone unless a flag names a port or an address.
     """
     port = given["port"]
     here = (f"/ip4/127.0.0.1/tcp/{PEER_PORT}", f"/ip6/::1/tcp/{PEER_PORT}")
@@ -94,7 +95,7 @@ def network_config(given: dict[str, Any]) -> NetworkConfig:
 
 
 def dev_config(given: dict[str, Any]) -> DevConfig | None:
-    """The flags that begin with --dev; None without --dev."""
+    """Return the DevConfig of the flags that begin with --dev; None without --dev."""
     if not given["dev"]:
         return None
     return DevConfig(
@@ -114,7 +115,7 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
 
 
 def named_accounts(given: dict[str, Any]) -> dict[str, str | None]:
-    """The secrets of --dev-broker and --dev-lp; raises Failure, also where both give the same account."""
+    """Return the secrets of --dev-broker and --dev-lp. Raise Failure, also for the same account twice."""
     from cfnode.core.keys import Keypair
 
     broker = account_secret(given["dev_broker"], "Secret of the broker")
@@ -127,7 +128,7 @@ def named_accounts(given: dict[str, Any]) -> dict[str, str | None]:
 
 
 def account_secret(given: str | None, prompt: str) -> str | None:
-    """The secret of a signing account, a URI or a file; raises Failure."""
+    """Return the secret of a signing account, from a URI or a file. Raise Failure."""
     from cfnode.cli.key.secret_input import read_secret  # needed by few command lines
     from cfnode.core.keys import Keypair
 
@@ -140,7 +141,7 @@ def account_secret(given: str | None, prompt: str) -> str | None:
 
 
 def base_path(given: Path | None) -> Path:
-    """The given base path, or the default one; raises Failure."""
+    """Return the given base path, or the default one. Raise Failure."""
     from cfnode.store.base_path import default_base_path
 
     with explained():
@@ -148,7 +149,7 @@ def base_path(given: Path | None) -> Path:
 
 
 def config_from(given: dict[str, Any]) -> Config:
-    """The whole command line, without the development chain, as one frozen value."""
+    """Return the whole command line, without the development chain, as one frozen Config."""
     prometheus = PrometheusConfig(given["prometheus_port"], given["prometheus_external"])
     return Config(
         base_path=base_path(given["base_path"]),
@@ -169,13 +170,13 @@ def config_from(given: dict[str, Any]) -> Config:
 
 
 def name_of(ctx: click.Context, given: dict[str, Any]) -> str | None:
-    """The node's name: that of --name, or Alice with --alice."""
+    """Return the node's name: that of --name, or Alice with --alice."""
     name: str | None = given["name"]
     return name or ("Alice" if "--alice" in development_flags(ctx) else None)
 
 
 def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
-    """Raises UsageError for flags that need or exclude each other."""
+    """Raise UsageError for flags that need or exclude each other."""
     default = click.core.ParameterSource.DEFAULT
     check_development(ctx, given["dev"])
     if not given["dev"]:

@@ -1,4 +1,4 @@
-"""With which exit code does an error of the SDK end a command? With its own, or a general one."""
+"""Exit codes of the SDK's errors, and their conversion to a Failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECOVERY = {code.name: code for code in ExitCode} | {"KEY_FILE": ExitCode.CONFI
 
 @contextmanager
 def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """An error of the SDK, or an interruption, as a Failure.
+    """Convert an error of the SDK, or an interruption, to a Failure.
 
     `interrupted`: the message for Ctrl-C; `report`: the members that `--json` prints besides the error.
     """
@@ -37,7 +37,7 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
 
 
 def exit_code_of(error: type[SdkError]) -> ExitCode:
-    """The exit code of an error: its own, USAGE for a malformed request, NETWORK without an answer."""
+    """Return the exit code of an error: its own, USAGE if malformed, NETWORK without an answer."""
     if error.code in _RECOVERY:
         return _RECOVERY[error.code]
     if issubclass(error, ValidationError):

@@ -1,4 +1,4 @@
-"""How does systemd learn that the node is ready, alive or stopping? By datagrams, as sd_notify(3) sends them.
+"""Notifications to systemd that the node is ready, alive or stopping: datagrams of sd_notify(3).
 
 `NOTIFY_SOCKET` names the socket: a path, or an abstract name after `@`. `READY=1` follows once JSON-RPC
 answers; `STATUS=` is one line of the node's state; `WATCHDOG=1` comes from the main loop at half of
@@ -24,19 +24,19 @@ __all__ = ["ServiceManager", "notify_service_manager", "service_manager", "statu
 log = logging.getLogger("cfnode.service")
 
 MAX_PATH = 107
-"""Bytes of a socket's path on Linux."""
+"""Maximum bytes of a socket's path on Linux."""
 MAX_STATUS = 400
-"""Characters of a status."""
+"""Maximum characters of a status."""
 SEND_S = 1.0
 """Seconds that a message may wait for room in the service manager's queue."""
 STATUS_S = 5.0
-"""Seconds between two looks at the node's state, as the informant's."""
+"""Seconds between two reads of the node's state, as long as the informant's interval."""
 MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceManager:
-    """The socket of the process that supervises the node.
+    """Socket of the process that supervises the node.
 
     `address`: of a Unix datagram socket. `watchdog_s`: seconds without a sign of life after which the process
     is killed; None without a watchdog.
@@ -46,14 +46,14 @@ class ServiceManager:
     watchdog_s: float | None = None
 
     async def send(self, *assignments: str) -> bool:
-        """Send `NAME=value` lines in one datagram; False, with a debug line, where it was not accepted."""
+        """Send `NAME=value` lines in one datagram; False, with a debug line, if it was not accepted."""
         message = "\n".join(assignments).encode()
         with trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_DGRAM) as socket:
             try:
                 with trio.fail_after(SEND_S):
                     await socket.connect(
                         self.address
-                    )  # or a full queue would look writable, and trio would spin
+                    )  # else a full queue would look writable, and trio would spin
                     await socket.send(message)
             except (OSError, trio.TooSlowError) as error:
                 log.debug("the service manager did not take %s: %r", assignments[0], error)
@@ -62,7 +62,7 @@ class ServiceManager:
 
 
 def service_manager(environ: Mapping[str, str] = os.environ) -> ServiceManager | None:
-    """The service manager that the environment names, if any; an unusable name is logged."""
+    """Return the service manager that the environment names, if any; log an unusable name."""
     given = environ.get("NOTIFY_SOCKET", "")
     if not given:
         return None
@@ -76,7 +76,7 @@ def service_manager(environ: Mapping[str, str] = os.environ) -> ServiceManager |
 
 
 def _watchdog_s(environ: Mapping[str, str]) -> float | None:
-    """`WATCHDOG_USEC` in seconds; None if it is missing, malformed, or meant for another process."""
+    """Return `WATCHDOG_USEC` in seconds; None if missing, malformed, or meant for another process."""
     text = environ.get("WATCHDOG_USEC", "")[:20]
     if not (text.isascii() and text.isdigit() and int(text)):
         return None
@@ -86,7 +86,7 @@ def _watchdog_s(environ: Mapping[str, str]) -> float | None:
 
 
 def status_line(node: Node) -> str:
-    """The state in one line: phase of the sync or isolation, peers, best and finalized block."""
+    """Return the state in one line: phase of the sync or isolation, peers, best and finalized block."""
     state = node.sync.progress.line() or node.liveness.line() or "Idle"
     plural = "peer" if node.peers == 1 else "peers"
     best, finalized = node.chain.best.number, node.chain.finalized.number

@@ -1,8 +1,8 @@
-"""Where does a whole state come from? From a database (the node may be running), or from a node's JSON-RPC.
+"""A whole state, read from a database or from a node's JSON-RPC, and its check against the state root.
 
 Either way the state is read in the order of its keys and never held in memory at once. A database is read in
-one snapshot; a node returns a page of keys at a time, and then their values. `Checked` verifies the state
-root of the block, so a node is trusted only about which block is final.
+one snapshot, and its node may be running; a node returns a page of keys at a time, and then their values.
+`Checked` verifies the state root of the block, so a node is trusted only about which block is final.
 """
 
 from __future__ import annotations
@@ -46,10 +46,13 @@ Pair = tuple[bytes, bytes]
 
 
 class Source(Protocol):
-    """A state."""
+    """A state that yields its keys and values in order."""
 
     def pairs(self, child: bytes) -> Iterator[Pair]:
-        """Keys and values of a child trie, or of the top trie (empty name), in the order of the keys."""
+        """Yield the keys and values of a child trie, or of the top trie (empty name).
+
+        They are in the order of the keys.
+        """
 
 
 class Checked:
@@ -60,7 +63,7 @@ class Checked:
         self._children: dict[bytes, bytes] = {}
 
     def top(self) -> Iterator[Pair]:
-        """The pairs of the top trie, without the roots of child tries. Raises Failure at the end."""
+        """Yield the pairs of the top trie, without the roots of child tries. Raise Failure at the end."""
         for key, value in self._counted(b"", self._header.state_root):
             if is_child_root(key, value):
                 self._children[key.removeprefix(CHILD_STORAGE_PREFIX)] = value
@@ -68,7 +71,7 @@ class Checked:
                 yield key, value
 
     def children(self) -> Iterator[tuple[bytes, Iterator[Pair]]]:
-        """The names and pairs of the child tries, after the top trie has been read."""
+        """Yield the names and pairs of the child tries, after the top trie has been read."""
         for name, root in self._children.items():
             yield name, self._counted(name, root)
 
@@ -93,7 +96,7 @@ class Checked:
 
 @contextmanager
 def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Source]]:
-    """The final state of a chain below a base path. Raises StoreError and Failure."""
+    """Yield the final header and state of a chain below a base path. Raise StoreError and Failure."""
     paths = ChainPaths(base_path or default_base_path(), chain_id)
     if not paths.database.exists():
         raise Failure(
@@ -138,7 +141,7 @@ class _Stored:
 
 @contextmanager
 def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
-    """The state of a running node's last finalized block. Raises Failure."""
+    """Yield header and state of a running node's last finalized block. Raise Failure."""
     found = client.call(url, "chain_getBlockHash", [0])
     if found != _hex(genesis):
         raise Failure(
@@ -156,7 +159,7 @@ def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
 
 
 def _header(answer: Any) -> Header:
-    """A header in JSON-RPC's format."""
+    """Decode a header in JSON-RPC's format."""
     try:
         parent, state, extrinsics = (
             hex_bytes(answer[name], 32) for name in ("parentHash", "stateRoot", "extrinsicsRoot")

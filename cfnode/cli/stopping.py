@@ -1,4 +1,4 @@
-"""When does a command stop that runs until it is stopped? At SIGINT or SIGTERM."""
+"""Stop of a long-running command at SIGINT or SIGTERM."""
 
 from __future__ import annotations
 

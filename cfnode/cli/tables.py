@@ -1,9 +1,9 @@
-"""Values printed so that they can be copied: whole, and each on one line.
+"""Tables and records whose values can be copied: whole, and each on one line.
 
 No value is shortened, folded or broken, at a terminal or in a pipe. A table has one line for each row, as
 long as its values are. A terminal that is narrower than the table gets a record for each row instead, one
 line for each value; where even such a line is too long the terminal wraps it, and still copies it as one
-line. A command to paste has a line for itself, and begins it.
+line. A command to paste has a line for itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GAP = "  "
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
-    """A table on standard output, records on a narrow terminal; `empty` on standard error without rows."""
+    """Print a table, or records on a narrow terminal; without rows `empty` on standard error."""
     filled = list(rows)
     if filled:
         _print(table_text(columns, filled, width=_width()))
@@ -46,12 +46,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: st
 
 
 def print_record(fields: Fields, title: str = "") -> None:
-    """Names and values on standard output."""
+    """Print names and values on standard output."""
     _print(record_text(fields, title))
 
 
 def print_side_by_side(records: Sequence[tuple[str, Fields]], title: str = "") -> None:
-    """Titled records with the same names: a column for each, or one below the other on a narrow terminal."""
+    """Print titled records with the same names: a column for each, or one below the other if narrow."""
     names = [name for name, _ in records[0][1]] if records else []
     columns = ["", *(head for head, _ in records)]
     rows = [(name, *(fields[at][1] for _, fields in records)) for at, name in enumerate(names)]
@@ -66,12 +66,12 @@ def print_side_by_side(records: Sequence[tuple[str, Fields]], title: str = "") -
 
 
 def print_command(purpose: str, command: str, *, err: bool = False) -> None:
-    """A command to paste, on a line of its own below its purpose."""
+    """Print a command to paste, on a line of its own below its purpose."""
     print_text(f"{purpose}:\n{command}", err=err)
 
 
 def table_text(columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None = None) -> Text:
-    """A table without lines, or a record for each row if the table is wider than `width`."""
+    """Return a table without lines, or a record for each row if the table is wider than `width`."""
     from rich.text import Text
 
     if width is not None and _needed(columns, rows) > width:
@@ -85,7 +85,7 @@ def table_text(columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: 
 
 
 def record_text(fields: Fields, title: str = "") -> Text:
-    """A line for each name and value, below a title."""
+    """Return a line for each name and value, below a title."""
     from rich.text import Text
 
     filled = [(name, value) for name, value in fields if value]
@@ -104,13 +104,13 @@ def _print(text: Text) -> None:
 
 
 def _width() -> int | None:
-    """The columns of the terminal; None in a pipe or a file, which take lines of any length."""
+    """Return the columns of the terminal; None in a pipe or a file, which take lines of any length."""
     where = console()
     return where.width if where.is_terminal else None
 
 
 def _parts(value: str) -> list[str]:
-    """The lines of a value, without control characters: cells repeat what servers write."""
+    """Return the lines of a value, without control characters: cells repeat what servers write."""
     return without_controls(value).expandtabs(1).split("\n")
 
 

@@ -1,4 +1,4 @@
-"""How are assets, chains, amounts, times and addresses written? In the same way for every command."""
+"""Types of click's parameters: assets, chains, amounts, times and addresses, the same in every command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AccountId(click.ParamType[str]):
     name = "account"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same account with the chain's own prefix."""
+        """Return the account with the chain's own prefix."""
         from cfnode.core import ss58
 
         try:
@@ -58,12 +58,12 @@ class AccountId(click.ParamType[str]):
 
 
 class AssetName(click.ParamType[Any]):
-    """`Btc`, `ArbUsdc`, or with its chain: `Bitcoin/BTC`, `arbitrum.usdc`; any case."""
+    """Name of an asset: `Btc`, `ArbUsdc`, or with its chain: `Bitcoin/BTC`, `arbitrum.usdc`; any case."""
 
     name = "asset"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The Asset."""
+        """Return the Asset."""
         from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
 
         try:
@@ -74,7 +74,7 @@ class AssetName(click.ParamType[Any]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so, in any case."""
+        """Return the names that begin with the incomplete word, in any case."""
         from click.shell_completion import CompletionItem
 
         from cfnode.core.assets import ASSETS
@@ -106,12 +106,12 @@ class ChainName(OneOf):
         super().__init__(CHAINS)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The parameter's name, since the list of all chains would fill the line."""
+        """Return None, for the parameter's name: the list of all chains would fill the line."""
         return None
 
 
 def _number(value: Any) -> Decimal | None:
-    """A decimal number; None for anything else."""
+    """Read a decimal number; None for anything else."""
     from cfnode.core.foreign import ForeignError, decimal_number
 
     try:
@@ -121,7 +121,7 @@ def _number(value: Any) -> Decimal | None:
 
 
 def _comma_hint(value: Any) -> str:
-    """A hint about a decimal comma; empty if the text has none."""
+    """Return a hint about a decimal comma; empty if the text has none."""
     text = str(value)
     if "," not in text or _number(text.replace(",", "")) is None:
         return ""
@@ -138,7 +138,7 @@ class Units(click.ParamType[Decimal]):
         self.kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-        """As a Decimal."""
+        """Return the number as a Decimal."""
         number = _number(value)
         if number is None or number < 0:
             hint = _comma_hint(value) or ", such as 0.5"
@@ -152,7 +152,7 @@ class UnitsOrAll(click.ParamType[Any]):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal | None:
-        """As a Decimal; None for `all`."""
+        """Return the number as a Decimal; None for `all`."""
         return None if str(value).lower() == "all" else Units().convert(value, param, ctx)
 
 
@@ -165,7 +165,7 @@ class Seconds(click.ParamType[float]):
         self.minimum = minimum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As a float."""
+        """Return the seconds as a float."""
         number = _number(value)
         seconds = math.nan if number is None else float(number)
         if not self.minimum <= seconds <= MAX_SECONDS:
@@ -175,12 +175,12 @@ class Seconds(click.ParamType[float]):
 
 
 class Duration(click.ParamType[int]):
-    """`90s`, `10m`, `24h`, `2d`; a bare number is seconds."""
+    """A duration: `90s`, `10m`, `24h`, `2d`; a bare number is seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """In milliseconds."""
+        """Return the duration in milliseconds."""
         text = str(value)
         unit = UNITS_S.get(text[-1:], 0)
         digits = text[:-1] if unit else text
@@ -190,12 +190,12 @@ class Duration(click.ParamType[int]):
 
 
 class Instant(click.ParamType[int]):
-    """`2026-01-05T12:00:00Z`, or Unix seconds or milliseconds."""
+    """A time: `2026-01-05T12:00:00Z`, or Unix seconds or milliseconds."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """In Unix milliseconds."""
+        """Return the time in Unix milliseconds."""
         from cfnode.sdk.times import read_time
 
         try:
@@ -210,12 +210,12 @@ class NodeUrl(click.ParamType[str]):
     name = "url"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The address of its HTTP server."""
+        """Return the address of the node's HTTP server."""
         text = str(value)
         try:
             parts = urlsplit(text)
             _ = parts.port
-        except ValueError:  # whose text may repeat a password
+        except ValueError:  # the error's text may repeat a password
             self.fail("the address is malformed; write http://HOST:PORT", param, ctx)
         if parts.scheme not in SCHEMES or not parts.hostname:
             self.fail("the address of a node begins with http:// or https://, as in "
@@ -224,7 +224,7 @@ class NodeUrl(click.ParamType[str]):
 
 
 def check_address(chain: str, address: str) -> None:
-    """Raises Failure (usage) for a text that is no address of the chain, or has a wrong checksum."""
+    """Raise Failure (usage) for a text that is no address of the chain, or has a wrong checksum."""
     from cfnode.core.addresses import AddressError
     from cfnode.swaps.address_faults import address_fault
     from cfnode.swaps.addresses import bitcoin_text, read_address
@@ -238,7 +238,7 @@ def check_address(chain: str, address: str) -> None:
 
 
 def atoms(number: Decimal, decimals: int) -> int:
-    """Whole units (finite, not negative) in smallest units, exactly.
+    """Convert whole units (finite, not negative) to smallest units, exactly.
 
     Raises Failure (usage) for too many digits.
     """

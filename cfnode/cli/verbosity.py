@@ -1,4 +1,4 @@
-"""`--verbose`: explain more, and print the text of a node or a broker below what it means."""
+"""The `--verbose` option: more explanations, and a server's own text below what it means."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ verbose_option = click.option(
 
 
 def is_verbose() -> bool:
-    """Whether the running command prints the texts of servers."""
+    """Return whether the running command prints the texts of servers."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_KEY))

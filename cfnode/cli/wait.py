@@ -1,4 +1,4 @@
-"""`cfnode wait`: how does a script wait until a node is ready? By polling its JSON-RPC."""
+"""`cfnode wait`: polling of a node's JSON-RPC until the node is ready."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE = 0.2
 
 
 def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> str | None:
-    """The condition that is not met yet, as text; None if all are met.
+    """Return the condition that is not met yet, as text; None if all are met.
 
     Raises NodeUnreachable, CallRefused.
     """

@@ -1,1 +1,1 @@
-"""Call other programs, with limits on what comes back. It imports `core` only."""
+"""Clients of other programs over HTTP and WebSocket, with limits on what they accept. Imports `core` only."""

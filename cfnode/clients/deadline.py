@@ -1,4 +1,4 @@
-"""How does a blocking exchange end in time, whatever the server does? Each step gets the remaining time.
+"""Deadline of a blocking exchange: each step gets the remaining time, whatever the server does.
 
 httpx limits each read from a socket, so a server that sends its answer byte by byte can block a caller for as
 long as it likes. Here every read, write and connect of a thread gets the time that is left to that thread's
@@ -30,7 +30,7 @@ class Deadlines(threading.local):
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limits the sends and receives of the block to `seconds` in total."""
+        """Limit the sends and receives of the block to `seconds` in total."""
         self.until = time.monotonic() + seconds
         try:
             yield
@@ -38,7 +38,7 @@ class Deadlines(threading.local):
             self.until = math.inf
 
     def left(self, wanted: float | None, passed: type[httpcore.TimeoutException]) -> float | None:
-        """Seconds that a step may take; raises `passed` if none are left."""
+        """Return the seconds that a step may take. Raise `passed` if none are left."""
         if self.until == math.inf:
             return wanted
         left = self.until - time.monotonic()

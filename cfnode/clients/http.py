@@ -1,4 +1,4 @@
-"""HTTP exchanges, blocking and async, by httpx: within limits, and with one kind of error.
+"""Blocking and async HTTP exchanges by httpx, within limits and with one kind of error.
 
 httpx is imported with the first client, not with the module. A server may answer with anything, so:
 
@@ -40,7 +40,7 @@ IDLE_SECONDS: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """One HTTP exchange; `timeout` in seconds, for the whole exchange."""
+    """HTTP exchange to make; `timeout` in seconds, for the whole exchange."""
 
     method: str
     url: str
@@ -52,15 +52,16 @@ class HttpCall:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The answer to an HTTP exchange."""
+    """Answer to an HTTP exchange."""
 
     status: int
     body: bytes
 
 
 class HttpError(Exception):
-    """No usable answer. `sent` is False only if the server certainly never received the request. The text has
-    no address.
+    """Error for an exchange without a usable answer.
+
+    `sent` is False only if the server certainly never received the request. The text has no address.
     """
 
     def __init__(self, text: str, *, sent: bool) -> None:
@@ -69,24 +70,25 @@ class HttpError(Exception):
 
 
 class BadUrl(HttpError):
-    """The address is no http(s) URL; nothing was sent."""
+    """Error for an address that is no http(s) URL; nothing was sent."""
 
 
 class NoAnswer(HttpError):
-    """The connection failed or broke."""
+    """Error for a connection that failed or broke."""
 
 
 class TooSlow(HttpError):
-    """The time limit was exceeded before the answer was complete."""
+    """Error for a time limit that was exceeded before the answer was complete."""
 
 
 class Unusable(HttpError):
-    """The answer is over a limit."""
+    """Error for an answer that is over a limit."""
 
 
 class Client:
-    """Blocking exchanges over one connection pool; threads may share it. `tls` False: for http addresses
-    only, without the time to read the certificates.
+    """Client for blocking exchanges over one connection pool, which threads may share.
+
+    `tls` False: for http addresses only, without the time to read the certificates.
     """
 
     def __init__(self, agent: str, *, tls: bool = True) -> None:
@@ -100,7 +102,7 @@ class Client:
         bind(self._client, self._deadlines)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer. Raises HttpError."""
+        """Return the answer to a call. Raise HttpError."""
         import httpx
 
         sent = _Sent()
@@ -122,8 +124,9 @@ class Client:
 
 
 class AsyncClient:
-    """Exchanges under trio or asyncio. `is_direct`: without proxies of the environment, and without
-    connections that stay open.
+    """Client for exchanges under trio or asyncio.
+
+    `is_direct`: without proxies of the environment, and without connections that stay open.
     """
 
     def __init__(self, agent: str, *, is_direct: bool = False) -> None:
@@ -135,11 +138,11 @@ class AsyncClient:
         )
 
     async def status(self, call: HttpCall) -> int:
-        """The status of the answer, whose body is not read. Raises HttpError."""
+        """Return the status of the answer, whose body is not read. Raise HttpError."""
         return (await self._exchange(call, reads_body=False)).status
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer; cancelling ends it at once. Raises HttpError."""
+        """Return the answer to a call; cancelling ends it at once. Raise HttpError."""
         return await self._exchange(call, reads_body=True)
 
     async def _exchange(self, call: HttpCall, *, reads_body: bool) -> HttpAnswer:
@@ -167,7 +170,7 @@ class AsyncClient:
 
 
 class _Sent:
-    """Whether a request has started to leave this machine, by httpx's trace events."""
+    """Record of whether a request has started to leave this machine, by httpx's trace events."""
 
     value = False
 
@@ -179,7 +182,7 @@ class _Sent:
 
 
 class _Body:
-    """An answer that is being received; raises Unusable if it is too large or compressed."""
+    """Answer that is being received; raises Unusable if it is too large or compressed."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._status = response.status_code
@@ -199,9 +202,9 @@ class _Body:
 
 
 def _limits() -> httpx.Limits:
-    """Limits that close idle connections before common servers do (5 s).
+    """Return limits that close idle connections before common servers do (5 s).
 
-    A request on a closing connection is lost, and it is unknown whether the server read it.
+    A request on a closing connection is lost, and the client cannot know whether the server read it.
     """
     import httpx
 

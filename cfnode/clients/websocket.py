@@ -1,4 +1,4 @@
-"""WebSocket connections by trio-websocket: within limits, and with one kind of error.
+"""WebSocket connections by trio-websocket, within limits and with one kind of error.
 
 A server may stay silent, drip, send a head without end or break the protocol, and at the end not answer the
 goodbye. So connecting and closing have limits in time, messages one in size, and what the libraries raise
@@ -34,7 +34,7 @@ __all__ = [
 
 MAX_MESSAGE: Final = ANSWER.size
 CLOSE_S: Final = 2.0
-"""Seconds for the server's part of closing."""
+"""Seconds that the server has for its part of closing."""
 LARGE: Final = 64 * 1024
 """Bytes from which a message is parsed in a thread."""
 _TOO_BIG: Final = 1009
@@ -42,15 +42,15 @@ _TOO_BIG: Final = 1009
 
 
 class SocketError(Exception):
-    """The connection failed. The text has no address."""
+    """Error for a failed connection. The text has no address."""
 
 
 class NotConnected(SocketError):
-    """No connection was made."""
+    """Error for a connection that was not established."""
 
 
 class Rejected(NotConnected):
-    """The server answered the handshake with an HTTP status."""
+    """Error for a handshake that the server answered with an HTTP status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -58,15 +58,15 @@ class Rejected(NotConnected):
 
 
 class Broken(SocketError):
-    """An open connection ended."""
+    """Error for an open connection that ended."""
 
 
 class MessageTooLarge(Broken):
-    """The server sent a message of more than MAX_MESSAGE bytes."""
+    """Error for a message of more than MAX_MESSAGE bytes."""
 
 
 class Socket:
-    """An open connection, for JSON both ways."""
+    """Open connection, for JSON both ways."""
 
     def __init__(self, connection: WebSocketConnection) -> None:
         self._connection = connection
@@ -81,7 +81,7 @@ class Socket:
             raise _broken(error) from None
 
     async def receive(self) -> Any:
-        """The next message. Raises Broken, or ForeignError if it cannot be read."""
+        """Return the next message. Raise Broken, or ForeignError if it cannot be read."""
         from trio_websocket import ConnectionClosed
 
         try:
@@ -97,7 +97,7 @@ class Socket:
 async def opened(
     url: str, seconds: float, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> AsyncIterator[Socket]:
-    """A connection to an http(s) or ws(s) address, made within some seconds. Raises SocketError."""
+    """Connect to an http(s) or ws(s) address within some seconds. Raise SocketError."""
     from trio_websocket import ConnectionRejected, DisconnectionTimeout, open_websocket_url
 
     address = "ws" + url.removeprefix("ws").removeprefix("http")
@@ -122,7 +122,7 @@ async def opened(
         raise Rejected(error.status_code) from None
     except Exception as error:
         if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
-            raise own from None  # not what the library raised meanwhile
+            raise own from None  # the caller's error, not what the library raised meanwhile
         if not isinstance(error, DisconnectionTimeout):
             raise (Broken if is_open else NotConnected)(reason_of(error)) from None
         if own is not None:

@@ -1,6 +1,6 @@
-"""What does an operator see in a browser? The page of `cfnode service run --web`: books and node.
+"""Web page of `cfnode service run --web`: the operator's view of books and node.
 
-`Dashboard` is an ASGI application for the paths below /web. It stands on the ledger, and asks a node only by
+`Dashboard` is an ASGI application for the paths below /web. It reads the ledger, and calls a node only by
 JSON-RPC. On a development chain it has an explorer of blocks, and buttons for what tests do with a chain.
 """
 

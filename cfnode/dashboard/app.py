@@ -1,4 +1,4 @@
-"""What does the page answer? Its paths below /web, with a session; without one, a form for a token."""
+"""ASGI application of the web page: its paths below /web, for a session; without one, a login form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Dashboard:
-    """The ASGI application; `run` follows the books and asks the node until cancelled."""
+    """ASGI application; `run` follows the books and calls the node until cancelled."""
 
     def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
         self.restarts = Restarts(log)
@@ -64,12 +64,12 @@ class Dashboard:
             nursery.start_soon(self.restarts.keep, "the page's cache", self._desk.cache.run)
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether a request is for the page."""
+        """Return whether a request is for the page."""
         is_first = (method, path) == ("GET", "/")
         return is_first or path == PREFIX or path.startswith(f"{PREFIX}/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -94,7 +94,7 @@ class Dashboard:
         ]
 
     def _opened(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
-        """The page, for a client with a session."""
+        """Return the endpoint of a page, for a client with a session."""
 
         async def endpoint(request: Request) -> Response:
             session = await self._session(request)

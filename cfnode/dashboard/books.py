@@ -1,4 +1,4 @@
-"""What does each page read? One transaction of the books each, in a thread, a few at the same time."""
+"""Reads of the books for the pages: one transaction each, in a thread, a few at the same time."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
 
 T = TypeVar("T")
 Look: TypeAlias = Callable[[Any], T]
-"""Reads with a connection of the books; only the ledger knows its type."""
+"""Function that reads with a connection of the books; only the ledger knows its type."""
 MAX_READERS: Final = 4
 MAX_PARTNERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the first page says."""
+    """Content of the first page."""
 
     books: Condition | None
     today: Today
@@ -41,7 +41,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class PartnerUse:
-    """A partner, what its channels of the month cost (smallest units of FLIP), and how many they are."""
+    """A partner, the cost of its channels of the month (smallest units of FLIP), and their number."""
 
     partner: Partner
     spent: int
@@ -57,14 +57,14 @@ class PartnerUse:
 
 
 class BookReader:
-    """Reads the books for the pages."""
+    """Reader of the books for the pages."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self._limiter = trio.CapacityLimiter(MAX_READERS)
 
     async def read(self, look: Look[T]) -> T:
-        """What `look` finds, in one transaction. Raises LedgerError."""
+        """Return what `look` reads, in one transaction. Raise LedgerError."""
 
         def found() -> T:
             with self.database.reading() as connection:
@@ -73,15 +73,15 @@ class BookReader:
         return await self.run(found)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run what blocks."""
+        """Run blocking work in a thread."""
         return await trio.to_thread.run_sync(work, limiter=self._limiter)
 
     async def overview(self) -> Overview:
-        """The first page."""
+        """Return the content of the first page."""
         return await self.read(_overview)
 
     async def partners(self) -> list[PartnerUse]:
-        """The partners, and this month's use of their budgets."""
+        """Return the partners, and this month's use of their budgets."""
         month = datetime.now(UTC).strftime("%Y-%m")
         partners = (await self.run(lambda: listed(self.database)))[:MAX_PARTNERS]
         spent = await self.read(lambda connection: spent_by_partner(connection, month))
@@ -101,5 +101,5 @@ def _overview(connection: Any) -> Overview:
 
 
 def last_day(books: Condition | None) -> int:
-    """The day of the newest block, since 1970; of the clock, for empty books."""
+    """Return the day of the newest block, in days since 1970; of the clock, for empty books."""
     return (int(time.time() * 1000) if books is None else books.time) // DAY_MS

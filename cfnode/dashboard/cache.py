@@ -1,8 +1,8 @@
-"""How do fifty browsers see a new block at once? Each part of a page is made once for a block, then kept.
+"""Cache of the parts of pages: each is made once for a block, so that many browsers get it at once.
 
-At a new block `renew` makes what was asked for lately, before browsers get the block's event: no request
-waits for it. What depends on the clock too, such as the time left of a channel, is made again after a few
-seconds, behind a request that still gets the older text.
+At a new block `renew` makes the parts that were requested lately, before browsers get the block's event: no
+request waits for them. A part that depends on the clock too, such as the time left of a channel, is made
+again after a few seconds, behind a request that still gets the older text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MAX_ENTRIES: Final = 64
 MAX_AGE_S: Final = 5.0
 """Seconds after which a text is made again."""
 MAX_WAIT_S: Final = 60.0
-"""Seconds after which a request waits for that."""
+"""Seconds after which a request waits for the new text."""
 WATCHED_S: Final = 40.0
-"""Seconds for which a text counts as asked for."""
+"""Seconds after a request for which a text is renewed at each block."""
 Make = Callable[[], Awaitable[str]]
 
 
@@ -39,7 +39,7 @@ class _Entry:
 
 
 class Cache:
-    """Texts by their names; each is made by one task, for all that ask meanwhile, and so is its fault."""
+    """Texts by their names; one task makes each, for all that request it meanwhile, and so its error."""
 
     def __init__(self) -> None:
         self._entries = BoundedDict[str, _Entry](MAX_ENTRIES)
@@ -55,7 +55,10 @@ class Cache:
                 self._nursery = None
 
     async def get(self, name: str, version: Hashable, make: Make) -> str:
-        """The text of a name for a version (a block). `make` makes it, also later for other requests."""
+        """Return the text of a name for a version (a block).
+
+        `make` makes it, also later for other requests.
+        """
         entry = self._entries.get(name)
         if entry is not None:
             entry.asked_at = trio.current_time()
@@ -70,14 +73,17 @@ class Cache:
         return await self._made(name, version, make)
 
     async def renew(self, version: Hashable) -> None:
-        """Make the texts that were asked for lately, for a new version."""
+        """Make the texts that were requested lately, for a new version."""
         now = trio.current_time()
         for name, entry in list(self._entries.items()):
             if now - entry.asked_at <= WATCHED_S:
                 await self._quietly(name, version, entry.make)
 
     async def _quietly(self, name: str, version: Hashable, make: Make) -> None:
-        """A fault, or a bug, is for the next request, which gets it and is logged."""
+        """Make a text behind a request, without an error.
+
+        The next request gets the error, or bug, and it is logged.
+        """
         try:
             await self._made(name, version, make)
         except Exception:

@@ -1,4 +1,4 @@
-"""How are figures drawn? As SVG without a script or a style: the page's style sheet has the colours.
+"""Charts as SVG without a script or a style: the page's style sheet has the colours.
 
 pygal computes the drawing. What it adds for its own scripts and styles is taken out, since the page allows
 neither inside of a document, and each bar gets a title, which browsers show and screen readers read.
@@ -28,7 +28,10 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing (SVG), and its legend: names in the order of the colours 0, 1, 2, …"""
+    """Drawing (SVG) and its legend.
+
+    `legend`: names in the order of the colours 0, 1, 2, …
+    """
 
     svg: str
     legend: tuple[str, ...]
@@ -40,7 +43,10 @@ def stacked(
     series: Mapping[str, Sequence[float]],
     written: Callable[[float], str],
 ) -> Chart:
-    """Stacked bars: a bar for each label, a colour for each series. `written` gives a value as text."""
+    """Draw stacked bars: a bar for each label, a colour for each series.
+
+    `written` returns a value as text.
+    """
     drawn = _largest(series)
     chart = pygal.StackedBar(
         style=_STYLE,
@@ -72,7 +78,7 @@ def stacked(
 
 
 def _largest(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-    """The largest series, and the sum of the others."""
+    """Return the largest series, and the sum of the others."""
     names = sorted(series, key=lambda name: sum(series[name]), reverse=True)
     kept: dict[str, Sequence[float]] = {name: series[name] for name in names[:MAX_SERIES]}
     rest = names[MAX_SERIES:]
@@ -88,7 +94,7 @@ def _clean(root: ElementTree.Element, title: str, names: Sequence[str]) -> None:
     for parent in list(root.iter()):
         for child in list(parent):
             kinds = child.get("class", "").split()
-            tag: object = child.tag  # of a comment a function
+            tag: object = child.tag  # a comment's tag is a function
             name = tag.rpartition("}")[2] if isinstance(tag, str) else "comment"
             if name in _LEFT_OUT or any(kind in _LEFT_OUT_GROUPS for kind in kinds):
                 parent.remove(child)
@@ -98,7 +104,7 @@ def _clean(root: ElementTree.Element, title: str, names: Sequence[str]) -> None:
 
 
 def _title(root: ElementTree.Element, place: int, name: str) -> None:
-    """Each bar's description, as pygal left it for its script, becomes its title."""
+    """Turn each bar's description, as pygal left it for its script, into its title."""
     for group in root.iter():
         if f"serie-{place}" not in group.get("class", "").split():
             continue

@@ -1,4 +1,4 @@
-"""What do all pages share? The books, the node, the templates, and what was made already."""
+"""Shared parts of all pages: the books, the node, the templates, and the cache."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from cfnode.ledger.service_key import service_key
 __all__ = ["MESSAGE", "Desk"]
 
 MESSAGE = "cfnode_message"
-"""The cookie with what the next page says."""
+"""Name of the cookie with the message for the next page."""
 
 
 class Desk:
-    """Everything that a page is made from."""
+    """Everything from which a page is made."""
 
     def __init__(self, database: Database, node: Node, tokens: TokenSource, restarts: Restarts) -> None:
         self.books = BookReader(database)
@@ -47,14 +47,14 @@ class Desk:
         return self.watch.state.is_dev
 
     def _version(self, block: int) -> tuple[int, bool]:
-        """What a page's content depends on, besides the clock."""
+        """Return what a page's content depends on, besides the clock."""
         return block, self.is_dev
 
     async def _renew(self, block: int) -> None:
         await self.cache.renew(self._version(block))
 
     async def sessions(self) -> Sessions:
-        """Reads and makes sessions. Raises LedgerError while the books cannot be read."""
+        """Return the reader and maker of sessions. Raise LedgerError while the books cannot be read."""
         if self._sessions is None:
             key = await self.books.run(lambda: service_key(self.books.database))
             self._sessions = Sessions(key, self._tokens)
@@ -71,7 +71,7 @@ class Desk:
         is_live: bool = True,
         status: int = 200,
     ) -> Response:
-        """A page. Its content is kept for others under `name`, until the next block."""
+        """Return a page. Its content is kept for others under `name`, until the next block."""
         if name is None:
             content = await make()
         else:
@@ -95,11 +95,14 @@ class Desk:
         return answer
 
     def _chain_time(self) -> str:
-        """The time of a development chain, and how far it is behind the clock; empty of a chain in step."""
+        """Return the time of a development chain, and how far it is behind the clock.
+
+        Empty for a chain in step.
+        """
         moment = self.watch.state.time
         behind = "" if moment is None else behind_text(moment, time.time_ns() // 1_000_000)
         return f"chain time {time_text(moment)} UTC, {behind}" if moment is not None and behind else ""
 
     def part(self, template: str, **values: Any) -> str:
-        """The content of a page, from its template."""
+        """Return the content of a page, from its template."""
         return self.views.part(template, is_dev=self.is_dev, node=self.watch.state, **values)

@@ -1,4 +1,4 @@
-"""Which pages are there on a development chain alone? Its controls, and its blocks."""
+"""Pages of a development chain alone: its controls, and its blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["DEV_PAGES", "act"]
 
 T = TypeVar("T")
 CHOICES: Final = 30
-"""Open channels that the form for a deposit proposes."""
+"""Number of open channels that the form for a deposit proposes."""
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _KEY: Final = re.compile(r"[0-9]{1,9}|0x[0-9a-f]{64}")
 
@@ -36,7 +36,7 @@ def _require_dev(desk: Desk) -> None:
 
 
 async def controls(desk: Desk, request: Request, session: Session) -> Response:
-    """Forms for what a test does to the chain."""
+    """Return the page with forms for what a test does to the chain."""
     _require_dev(desk)
     asked = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
 
@@ -48,7 +48,7 @@ async def controls(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def act(desk: Desk, request: Request, session: Session) -> Response:
-    """Do what a form asks for, and go back to the controls."""
+    """Do what a form requests, and go back to the controls."""
     require_own_origin(request)
     fields = await form_of(request)
     require_own_form(fields, session.csrf)
@@ -75,7 +75,7 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
 
 
 def _words(error: Exception) -> str:
-    """An error without the names of JSON-RPC, a refusal of the chain in words."""
+    """Return an error without the names of JSON-RPC, a refusal of the chain in words."""
     if not isinstance(error, CallError):
         return str(error)
     refusal = read_refusal(error.message)
@@ -83,7 +83,7 @@ def _words(error: Exception) -> str:
 
 
 async def blocks(desk: Desk, request: Request, session: Session) -> Response:
-    """The newest blocks."""
+    """Return the page of the newest blocks."""
     _require_dev(desk)
     text = request.query_params.get("before")
     if text is not None and not _NUMBER.fullmatch(text):
@@ -98,7 +98,7 @@ async def blocks(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def block(desk: Desk, request: Request, session: Session) -> Response:
-    """One block."""
+    """Return the page of one block."""
     _require_dev(desk)
     key = request.path_params["key"]
     found = None
@@ -114,7 +114,7 @@ async def block(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def _asked(desk: Desk, ask: Callable[[], Awaitable[T]]) -> T:
-    """Raises LedgerError, also for an answer without the expected members."""
+    """Await a request to the node. Raise LedgerError, also for an answer without the expected members."""
     try:
         return await ask()
     except (TypeError, KeyError, ValueError, AttributeError, IndexError):

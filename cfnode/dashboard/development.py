@@ -1,4 +1,4 @@
-"""What can the page do to a development chain? What `dev_*` methods do: deposits, prices, failures, time.
+"""Actions of the page on a development chain, by `dev_*` methods: deposits, prices, failures, time.
 
 Each form has the name of an action and its fields. A field that cannot be read, and what the node refuses,
 becomes a sentence for the page.
@@ -24,11 +24,11 @@ Fields = Mapping[str, str]
 
 
 class BadField(ValueError):
-    """A field of a form that cannot be read; the text says which, and what is wanted."""
+    """Error for a field of a form that cannot be read; the text names it, and what is expected."""
 
 
 async def perform(node: Node, action: str, fields: Fields) -> str:
-    """Do it; what was done, as a sentence. Raises BadField, CallError, NodeError."""
+    """Do an action, and describe it in a sentence. Raise BadField, CallError, NodeError."""
     return await ACTIONS[action](node, fields)
 
 
@@ -128,7 +128,7 @@ def _chain(fields: Fields) -> str:
 
 
 def _amount(fields: Fields, name: str, decimals: int) -> int:
-    """A positive number of whole units in smallest ones."""
+    """Convert a positive number of whole units to smallest ones. Raise BadField."""
     text = fields.get(name, "").strip()
     try:
         value = decimal_number(text) if len(text) <= 40 else Decimal(0)

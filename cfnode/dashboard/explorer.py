@@ -1,4 +1,4 @@
-"""What is in a block of a development chain? Its header, extrinsics and events, as the node has them now.
+"""Blocks of a development chain: header, extrinsics and events, as the node has them now.
 
 Unlike the books, the node has all events, and blocks that are not final yet.
 """
@@ -26,19 +26,19 @@ from cfnode.ledger.errors import NodeError
 __all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
 
 PAGE: Final = 25
-"""Blocks of a page."""
+"""Number of blocks of a page."""
 MAX_PARTS: Final = 2_000
-"""Extrinsics, or events, of a block that are listed."""
+"""Maximum extrinsics, or events, of a block that are listed."""
 MAX_FIELDS: Final = 20_000
-"""Characters of an event's fields."""
+"""Maximum characters of an event's fields."""
 MAX_EXTRINSIC: Final = 1_000_000
 MAX_DIGITS: Final = 10
-"""Digits of the number of a block."""
+"""Maximum digits of the number of a block."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockLine:
-    """A block in the list."""
+    """Block in the list."""
 
     number: int
     hash: str
@@ -47,7 +47,7 @@ class BlockLine:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An event, or an extrinsic: its name, fields (JSON), and for an extrinsic signer and hash."""
+    """Event or extrinsic: its name, fields (JSON), and for an extrinsic signer and hash."""
 
     index: int
     name: str
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class BlockPage:
-    """A block with all its parts."""
+    """Block with all its parts."""
 
     number: int
     hash: str
@@ -69,14 +69,14 @@ class BlockPage:
 
 
 class Explorer:
-    """Reads blocks of a node. Raises CallError, NodeError."""
+    """Reader of a node's blocks. Raises CallError, NodeError."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._metadata = BoundedDict[int, Metadata](2)
 
     async def lines(self, before: int | None) -> list[BlockLine]:
-        """Blocks, the newest first; `before` is the number of the last one of the page before."""
+        """Return blocks, the newest first; `before` is the last block number of the previous page."""
         with self._reading():
             return await self._lines(before)
 
@@ -91,7 +91,7 @@ class Explorer:
         return found
 
     async def page(self, key: str) -> BlockPage | None:
-        """A block by its number or hash; None if there is none."""
+        """Return a block by its number or hash; None if it does not exist."""
         is_number = key.isascii() and key.isdigit() and len(key) <= MAX_DIGITS
         with self._reading():
             block = await self._hash(int(key)) if is_number else key
@@ -115,7 +115,7 @@ class Explorer:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """An answer of another shape than expected is the node's fault: NodeError."""
+        """Wrap the reading of an answer: one of an unexpected shape raises NodeError."""
         try:
             yield
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -131,7 +131,7 @@ class Explorer:
         return found
 
     async def _metadata_at(self, block: str) -> Metadata:
-        """The metadata of the runtime that executed what follows a block."""
+        """Return the metadata of the runtime that executed what follows a block."""
         version = whole_number((await self._node.call("state_getRuntimeVersion", block))["specVersion"], 32)
         if version not in self._metadata:
             data = await self._node.call("state_getMetadata", block)

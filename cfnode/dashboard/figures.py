@@ -1,4 +1,4 @@
-"""Which figures has the page of volumes and fees? From the totals of days: charts, and the same as tables."""
+"""Figures of volumes and fees from the totals of days, as charts and as tables."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cfnode.ledger.day_totals import STABLE, DayTotal
 __all__ = ["PERIODS", "Figures", "Sum", "Today", "figures", "today"]
 
 PERIODS: Final = (7, 30, 90)
-"""Days of a period."""
+"""Days of each period."""
 MAX_ROWS: Final = 200
-"""Rows of a table."""
+"""Maximum rows of a table."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a period of days."""
+    """Figures of a period of days."""
 
     days: int
     total: Sum
@@ -52,7 +52,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """The figures of one day (UTC)."""
+    """Figures of one day (UTC)."""
 
     day: int
     count: int
@@ -61,14 +61,14 @@ class Today:
 
 
 def today(found: Sequence[DayTotal], day: int) -> Today:
-    """The figures of a day, from its totals."""
+    """Return the figures of a day, from its totals."""
     volumes = [each for each in found if each.measure == "volume"]
     earned = sum(each.amount for each in found if each.measure == "earned" and each.asset == STABLE)
     return Today(day, sum(each.count for each in volumes), sum(each.value for each in volumes), earned)
 
 
 def figures(totals: Sequence[DayTotal], span: range) -> Figures:
-    """The figures of a span of days, from their totals."""
+    """Return the figures of a span of days, from their totals."""
     by_day = _by_day(totals, span)
     fees = [each for each in totals if each.measure == "fee" and each.asset == STABLE]
     volumes = [each for each in totals if each.measure == "volume"]
@@ -116,7 +116,7 @@ def _total(rows: Iterable[Sum]) -> Sum:
 def _table(
     totals: Iterable[DayTotal], measures: tuple[str, ...], name: Callable[[DayTotal], str]
 ) -> tuple[Sum, ...]:
-    """A row for each name and asset, the largest first."""
+    """Return a row for each name and asset, the largest first."""
     rows: dict[tuple[str, str], Sum] = {}
     for each in totals:
         if each.measure in measures:
@@ -129,7 +129,10 @@ def _table(
 
 
 def _by_partner(totals: Iterable[DayTotal]) -> tuple[Sum, ...]:
-    """Partners, and brokers' accounts for swaps of no partner, with what was earned from partners' swaps."""
+    """Return a row for each partner, and for each broker account of swaps without a partner.
+
+    Partners' rows have what was earned from their swaps.
+    """
     rows: dict[tuple[str, bool], Sum] = {}
     for each in totals:
         if each.measure in ("partner", "broker"):
@@ -148,7 +151,7 @@ def _asset(total: DayTotal) -> str:
 
 
 def _owner(total: DayTotal) -> str:
-    """A partner's name, or an account."""
+    """Return a partner's name, or an account."""
     if total.measure == "partner":
         return total.name
     return short(total.name) or "no broker"
@@ -169,7 +172,7 @@ def _chart(
     name: Callable[[DayTotal], str],
     number: Callable[[DayTotal], int],
 ) -> Chart | None:
-    """None if there is nothing to draw."""
+    """Draw the totals of a span; None if there is nothing to draw."""
     series: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(span))
     for each in totals:
         series[name(each)][each.day - span[0]] += number(each) / 10**USDC_DECIMALS
@@ -179,7 +182,7 @@ def _chart(
 
 
 def _scale(value: float) -> str:
-    """A value of an axis."""
+    """Return a value of an axis as text."""
     for size, unit in ((1e9, " bn"), (1e6, " m"), (1e3, " k")):
         if value >= size:
             return f"${value / size:,.1f}{unit}".replace(".0", "")

@@ -1,4 +1,4 @@
-"""How are amounts, times and hashes written on the page?"""
+"""Formats of amounts, times and hashes on the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USDC_DECIMALS: Final = 6
 
 
 def asset_name(name: str | None) -> str:
-    """`USDC on Arbitrum`; the symbol alone where one chain has it."""
+    """Return `USDC on Arbitrum`; the symbol alone if only one chain has it."""
     if name is None or name not in ASSETS:
         return name or "unknown"
     asset = ASSETS[name]
@@ -25,12 +25,12 @@ def asset_name(name: str | None) -> str:
 
 
 def place(name: str | None) -> str:
-    """`on Arbitrum`, where several chains have the symbol; else nothing."""
+    """Return `on Arbitrum`, where several chains have the symbol; else nothing."""
     return asset_name(name).partition(" ")[2]
 
 
 def exact(amount: int | None, asset: str | None) -> str:
-    """An amount in whole coins, all digits, with the symbol."""
+    """Return an amount in whole coins, all digits, with the symbol."""
     if amount is None:
         return ""
     if asset is None or asset not in ASSETS:
@@ -41,7 +41,7 @@ def exact(amount: int | None, asset: str | None) -> str:
 
 
 def coins(amount: int | None, asset: str | None) -> str:
-    """An amount in whole coins, rounded down."""
+    """Return an amount in whole coins, rounded down."""
     text = exact(amount, asset)
     number, space, symbol = text.partition(" ")
     whole, _, fraction = number.partition(".")
@@ -53,38 +53,38 @@ def coins(amount: int | None, asset: str | None) -> str:
 
 
 def about(value: int) -> str:
-    """The same for a figure that stands alone: without cents, if there are many dollars."""
+    """Return smallest units of USDC as dollars, without cents from 100,000 dollars on."""
     text = dollars(value)
     return text.partition(".")[0] if value >= 10**5 * 10**USDC_DECIMALS else text
 
 
 def percent(bps: int) -> str:
-    """Basis points in percent."""
+    """Return basis points in percent."""
     return f"{bps / 100:g} %"
 
 
 def dollars(value: int | float | None) -> str:
-    """Smallest units of USDC as dollars."""
+    """Return smallest units of USDC as dollars."""
     return "" if value is None else f"${int(value) / 10**USDC_DECIMALS:,.2f}"
 
 
 def time_text(value: int) -> str:
-    """A time in Unix ms: `2026-11-25 20:37:29`, UTC."""
+    """Return a time in Unix ms as `2026-11-25 20:37:29`, UTC."""
     return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def iso(value: int) -> str:
-    """The same for programs."""
+    """Return a time in Unix ms in ISO 8601, for programs."""
     return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def day_text(day: int) -> str:
-    """A day since 1970: `2026-11-25`."""
+    """Return a day, in days since 1970, as `2026-11-25`."""
     return datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m-%d")
 
 
 def short(value: str | None, length: int = 16) -> str:
-    """A hash or an address with its middle left out."""
+    """Return a hash or an address with its middle left out."""
     if value is None or len(value) <= length:
         return value or ""
     half = (length - 1) // 2

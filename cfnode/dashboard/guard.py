@@ -1,7 +1,7 @@
-"""What keeps other sites, and what others write, out of the page?
+"""Protection of the page from other sites: headers of answers, and checks of forms.
 
 Each answer forbids scripts and styles other than the page's own files, frames, and requests to other hosts. A
-form is taken from this page only: by the browser's Origin, which has to be the host that was asked, and by a
+form is taken from this page only: by the browser's Origin, which has to be the requested host, and by a
 number that only this page knows. Bodies are bounded before they are read.
 """
 
@@ -40,8 +40,10 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 def require_own_origin(request: Request) -> None:
-    """Raises HTTPException for a request that a page of another site made, or whose Origin or Host is
-    malformed."""
+    """Raise HTTPException for a request that a page of another site made.
+
+    Also for one whose Origin or Host is malformed.
+    """
     origins, hosts = request.headers.getlist("origin"), request.headers.getlist("host")
     sites = request.headers.getlist("sec-fetch-site")
     if not _is_own(origins, hosts) or not {*sites} <= {"same-origin", "none"}:
@@ -49,7 +51,7 @@ def require_own_origin(request: Request) -> None:
 
 
 def _is_own(origins: list[str], hosts: list[str]) -> bool:
-    """Whether there is no Origin, or exactly one, of exactly one Host."""
+    """Return whether there is no Origin, or exactly one, of exactly one Host."""
     if not origins:
         return True
     if len(origins) > 1 or len(hosts) != 1:
@@ -59,13 +61,13 @@ def _is_own(origins: list[str], hosts: list[str]) -> bool:
 
 
 def require_own_form(fields: Mapping[str, str], csrf: str) -> None:
-    """Raises HTTPException for a form without this session's number."""
+    """Raise HTTPException for a form without this session's number."""
     if not hmac.compare_digest(fields.get("csrf", "").encode(), csrf.encode()):
         raise HTTPException(403, "This form is out of date: go back, reload the page, and send it again.")
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a posted form. Raises HTTPException."""
+    """Return the fields of a posted form. Raise HTTPException."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "A form is expected.")
     body = bytearray()
@@ -86,5 +88,8 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def is_secure(request: Request) -> bool:
-    """Whether the browser came by TLS, perhaps to a proxy: then the cookie is for TLS alone."""
+    """Return whether the browser came by TLS, perhaps to a proxy.
+
+    The cookie is then for TLS alone.
+    """
     return request.scope["scheme"] == "https" or request.headers.getlist("x-forwarded-proto") == ["https"]

@@ -1,4 +1,4 @@
-"""How is the node? Asked in the background, so that no page waits for a node that is away."""
+"""State of the node, requested in the background, so that no page waits for a node that is away."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ MAX_TEXT: Final = 80
 
 
 class Node(Protocol):
-    """A node by JSON-RPC."""
+    """Node that is called by JSON-RPC."""
 
     @property
     def origin(self) -> str:
-        """Its address without secrets."""
+        """Address of the node without secrets."""
         ...
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of a call. Raises CallError, NodeError."""
+        """Return the result of a call. Raise CallError, NodeError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """What a node states of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled.
+    """State of a node by its own answers; `fault` if it did not answer.
 
-    `time`: that of a development chain's best block, Unix milliseconds.
+    `is_dev`: its chain may be controlled. `time`: that of a development chain's best block, Unix
+    milliseconds.
     """
 
     fault: str | None = "it has not been asked yet"
@@ -53,22 +54,22 @@ class NodeState:
 
 
 class NodeWatch:
-    """Keeps the state of a node. `run` asks until cancelled."""
+    """Keeper of the state of a node. `run` asks it until cancelled."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.state = NodeState()
         self.asked = trio.Event()
-        """Set when the node was asked for the first time."""
+        """Event that is set when the node was asked for the first time."""
 
     async def run(self) -> None:
-        """Ask again and again."""
+        """Ask the node again and again."""
         while True:
             await self.ask()
             await trio.sleep(INTERVAL_S)
 
     async def ask(self) -> None:
-        """Ask once."""
+        """Ask the node once."""
         try:
             self.state = await self._state()
         except LedgerError as error:
@@ -101,7 +102,7 @@ class NodeWatch:
         )
 
     async def _is_controllable(self) -> bool:
-        """Whether the node makes its chain, and lets this client control it."""
+        """Return whether the node authors its chain, and lets this client control it."""
         try:
             methods = (await self.node.call("rpc_methods"))["methods"]
         except CallError:

@@ -1,4 +1,4 @@
-"""Which pages are there, and what is on each? Those of the books and of the node."""
+"""Pages of the books and of the node: the function that answers each path."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = ["PAGES", "Page"]
 
 Page = Callable[[Desk, Request, Session], Awaitable[Response]]
 LINES: Final = 50
-"""Channels, or payouts, of one page."""
+"""Number of channels, or payouts, of one page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
-"""Networks that its --network knows, by the names of their chains."""
+"""Networks that --network of `cfnode recover` knows, by the names of their chains."""
 
 
 async def now(desk: Desk, request: Request, session: Session) -> Response:
-    """Swaps that move, and today's figures."""
+    """Return the page of swaps that move, and of today's figures."""
 
     async def make() -> str:
         return desk.part("now.html", view=await desk.books.overview())
@@ -47,7 +47,7 @@ async def now(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def volumes(desk: Desk, request: Request, session: Session) -> Response:
-    """Charts and tables of a period of days."""
+    """Return the page of charts and tables of a period of days."""
     chosen = request.query_params.get("days", str(PERIODS[1]))
     if chosen not in map(str, PERIODS):
         raise HTTPException(404, "There is no such period.")
@@ -67,7 +67,7 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def channels(desk: Desk, request: Request, session: Session) -> Response:
-    """Open channels, the newest first."""
+    """Return the page of open channels, the newest first."""
     before = _before(request)
 
     async def make() -> str:
@@ -80,7 +80,7 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def channel(desk: Desk, request: Request, session: Session) -> Response:
-    """One open channel, with its QR code."""
+    """Return the page of one open channel, with its QR code."""
     found = await _channel(desk, request)
 
     async def make() -> str:
@@ -90,7 +90,7 @@ async def channel(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
-    """The QR code of a channel's address."""
+    """Return the QR code of a channel's address."""
     found = await _channel(desk, request)
     out = io.BytesIO()
     segno.make(found.address, error="m", micro=False).save(
@@ -110,7 +110,7 @@ async def _channel(desk: Desk, request: Request) -> OpenChannel:
 
 
 async def payouts(desk: Desk, request: Request, session: Session) -> Response:
-    """Failed payouts, with the command that recovers each."""
+    """Return the page of failed payouts, with the command that recovers each."""
     before = _before(request)
 
     async def make() -> str:
@@ -124,7 +124,7 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
 
 
 def _command(desk: Desk, failed: FailedPayout) -> str | None:
-    """The command that finds the call of a failed payout; None where none does."""
+    """Return the command that finds the call of a failed payout; None where none does."""
     if not failed.fate.may_have_call:
         return None
     origin = desk.watch.node.origin
@@ -132,7 +132,7 @@ def _command(desk: Desk, failed: FailedPayout) -> str | None:
 
 
 def _network(desk: Desk) -> str:
-    """The flag of the node's network; none for the main net."""
+    """Return the flag of the node's network; empty for the main net."""
     if desk.is_dev:
         return "--network dev "
     name = desk.watch.state.chain.removeprefix("Chainflip-").lower()
@@ -140,7 +140,7 @@ def _network(desk: Desk) -> str:
 
 
 async def partners(desk: Desk, request: Request, session: Session) -> Response:
-    """Partners, and what is left of their budgets."""
+    """Return the page of partners, and what is left of their budgets."""
 
     async def make() -> str:
         return desk.part("partners.html", view=await desk.books.partners())
@@ -149,7 +149,7 @@ async def partners(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def health(desk: Desk, request: Request, session: Session) -> Response:
-    """The node, and the books against the chain."""
+    """Return the page of the node, and of the books against the chain."""
 
     async def make() -> str:
         books = await desk.books.read(condition)
@@ -161,7 +161,7 @@ async def health(desk: Desk, request: Request, session: Session) -> Response:
 
 
 def _before(request: Request) -> tuple[int, int] | None:
-    """Block and event of the last line of the page before."""
+    """Return block and event of the last line of the previous page."""
     text = request.query_params.get("before")
     if text is None:
         return None
@@ -172,7 +172,7 @@ def _before(request: Request) -> tuple[int, int] | None:
 
 
 def _following(found: list[OpenChannel] | list[FailedPayout]) -> str | None:
-    """What the next page is before."""
+    """Return the place before which the next page begins; None for the last page."""
     if len(found) <= LINES:
         return None
     last = found[LINES - 1]

@@ -1,4 +1,4 @@
-"""When does a page change? At each new block of the books: browsers get an event, and totals are counted."""
+"""Events for browsers at each new block of the books, and the count of totals."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _RETRY: Final = b"retry: 500\n\n"
 
 
 class Pulse:
-    """The newest block, and who waits for the next. `run` follows the books until cancelled."""
+    """The newest block, and the streams that wait for the next. `run` follows the books until cancelled."""
 
     def __init__(
         self, database: Database, renew: Callable[[int], Awaitable[None]], restarts: Restarts
     ) -> None:
-        """`renew` makes the pages of a block, before browsers get its event."""
+        """Keep `renew`, which makes the pages of a block before browsers get its event."""
         self._database, self._renew, self._restarts = database, renew, restarts
         self.block = 0
         self.fault: str | None = None
-        """Why the books cannot be followed."""
+        """Reason why the books cannot be followed."""
         self._changed = Wakeup()
-        self._left = trio.Event()  # set when totals may be left to count
+        self._left = trio.Event()  # set when there may be totals to count
         self._ended = trio.Event()
         self._streams = 0
 
@@ -55,7 +55,7 @@ class Pulse:
             self._notify()
 
     async def _patiently(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeat a step, over faults of the books and any other error."""
+        """Repeat a step, over errors of the books and any other error."""
         while True:
             try:
                 await step()
@@ -77,7 +77,10 @@ class Pulse:
                 self._notify()
 
     async def _count(self) -> None:
-        """Count the totals that are left behind the newest block: in large books of an older version, all."""
+        """Count the totals that are left behind the newest block.
+
+        In large books of an older version these are all.
+        """
 
         async def step() -> None:
             await self._left.wait()
@@ -110,6 +113,6 @@ class Pulse:
             self._streams -= 1
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, at most until the end."""
+        """Wait, at most until `run` ends."""
         with trio.move_on_after(seconds):
             await self._ended.wait()

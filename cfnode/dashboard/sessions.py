@@ -1,9 +1,9 @@
-"""Who may see the page? A client that gave a token; a signed cookie proves it for half a day.
+"""Sessions of the page: a client that gave a token, proved by a signed cookie for half a day.
 
 The cookie has no secret: the fingerprint of a token, and a random number, signed with a key in the books. So
-all processes that share the books accept it, and it ends with its token, which is looked for on each request.
-What a form posts has a second number, which follows from the first and the key, and which a page of another
-site cannot know.
+all processes that share the books accept it, and it ends with its token, which is looked up on each request.
+A posted form has a second number, which follows from the first and the key, and which a page of another site
+cannot know.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TokenSource = Callable[[], Iterable[Token]]
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who gave a token; `csrf` has to come with each form."""
+    """A client that gave a token; `csrf` has to come with each form."""
 
     name: str
     csrf: str
 
 
 class Sessions:
-    """Makes and reads cookies; `key` signs them."""
+    """Maker and reader of cookies; `key` signs them."""
 
     def __init__(self, key: bytes, tokens: TokenSource) -> None:
         self._key, self._tokens = key, tokens
@@ -46,7 +46,10 @@ class Sessions:
         self._messages = URLSafeTimedSerializer(key, salt="message", signer_kwargs=_SHA256)
 
     def begin(self, presented: str) -> str | None:
-        """The cookie for a token; None if it opens nothing. Compares with each token, in the same time."""
+        """Return the cookie for a token; None if the token opens nothing.
+
+        Compares with each token, in the same time.
+        """
         data = presented.strip().encode()
         if len(data) > MAX_TOKEN:
             return None
@@ -59,7 +62,7 @@ class Sessions:
         return self._signer.dumps([self._fingerprint(found), secrets.token_urlsafe(16)])
 
     def read(self, cookie: str | None) -> Session | None:
-        """The session of a cookie."""
+        """Return the session of a cookie, or None."""
         value = _loaded(self._signer, cookie, MAX_AGE_S)
         if not (isinstance(value, list) and len(value) == 2 and all(isinstance(each, str) for each in value)):
             return None
@@ -70,11 +73,11 @@ class Sessions:
         return None
 
     def message(self, text: str, *, is_error: bool = False) -> str:
-        """A cookie with what the next page says."""
+        """Return a cookie with the message for the next page."""
         return self._messages.dumps([text, is_error])
 
     def read_message(self, cookie: str | None) -> tuple[str, bool] | None:
-        """Its text, and whether it is an error."""
+        """Return the text of a message's cookie, and whether it is an error."""
         value = _loaded(self._messages, cookie, MESSAGE_AGE_S)
         return (str(value[0]), bool(value[1])) if isinstance(value, list) and len(value) == 2 else None
 

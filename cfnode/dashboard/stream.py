@@ -1,4 +1,4 @@
-"""How does a browser learn of a new block? By server-sent events, for a limited time."""
+"""Answer that tells a browser of new blocks by server-sent events, for a limited time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Message = MutableMapping[str, Any]
 
 
 class EventStream(Response):
-    """The answer that stays open."""
+    """Answer that stays open."""
 
     def __init__(self, pulse: Pulse) -> None:
         # Proxies shall pass each event on at once.

@@ -1,4 +1,4 @@
-"""How does a page become HTML? Its content from a template, escaped, in the frame that all pages share."""
+"""HTML of the pages: content from a template, escaped, in the frame that all pages share."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ FATES: Final = {
     Fate.WITHOUT_CALL: ("No call", "muted"),
     Fate.UNKNOWN: ("Unknown", "muted"),
 }
-"""What became of a payout: words and kind."""
+"""Fates of a payout: words and kind."""
 
 
 class Views:
-    """The templates."""
+    """Templates of the pages."""
 
     def __init__(self) -> None:
         self._environment = Environment(
@@ -77,7 +77,7 @@ class Views:
         self._environment.globals.update(PREFIX=PREFIX, STATES=STATES, ASSETS=ASSETS, CHAINS=CHAINS)
 
     def part(self, template: str, **values: Any) -> str:
-        """The content of a page."""
+        """Return the content of a page."""
         return self._environment.get_template(template).render(**values)
 
     def page(
@@ -94,7 +94,7 @@ class Views:
         chain_time: str = "",
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
-        """A whole page around its content."""
+        """Return a whole page around its content."""
         here = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
         text = self._environment.get_template("frame.html").render(
             title=title,
@@ -115,6 +115,6 @@ class Views:
 
 
 def theme_of(request: Request) -> str:
-    """The chosen theme; the browser's own unless one was chosen."""
+    """Return the chosen theme; the browser's own unless one was chosen."""
     chosen = request.cookies.get("cfnode_theme", "")
     return chosen if chosen in THEMES else "auto"

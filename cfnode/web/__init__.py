@@ -1,6 +1,5 @@
-"""What do the servers of the project have in common? Which hosts, origins and tokens they answer, pages, and
-what SIGHUP means.
+"""Shared parts of the project's servers: hosts, origins, tokens, bodies, pages, and SIGHUP.
 
-The node's JSON-RPC server (`cfnode.rpc`) and the swap service on live networks (`cfnode.swap_service.live`)
-use it. The package knows nothing of a node.
+The node's JSON-RPC server (`cfnode.rpc`), the swap service on live networks (`cfnode.swap_service.live`) and
+its web page use it. The package knows nothing of a node.
 """

@@ -1,4 +1,4 @@
-"""Parse the headers Host and Origin, and compare origins by scheme, labels of the host, and port.
+"""Parsers of the headers Host and Origin, and comparison of origins by scheme, host labels and port.
 
 A pattern over the text of a header is not a rule about hosts: `https://*.shop.example` as text is also
 `https://evil.example/.shop.example`, and two Origin headers, which come joined by a comma. So each header is
@@ -17,7 +17,7 @@ from cfnode.web.networks import BadFlagError
 __all__ = ["Authority", "Origin", "OriginPattern", "origin_pattern"]
 
 MAX_HEADER: Final = 512
-"""Bytes of a Host or an Origin; a name has at most 253."""
+"""Maximum bytes of a Host or an Origin; a name has at most 253."""
 _ADDRESS: Final = r"\[[0-9a-f:.]{2,45}\]"
 _NAME: Final = rf"[a-z0-9._-]{{1,253}}|{_ADDRESS}"
 _PORT: Final = r"[0-9]{1,5}"
@@ -31,32 +31,32 @@ _PATTERN: Final = re.compile(
 _NAMED: Final = re.compile(rf"(?:\*\.)?(?:{_NAME})", re.ASCII)
 """The name of a host; `*` may be its first label."""
 _OPAQUE: Final = ("null", "file://")
-"""Origins without a host: of a sandboxed frame, and of a file."""
+"""Origins without a host: those of a sandboxed frame and of a file."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A host and its port, "" without one; in lower case."""
+    """Host and its port, "" without one; in lower case."""
 
     name: str
     port: str
 
     @classmethod
     def parse(cls, header: bytes) -> Authority | None:
-        """The value of a header Host; None for any other text."""
+        """Return the value of a header Host; None for any other text."""
         found = _AUTHORITY.fullmatch(_lower(header))
         return None if found is None else cls(found["name"], found["port"] or "")
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """Text of the authority, as in a header."""
         return f"{self.name}:{self.port}" if self.port else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Scheme, host, and port, "" for the scheme's own; an origin without a host has only its text."""
+    """Scheme, host, and port, "" for the scheme's own; an origin without a host has only its scheme."""
 
     scheme: str
     name: str = ""
@@ -64,7 +64,7 @@ class Origin:
 
     @classmethod
     def parse(cls, header: bytes) -> Origin | None:
-        """The value of one header Origin; None for any other text, such as two origins."""
+        """Return the value of one header Origin; None for any other text, such as two origins."""
         text = _lower(header)
         if text in _OPAQUE:
             return cls(text)
@@ -72,15 +72,20 @@ class Origin:
         return None if found is None else cls(found["scheme"], found["name"], _port(found))
 
     def is_of(self, host: Authority) -> bool:
-        """Whether it is the origin of pages that this host serves, under the scheme of the origin."""
+        """Return whether it is the origin of pages that this host serves.
+
+        They are served under the scheme of the origin.
+        """
         port = "" if host.port == _DEFAULT_PORTS.get(self.scheme) else host.port
         return (self.name, self.port) == (host.name, port)
 
 
 @dataclass(frozen=True, slots=True)
 class OriginPattern:
-    """Which origins an entry of a list means. `*` is any scheme, any port, any host, or a part of one label;
-    as the first label of a longer name it is any labels.
+    """Pattern of the origins that an entry of a list allows.
+
+    `*` is any scheme, any port, any host, or a part of one label; as the first label of a longer name it is
+    any labels.
     """
 
     scheme: str
@@ -88,7 +93,7 @@ class OriginPattern:
     port: str
 
     def matches(self, origin: Origin) -> bool:
-        """Whether the entry means this origin."""
+        """Return whether the entry allows this origin."""
         return (
             self.scheme in ("*", origin.scheme)
             and self.port in ("*", origin.port)
@@ -102,9 +107,9 @@ class OriginPattern:
 
 
 def origin_pattern(text: str) -> OriginPattern:
-    """The entry of a list such as `https://shop.example`, `https://*.shop.example`, `http://localhost:*`.
+    """Parse an entry of a list of origins.
 
-    Raises BadFlagError.
+    Such as `https://shop.example`, `https://*.shop.example`, `http://localhost:*`. Raises BadFlagError.
     """
     lower = text.lower()
     if lower in _OPAQUE:

@@ -1,4 +1,4 @@
-"""Which groups of methods does the bearer token of a request open? And what do its headers say?"""
+"""Groups of methods that the bearer token of a request opens, and the headers of a request by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RequestHeaders = Mapping[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An HTTP answer instead of anything else."""
+    """HTTP answer instead of anything else."""
 
     status: int
     text: bytes
@@ -27,7 +27,7 @@ class Refusal:
 
 
 def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """Headers by name; values of the same name are joined with commas (RFC 9110, section 5.3)."""
+    """Return headers by name; join values of the same name with commas (RFC 9110, section 5.3)."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         found[name] = value if name not in found else found[name] + b", " + value
@@ -35,7 +35,7 @@ def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:
-    """The groups that a request with this Authorization header may call."""
+    """Return the groups that a request with this Authorization header may call, or a Refusal."""
     is_open = frozenset(Group) - tokens.guarded
     if authorization[: len(_SCHEME)].lower() != _SCHEME:
         return is_open if Group.READ in is_open else _unauthorized(NO_TOKEN, b"Bearer")

@@ -1,4 +1,4 @@
-"""How is the body of a request read? In bounded time and size, and only if it is JSON."""
+"""Reading of a request's body in bounded time and size, and the check that it is JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_PIECE = 64
 """Minimum average size of the pieces of a body, in bytes. Each piece costs a turn of the event loop, while a
 chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
-"""Pieces of a body (TCP segments, for instance) that may be smaller than that."""
+"""Pieces of a body (TCP segments, for instance) that may be smaller than MIN_PIECE."""
 NOT_JSON = (
     b"Supplied content type is not allowed. Content-Type: application/json is required\n"
     b"Add the header to the request; with curl: -H 'content-type: application/json'\n"
@@ -28,14 +28,17 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class BodyRefused(Exception):
-    """The rest of a request's body is not read; `status` gives the reason."""
+    """Error for a body whose remainder is not read; `status` is the HTTP status of the reason."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 def is_json(headers: RequestHeaders) -> bool:
-    """Whether the content type is JSON. For a foreign page a browser sends it only if the server consents."""
+    """Return whether the content type is JSON.
+
+    For a foreign page a browser sends it only if the server consents.
+    """
     return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() in _JSON_TYPES
 
 

@@ -1,4 +1,4 @@
-"""What does SIGHUP mean for a service? To read again what can be read again, unless the terminal is gone.
+"""SIGHUP for a service: read files again, or stop if the terminal is closed.
 
 `systemctl reload` and log rotation send it to a service, whose process its default action would end. The
 kernel sends it when the terminal of a process is closed; then the service stops, as for SIGTERM. Only in the
@@ -23,14 +23,17 @@ _IS_DETACHED = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 def ignore_hangups() -> None:
-    """Ignore the signal before `on_hangups` receives it, and after it: start and stop are not interrupted."""
+    """Ignore the signal before `on_hangups` receives it, and after it.
+
+    Start and stop are not interrupted.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 async def on_hangups(
     reload: Callable[[], None], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Call `reload` at each SIGHUP until cancelled; stop the process if its terminal is gone.
+    """Call `reload` at each SIGHUP until cancelled; stop the process if its terminal is closed.
 
     Where two of these run, one inside the other, the inner one receives the signal.
     """
@@ -51,7 +54,7 @@ def nothing_to_reload(flag: str = "") -> None:
 
 
 def has_terminal() -> bool:
-    """Whether the process has a controlling terminal."""
+    """Return whether the process has a controlling terminal."""
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:

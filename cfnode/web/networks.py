@@ -1,4 +1,4 @@
-"""Which addresses does a flag list? Addresses and networks (CIDR), of IPv4 and IPv6."""
+"""Addresses and networks (CIDR) that a flag lists, of IPv4 and IPv6."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Network = IPv4Network | IPv6Network
 
 
 class BadFlagError(Exception):
-    """The value of a flag is malformed; the text names the flag, the value and what it takes."""
+    """Error for a malformed value of a flag; the text names the flag, the value and what it takes."""
 
     exit_code = 2
 
 
 def networks(flag: str, texts: Iterable[str]) -> tuple[Network, ...]:
-    """The addresses and networks that `flag` lists. Raises BadFlagError."""
+    """Return the addresses and networks that `flag` lists. Raise BadFlagError."""
     try:
         return tuple(ip_network(text, strict=False) for text in texts)
     except ValueError as error:
@@ -26,19 +26,25 @@ def networks(flag: str, texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
-    """Whether the address is in one of the networks; an IPv4 address mapped into IPv6 counts as IPv4."""
+    """Return whether the address is in one of the networks.
+
+    An IPv4 address mapped into IPv6 counts as IPv4.
+    """
     parsed = peer_address(address) if allowed else None
     return parsed is not None and any(parsed in network for network in allowed)
 
 
 def is_loopback(address: str) -> bool:
-    """Whether the address is of this machine."""
+    """Return whether the address is of this machine."""
     parsed = peer_address(address)
     return parsed is not None and parsed.is_loopback
 
 
 def peer_address(text: str) -> IPv4Address | IPv6Address | None:
-    """An address without its zone, an IPv4 address mapped into IPv6 as IPv4; None for another text."""
+    """Return an address without its zone; None for another text.
+
+    An IPv4 address mapped into IPv6 is returned as IPv4.
+    """
     try:
         parsed = ip_address(text.partition("%")[0])
     except ValueError:
@@ -54,4 +60,4 @@ NEARBY: Final = networks(
         "::1", "fc00::/7", "fe80::/10",
     ],
 )  # fmt: skip
-"""This machine, private networks and links: where a proxy of one's own usually runs."""
+"""Networks where a proxy of one's own usually runs: this machine, private networks and links."""

@@ -1,4 +1,4 @@
-"""Which hosts and origins does this port answer?
+"""Policy of the hosts and origins that a port answers.
 
 A web page in a browser can reach 127.0.0.1. Two checks stop a foreign page. Its Origin is not on the list:
 403. (The official node only leaves out the header that lets the page read the answer. But a WebSocket needs
@@ -35,7 +35,7 @@ UNREADABLE = b"The header Host or Origin is malformed, or there are several.\n"
 ORIGIN_NOT_NAMED = "broker and lp methods answer web pages only whose origin --rpc-cors lists by name"
 _HEADERS = b"content-type, x-chainflip-sdk-version"
 _AUTHORIZATION = b", authorization"
-"""`*` does not include it."""
+"""Header that `*` does not include."""
 _VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 
 Headers = list[tuple[bytes, bytes]]
@@ -43,18 +43,20 @@ Headers = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """Which hosts and origins are served. Made by `origin_policy`."""
+    """Hosts and origins that are served. `origin_policy` makes it."""
 
     hosts: frozenset[str]
     """Hosts with their port, or without one for any port; empty: any host."""
     origins: tuple[OriginPattern, ...]
-    """Empty: any."""
+    """Patterns of allowed origins; empty: any."""
     named: tuple[OriginPattern, ...] = ()
     """The origins that the operator listed by the name of a host: they alone may call methods that sign."""
 
     def refusal(self, host: bytes | None, origin: bytes | None) -> bytes | None:
-        """Why a request with these headers is refused (403), or None. They are parsed before anything is
-        compared: text that is not one host, or not one origin, is refused whatever is allowed.
+        """Return why a request with these headers is refused (403), or None.
+
+        They are parsed before anything is compared: text that is not one host, or not one origin, is refused
+        whatever is allowed.
         """
         asked = None if host is None else Authority.parse(host)
         if host is not None and asked is None:
@@ -70,7 +72,10 @@ class OriginPolicy:
         return None if is_listed else ORIGIN_REFUSED
 
     def spending_refusal(self, origin: bytes | None) -> str | None:
-        """Why broker and lp methods refuse a request with this Origin, or None. A program sends no Origin."""
+        """Return why broker and lp methods refuse a request with this Origin, or None.
+
+        A program sends no Origin.
+        """
         if origin is None:
             return None
         parsed = Origin.parse(origin)
@@ -78,14 +83,16 @@ class OriginPolicy:
         return None if is_named else ORIGIN_NOT_NAMED
 
     def cors_headers(self, origin: bytes | None) -> Headers:
-        """The headers that let a page in a browser read the answer."""
+        """Return the headers that let a page in a browser read the answer."""
         if not self.origins:
             return [(b"access-control-allow-origin", b"*"), _VARY]
         return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
 
     def preflight_headers(self, origin: bytes | None, *, takes_tokens: bool, further: bytes = b"") -> Headers:
-        """The answer to a browser that asks before it posts JSON, perhaps with a bearer token or a `further`
-        header."""
+        """Return the answer to a browser that asks before it posts JSON.
+
+        It may post with a bearer token or a `further` header.
+        """
         anything = not self.origins
         return [
             *self.cors_headers(origin),
@@ -99,9 +106,9 @@ class OriginPolicy:
 
 
 def origin_policy(cors: tuple[str, ...] | None, further_hosts: tuple[str, ...], port: int) -> OriginPolicy:
-    """The policy of `--rpc-cors` (None allows local origins, ("all",) any origin) and `--rpc-allowed-hosts`.
+    """Return the policy of `--rpc-cors` and `--rpc-allowed-hosts`.
 
-    Raises BadFlagError.
+    `cors` None allows local origins, ("all",) any origin. Raises BadFlagError.
     """
     listed = tuple(origin_pattern(text) for text in cors or () if text != "all")
     named = tuple(pattern for pattern in listed if pattern.names_a_host)

@@ -1,4 +1,4 @@
-"""What else can the JSON-RPC port serve? HTTP requests that a service of a higher layer answers."""
+"""Interface of a service that answers HTTP requests other than JSON-RPC on the node's port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Answer", "Pages"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer: status and body; `is_text` if the body is not JSON."""
+    """HTTP answer: status and body; `is_text` if the body is not JSON."""
 
     status: int
     body: bytes
@@ -18,7 +18,7 @@ class Answer:
 
 
 class Pages(Protocol):
-    """Requests that are not JSON-RPC, and their answers."""
+    """Service for requests that are not JSON-RPC."""
 
     @property
     def max_body(self) -> int:
@@ -26,9 +26,9 @@ class Pages(Protocol):
         ...
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether the service answers this request."""
+        """Return whether the service answers this request."""
         ...
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
-        """The answer to a request; `sdk_version` is "" if the client does not state one."""
+        """Return the answer to a request; `sdk_version` is "" if the client does not state one."""
         ...

@@ -1,4 +1,4 @@
-"""Which bearer tokens does the server accept? Those of `--rpc-auth-token-file`, each with groups of methods.
+"""Bearer tokens of `--rpc-auth-token-file`, each with the groups of methods that it opens.
 
 One token a line, `NAME GROUP[,GROUP…] TOKEN`; empty lines and lines that begin with `#` are ignored:
 
@@ -42,19 +42,19 @@ log = logging.getLogger("cfnode.rpc")
 MAX_FILE: Final = 64 * 1024
 MAX_TOKENS: Final = 256
 MIN_TOKEN: Final = 20
-"""Characters of a token."""
+"""Minimum number of characters of a token."""
 _HASH: Final = re.compile("sha256:([0-9a-fA-F]{64})")
 _NAME: Final = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 
 
 class TokenFileError(StoreError):
-    """The file of tokens is malformed; the text names file and line, never a token."""
+    """Error for a malformed file of tokens; the text names file and line, never a token."""
 
     exit_code = 3
 
 
 class Group(Enum):
-    """What a token may call."""
+    """Group of methods that a token may call."""
 
     READ = "read"
     """All safe methods, subscriptions, and the pages of the swap service; every token has it."""
@@ -67,12 +67,12 @@ class Group(Enum):
 
 
 SPENDING: Final = frozenset({Group.BROKER, Group.LP})
-"""An operator who closes one of them to strangers does not want the other one open."""
+"""Groups that spend: an operator who closes one of them does not want the other one open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One line of the file."""
+    """Line of the file: name, groups, and digest of one token."""
 
     name: str
     groups: frozenset[Group]
@@ -81,7 +81,7 @@ class Token:
 
 
 class Tokens:
-    """The tokens of one server. Raises SecretFileError or TokenFileError if the file cannot be used."""
+    """Tokens of one server. Raises SecretFileError or TokenFileError if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -90,24 +90,30 @@ class Tokens:
 
     @property
     def changed(self) -> trio.Event:
-        """The event that is set when the file has been read again."""
+        """Event that is set when the file has been read again."""
         return self._reloads.next
 
     @property
     def guarded(self) -> frozenset[Group]:
-        """The groups that need a token: those that a line names, both that spend if it names one of them, and
-        all if a line names `read`."""
+        """Groups that need a token.
+
+        They are those that a line names, both that spend if it names one of them, and all if a line names
+        `read`.
+        """
         named = frozenset(group for token in self._tokens for group in token.groups)
         if Group.READ in named:
             return frozenset(Group)
         return named | SPENDING if named & SPENDING else named
 
     def __iter__(self) -> Iterator[Token]:
-        """The tokens of the file."""
+        """Yield the tokens of the file."""
         return iter(self._tokens)
 
     def find(self, presented: bytes) -> Token | None:
-        """The token with this text. Compares with every token, in a time that does not depend on them."""
+        """Return the token with this text, or None.
+
+        Compares with every token, in a time that does not depend on them.
+        """
         if len(presented) > MAX_TOKEN:
             return None
         digest, found = hashlib.sha256(presented).digest(), None
@@ -128,7 +134,7 @@ class Tokens:
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """The tokens of the file. Raises SecretFileError or TokenFileError."""
+    """Read the tokens of a file. Raise SecretFileError or TokenFileError."""
     content = secret_file.read(path, MAX_FILE, follow_links=True, private=True)
     try:
         lines = content.decode().splitlines()
@@ -153,7 +159,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def _token(parts: list[str]) -> Token:
-    """Raises ValueError, with a text that repeats no token."""
+    """Read a token from the parts of a line. Raise ValueError, whose text repeats no token."""
     if len(parts) != 3:
         raise ValueError("a line is: NAME GROUP[,GROUP] TOKEN")
     name, groups, secret = parts

@@ -1,1 +1,1 @@
-"""The project's figures: each module measures one room against its yardstick, in one run."""
+"""Benchmarks of the project: each module measures one part against its yardstick, in one run."""

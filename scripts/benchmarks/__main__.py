@@ -1,8 +1,8 @@
-"""Run the benchmarks and print each figure next to its target; exit 1 when one is missed.
+"""Runner of the benchmarks: prints each figure next to its target; exits with 1 when one is missed.
 
-A module of this package offers `run()`, which gives rows (name, measured, target, met); met is None where the
-figure has no target, or its yardstick is not on this machine. A module with `LONG = True` runs by name only.
-`--busy N` keeps N further processes busy meanwhile, as a machine is that others use too.
+A module of this package offers `run()`, which returns rows (name, measured, target, met); met is None where
+the figure has no target, or its yardstick is not on this machine. A module with `LONG = True` runs by name
+only. `--busy N` keeps N further processes busy meanwhile, as on a machine that others use too.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rich.table import Table
 import scripts.benchmarks
 
 MAX_BUSY_S = 3 * 60 * 60
-"""After which a busy process ends by itself."""
+"""Seconds after which a busy process ends by itself."""
 
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """So many processes that each keep a core busy."""
+    """Run so many processes that each keep a core busy."""
     program = f"import time; end = time.monotonic() + {MAX_BUSY_S}\nwhile time.monotonic() < end: pass"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(count)]
     try:
@@ -38,7 +38,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the modules named, or all; the exit code."""
+    """Run the named modules, or all; return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure figures of cfnode.")
     parser.add_argument("modules", nargs="*", help="modules of scripts/benchmarks; all that are not long")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="with N busy processes running")
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(wanted: list[str]) -> int:
-    """Run modules and print the table; the exit code."""
+    """Run modules and print the table; return the exit code."""
     known = [each.name for each in iter_modules(scripts.benchmarks.__path__) if not each.name.startswith("_")]
     unknown = [name for name in wanted if name not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""cyscale's side of the SCALE benchmark; runs under the interpreter that has it and prints one JSON object.
+"""The side of cyscale in the SCALE benchmark; runs under its interpreter and prints one JSON object.
 
 Usage: python _cyscale.py METADATA_FILE COUNT
 """
@@ -17,7 +17,7 @@ from scalecodec.type_registry import load_type_registry_preset
 
 
 def load(data: bytes) -> tuple[Any, Any, float]:
-    """Decode the metadata and take over its type table: configuration, metadata, seconds."""
+    """Decode the metadata and load its type table; return configuration, metadata, seconds."""
     configuration = RuntimeConfigurationObject()
     configuration.update_type_registry(load_type_registry_preset("core"))
     begin = perf_counter()
@@ -28,7 +28,7 @@ def load(data: bytes) -> tuple[Any, Any, float]:
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
-    """Items a second, the best of three rounds."""
+    """Return the items a second, the best of three rounds."""
     best = 0.0
     for _ in range(3):
         begin = perf_counter()

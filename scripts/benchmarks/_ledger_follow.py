@@ -1,8 +1,8 @@
-"""One run of a follower, measured: `python -m scripts.benchmarks._ledger_follow NODE FIRST LAST DATABASE`.
+"""Measured run of a ledger's follower.
 
-DATABASE is a URL, or `none`: then the same answers are asked for, and not looked at. Prints as JSON the
-blocks and events after the first exchange, the seconds that they took, the processor's seconds of this
-process, and its largest memory in bytes.
+`python -m scripts.benchmarks._ledger_follow NODE FIRST LAST DATABASE`. DATABASE is a URL, or `none`: then the
+same answers are requested, and not read. Prints as JSON the blocks and events after the first exchange, the
+seconds that they took, the processor's seconds of this process, and its largest memory in bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from cfnode.ledger.prices import Price
 
 
 class Watched:
-    """When were how many blocks and events done? What comes first is not counted: a start has other costs."""
+    """Times and numbers of the blocks and events that are done.
+
+    The first ones are not counted: a start has other costs.
+    """
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -33,7 +36,7 @@ class Watched:
         self.began = self.ended = self.processor = 0.0
 
     def done(self, blocks: int, events: int) -> None:
-        """So many more."""
+        """Count blocks and events that are done."""
         now = time.perf_counter()
         if not self.began:
             self.began, self.processor = now, time.process_time()
@@ -41,7 +44,7 @@ class Watched:
         self.blocks, self.events, self.ended = self.blocks + blocks, self.events + events, now
 
     def print(self) -> None:
-        """As JSON."""
+        """Print the figures as JSON."""
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         found = {"blocks": self.blocks, "events": self.events, "seconds": self.ended - self.began,
                  "processor": time.process_time() - self.processor, "memory": memory}  # fmt: skip
@@ -56,7 +59,7 @@ class WatchedBooks(Books):
         self._watched = watched
 
     def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
-        """Write, and report."""
+        """Write, and count what is written."""
         head = super().write(blocks, prices)
         counted = [each for each in blocks if each.number <= self._watched.last]
         if counted:
@@ -65,7 +68,7 @@ class WatchedBooks(Books):
 
 
 async def fetch(node: str, first: int, last: int, watched: Watched) -> None:
-    """Ask for what a follower asks for."""
+    """Request the answers that a follower requests."""
     async with connected(node) as client:
         reader = ChainReader(client)
         for start in range(first, last + 1, MAX_BLOCKS):

@@ -1,9 +1,10 @@
-"""Books with a million swaps: `multiply` copies the rows of a development chain's day, with shifted numbers.
+"""Books with a million swaps: copies of the rows of a development chain's day, with shifted numbers.
 
-Every copy has all rows of the day in all tables that statuses and statements read, with numbers, addresses
-and transactions of its own. Some copies share blocks, as swaps do. Two things are less than in real books, to
-save space: blocks in which nothing happens are left out, and only one copy in `EVENTS_EACH` has the events as
-the chain stated them, of which statuses are made. Indexes are made behind the rows, as a restored dump's are.
+`multiply` makes them. Every copy has all rows of the day in all tables that statuses and statements read,
+with numbers, addresses and transactions of its own. Some copies share blocks, as swaps do. Two things are
+less than in real books, to save space: blocks in which nothing happens are left out, and only one copy in
+`EVENTS_EACH` has the events as the chain stated them, of which statuses are made. Indexes are made behind the
+rows, as a restored dump's are.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ __all__ = ["EVENTS_EACH", "Large", "multiply"]
 
 EVENTS_EACH: Final = 8
 TOGETHER: Final = 32
-"""Copies in the same blocks."""
+"""Number of copies in the same blocks."""
 YEAR_MS: Final = 365 * 86_400_000
 GROUPS_EACH: Final = 64
-"""Groups of copies that one statement makes."""
+"""Number of groups of copies that one statement makes."""
 MAX_IDS: Final = 10
-"""Numbers in the fields of one event of the day."""
+"""Maximum numbers in the fields of one event of the day."""
 FACTS: Final = (
     *("channels", "deposits", "boosts", "requests", "shares", "swaps", "completions", "fees"),
     *("commissions", "payouts", "broadcasts", "outcomes", "failures"),
 )
 _NUMBERS: Final = ("request", "swap", "channel", "egress", "broadcast", "prewitnessed")
-"""Columns with a number that the chain gave."""
+"""Columns with a number that the chain assigned."""
 _TEXTS: Final = ("address", "destination", "refund_address", "transaction")
 """Columns whose last eight characters become the copy's."""
 _IDS: Final = frozenset(
@@ -47,8 +48,10 @@ _IDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """How the books were multiplied. `stride` is from one copy's numbers to the next, `regular` the numbers
-    of users' swaps in the day; `start` and `end` are the times of the first and last block, Unix ms.
+    """Figures of the multiplied books.
+
+    `stride` is from one copy's numbers to the next, `regular` the numbers of users' swaps in the day; `start`
+    and `end` are the times of the first and last block, Unix ms.
     """
 
     copies: int
@@ -59,7 +62,7 @@ class Large:
     end: int
 
     def swaps(self, count: int) -> Iterator[int]:
-        """Numbers of users' swaps that have events, spread over the books."""
+        """Yield numbers of users' swaps that have events, spread over the books."""
         with_events = self.copies // EVENTS_EACH
         for place in range(count):
             copy = (1 + place * (with_events - 1) // count) * EVENTS_EACH
@@ -84,7 +87,7 @@ def multiply(database: Database, swaps: int) -> Large:
     with database.writing(durable=False) as connection:
         for name in ("blocks", "events", *FACTS, "copies"):
             connection.exec_driver_sql(f"DROP TABLE day_{name}")
-        if not database.is_sqlite:  # whose server does this by itself, some minutes later
+        if not database.is_sqlite:  # PostgreSQL does this by itself, some minutes later
             connection.exec_driver_sql("ANALYZE")
     return large
 
@@ -108,7 +111,10 @@ def _highest(connection: Connection, name: str) -> int:
 
 
 def _copies(connection: Connection, large: Large) -> None:
-    """A table of the copies: number, group, place in the group, and its eight characters, also in hex."""
+    """Create a table of the copies, and copies of the tables of the day.
+
+    Its columns: number, group, place in the group, and the copy's eight characters, also in hex.
+    """
     connection.exec_driver_sql(
         "CREATE TABLE day_copies "
         "(k BIGINT, g BIGINT, place BIGINT, has_events INTEGER, tail TEXT, tail_hex TEXT)"
@@ -129,7 +135,7 @@ def _copies(connection: Connection, large: Large) -> None:
 
 
 def _templates(connection: Connection) -> None:
-    """The day's events, with places for what differs in a copy."""
+    """Create a table of the day's events, with places for what differs in a copy."""
     from sqlalchemy import column, table
 
     ids = [f"id{place}" for place in range(MAX_IDS)]
@@ -148,7 +154,7 @@ def _templates(connection: Connection) -> None:
 
 
 def _addresses(connection: Connection) -> frozenset[str]:
-    """The addresses of the day as they stand in the fields of events."""
+    """Return the addresses of the day as they stand in the fields of events."""
     table = schema.channels.c
     found = set[str]()
     for row in connection.execute(select(table.address, table.destination, table.refund_address)):
@@ -158,7 +164,7 @@ def _addresses(connection: Connection) -> frozenset[str]:
 
 
 def _template(fields: str, known: frozenset[str]) -> tuple[str, list[int]]:
-    """The text for `format`, and the numbers in it."""
+    """Return the text for `format`, and the numbers in it."""
     marked = json.dumps(_marked(json.loads(fields), known), separators=(",", ":"))
     ids = [int(each) for each in re.findall(r'"#(\d+)#"', marked)]
     assert len(ids) <= MAX_IDS
@@ -191,7 +197,7 @@ def _without_indexes(connection: Connection) -> list[Index]:
 
 
 def _statements(connection: Connection, large: Large, groups: int, first: int) -> Iterator[str]:
-    """The statements that make the rows of some groups."""
+    """Yield the statements that make the rows of some groups."""
     head = connection.exec_driver_sql("SELECT max(number) FROM day_blocks").scalar_one() + 1
     width = connection.exec_driver_sql("SELECT max(event) FROM day_events").scalar_one() + 1
     here = f"c.g >= {first} AND c.g < {first + GROUPS_EACH}"

@@ -1,4 +1,4 @@
-"""How fast are statuses, statements and pages out of books with a million swaps? How large is the service?
+"""Speed of statuses, statements and pages from books with a million swaps, and memory of the service.
 
 The service is `cfnode service run` in a process of its own. Other load on the machine takes time from it, so
 figures of requests are those of the best of some rounds.
@@ -36,19 +36,19 @@ STATUS_S, STATEMENT_S = 0.020, 0.500
 DAY_MS = 86_400_000
 STATUSES, ROUNDS = 200, 3
 AT_ONCE = 2_000
-"""Requests of all clients together."""
+"""Number of requests of all clients together."""
 PAGES: tuple[tuple[str, str, float | None], ...] = (
     ("healthcheck", "/healthcheck", None),
     ("first page", "/web/", 0.300),
 )
-"""Pages of the service that many clients ask for at once: name, path, and the most seconds, for 99 of 100."""
+"""Pages that many clients request at once: name, path, and the maximum seconds, for 99 of 100."""
 START_S = 60
 TOKEN = "token-of-the-benchmark-0123456789"
 Row = tuple[str, str, str, bool | None]
 
 
 def large_books(kind: str, url: str, swaps: int, folder: Path) -> Iterator[Row]:
-    """The rows of one kind of database; its `url` has nothing yet."""
+    """Yield the rows of one kind of database; its `url` has nothing yet."""
     with running_dev_node(folder / f"node-{kind}") as node, DevChain(node.url) as chain:
         play(node.url, chain)
         database, began = Database(url), time.perf_counter()
@@ -84,7 +84,7 @@ def _statement(kind: str, url: str, large: Large) -> Row:
 
 @contextmanager
 def _service(node: str, database: str, log: Path) -> Iterator[tuple[str, int]]:
-    """A running service: address and process id."""
+    """Run a service; yield address and process id."""
     tokens = log.with_suffix(".token")
     tokens.touch(mode=0o600)
     tokens.write_text(f"{TOKEN}\n")
@@ -117,7 +117,7 @@ def _statuses(kind: str, service: str, large: Large) -> Iterator[Row]:
 
 
 def _session(service: str) -> dict[str, str]:
-    """The headers of a browser that has logged in to the page."""
+    """Return the headers of a browser that has logged in to the page."""
     answer = httpx.post(f"{service}/web/login", data={"token": TOKEN})
     assert answer.status_code == 303, answer.text
     return {"cookie": "; ".join(f"{name}={value}" for name, value in answer.cookies.items())}
@@ -146,7 +146,7 @@ def _at_once(
 
 
 def _memory(process: int) -> int:
-    """The largest memory that a process has had, in bytes."""
+    """Return the largest memory that a process has had, in bytes."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) * 1024
@@ -158,7 +158,7 @@ def _bounded(name: str, memory: int) -> Row:
 
 
 def main(arguments: Sequence[Any]) -> None:
-    """`python -m scripts.benchmarks._ledger_service URL SWAPS FOLDER`: only these rows, for one database."""
+    """Measure one database only: `python -m scripts.benchmarks._ledger_service URL SWAPS FOLDER`."""
     url, swaps, folder = arguments
     for row in large_books(url.partition(":")[0], url, int(swaps), Path(folder)):
         print(*row, flush=True)

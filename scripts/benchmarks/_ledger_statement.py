@@ -1,7 +1,7 @@
-"""One statement of a day, measured: `python -m scripts.benchmarks._ledger_statement DATABASE START END`.
+"""Measured statement of a day.
 
-START and END are Unix ms. Prints as JSON the lines, the seconds of each of some rounds, and the largest
-memory of this process in bytes.
+`python -m scripts.benchmarks._ledger_statement DATABASE START END`. START and END are Unix ms. Prints as JSON
+the lines, the seconds of each of some rounds, and the largest memory of this process in bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 def main() -> None:
-    """Read the lines, and leave them."""
+    """Read the lines of a statement in each round, and print the figures."""
     database, start, end = Database(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     seconds, lines = [], 0
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""A node that serves a long chain, and the start of a light node from it."""
+"""Node that serves a long chain, and the measured start of a light node from it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ LISTENING = re.compile(r"Listening for peers at (\S+)")
 PROVEN = "⏩ Proven: block"
 MB = 1e6
 LOOK_S = 0.25
-"""Between two looks at a node's progress and memory."""
+"""Seconds between two reads of a node's progress and memory."""
 
 Row = tuple[str, str, str, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class LightStart:
-    """One start of a light node; seconds from the start of its process."""
+    """Start of a light node; seconds from the start of its process."""
 
     listening: float
-    """Until the first answer to any call."""
+    """Seconds until the first answer to any call."""
     proven: float
-    """Until the last proof was checked."""
+    """Seconds until the last proof was checked."""
     answered: float
-    """Until the first verified answer about the state."""
+    """Seconds until the first verified answer about the state."""
     synced: float
     memory: float
     """Bytes resident in the node and its executor together, at most."""
@@ -41,7 +41,7 @@ class LightStart:
 
 @contextmanager
 def served(base: Path, spec: Path) -> Iterator[str]:
-    """The address of a node that serves the chain of a base path."""
+    """Run a node that serves the chain of a base path; yield its address."""
     flags = (f"--base-path={base}", f"--chain={spec}", "--sync=full", "--no-prometheus")
     with running_node(base, *flags, "--listen-addr=/ip4/127.0.0.1/tcp/0") as node:
         while (found := LISTENING.search(node.log)) is None:
@@ -50,7 +50,7 @@ def served(base: Path, spec: Path) -> Iterator[str]:
 
 
 def start_light(folder: Path, spec: Path, server: str) -> LightStart:
-    """A node with `--sync=light-rpc`, from its start until it has synced; `folder` keeps its proofs."""
+    """Start a node with `--sync=light-rpc`, and measure until it has synced; `folder` keeps its proofs."""
     flags = (f"--chain={spec}", "--sync=light-rpc", f"--reserved-nodes={server}", "--reserved-only")
     began = time.perf_counter()
     proven = memory = 0.0
@@ -69,7 +69,10 @@ def start_light(folder: Path, spec: Path, server: str) -> LightStart:
 
 
 def _first_answer(node: NodeProcess) -> float:
-    """When the node could say how many FLIP there are at the proven block: that takes code and metadata."""
+    """Return the time when the node first returned the FLIP supply at the proven block.
+
+    That takes code and metadata.
+    """
     while node.call("chain_getHeader")["number"] == "0x0":
         time.sleep(LOOK_S / 5)
     while True:

@@ -1,7 +1,8 @@
-"""A chain that one would not want to wait for: hundreds of set changes, then a state of a million entries.
+"""Long chain in a store: hundreds of set changes, then a state of a million entries.
 
-It is not lived through but laid into a store: headers that announce the next weighted authorities, signed by
-those before, and entries that came over a few blocks. A node with `--sync=full` serves it like any other.
+It is not authored block by block but written into a store: headers that announce the next weighted
+authorities, signed by those before, and entries that came over a few blocks. A node with `--sync=full` serves
+it like any other.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Entries:
         return self.count * (self.key + self.value)
 
     def portions(self) -> Iterator[dict[bytes, bytes | None]]:
-        """The entries, a block's worth at a time."""
+        """Yield the entries, a block's worth at a time."""
         chance = random.Random(1)
         prefixes = [chance.randbytes(32) for _ in range(self.maps)]
         for begin in range(0, self.count, ENTRIES_A_BLOCK):
@@ -87,7 +88,7 @@ class LongChain:
 
     @classmethod
     def weighted(cls, base: Path, authorities: int = 150) -> LongChain:
-        """A development chain of so many authorities, of whom some count more than others."""
+        """Create a development chain of so many authorities, whose weights differ."""
         weights = tuple(1 + index % 7 for index in range(authorities))
         spec = dev_chain_spec(DevGenesis(authorities=dev_authorities(authorities, weights)))
         keys = (each.grandpa for each in well_known(authorities))
@@ -95,7 +96,7 @@ class LongChain:
 
     @classmethod
     def of_equals(cls, base: Path, official: ChainSpec, authorities: int = 150) -> LongChain:
-        """The chain of a raw specification whose runtime is WebAssembly, with so many authorities of ours."""
+        """Create the chain of a raw WebAssembly specification with so many authorities of equal weight."""
         assert isinstance(official.genesis, RawGenesis)
         encoded = GenesisRuntime(official.genesis, wasm_runtime).call("Metadata_metadata")
         ours = well_known(authorities)
@@ -104,7 +105,7 @@ class LongChain:
         return cls(base, spec, [(each.grandpa, 1) for each in ours])
 
     def change_sets(self, count: int) -> None:
-        """So many blocks, each of which hands over to the same keys with other weights."""
+        """Add so many blocks, each of which hands over to the same keys with other weights."""
         for _ in range(count):
             listed = self._voters.authorities
             weights = [weight for _, weight in listed[1:]] + [listed[0][1]]
@@ -113,12 +114,12 @@ class LongChain:
             self._voters = self._voters.successor(following)
 
     def grow(self, count: int) -> None:
-        """So many blocks in which nothing happens."""
+        """Add so many blocks in which nothing happens."""
         for _ in range(count):
             self._block({})
 
     def fill(self, entries: Entries) -> None:
-        """The entries, over as many blocks as they need; the state then names the present voters."""
+        """Add the entries, over as many blocks as needed; the state then names the present voters."""
         for portion in entries.portions():
             self._block(portion)
         voters = encode_authorities(self._voters.authorities)

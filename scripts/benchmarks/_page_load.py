@@ -1,4 +1,4 @@
-"""How long does a page take, for one client and for many at once?
+"""Time that a page takes, for one client and for many at once.
 
 `python -m scripts.benchmarks._page_load URL [CLIENTS [REQUESTS]]` prints the quantiles for clients that each
 ask again as soon as they have an answer, each on a connection of its own. `timed` is for programs.
@@ -19,9 +19,10 @@ CLIENTS, REQUESTS = 50, 20
 
 
 def timed(urls: Sequence[str], clients: int = CLIENTS, headers: dict[str, str] | None = None) -> list[float]:
-    """The seconds of each request; client `n` asks for each `clients`-th of the addresses, from `n` on.
+    """Return the seconds of each request.
 
-    They begin when all are connected. Raises AssertionError for another status than 200.
+    Client `n` requests each `clients`-th of the addresses, from `n` on. They begin when all are connected.
+    Raises AssertionError for another status than 200.
     """
     found: list[list[float]] = [[] for _ in range(clients)]
     faults: list[str] = []
@@ -53,13 +54,13 @@ def timed(urls: Sequence[str], clients: int = CLIENTS, headers: dict[str, str] |
 
 
 def quantile(seconds: Sequence[float], part: float) -> float:
-    """The value that this part of all does not exceed."""
+    """Return the value that this part of all does not exceed."""
     ordered = sorted(seconds)
     return ordered[min(int(part * len(ordered)), len(ordered) - 1)]
 
 
 def main() -> None:
-    """The quantiles of one page."""
+    """Print the quantiles of one page."""
     url, *rest = sys.argv[1:]
     clients, requests = (*map(int, rest), *(CLIENTS, REQUESTS)[len(rest) :])
     seconds = timed([url] * clients * requests, clients)

@@ -1,6 +1,6 @@
-"""How long does the development runtime take for a block of five hundred signed extrinsics?
+"""Time that the development runtime takes for a block of five hundred signed extrinsics.
 
-Requests for deposit addresses, the heaviest that brokers send, through the door of a real executor process.
+They are requests for deposit addresses, the heaviest that brokers send, through a real executor process.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Row = tuple[str, str, str, bool | None]
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark."""
+    """Return the rows of this benchmark."""
     authored, executed = trio.run(_best)
     name = f"a block of {SIGNED} signed requests for deposit addresses"
     return [
@@ -72,7 +72,7 @@ def run() -> list[Row]:
 
 
 async def _best() -> tuple[float, float]:
-    """Seconds to author such a block and to execute it, the best of some rounds."""
+    """Return the seconds to author such a block and to execute it, the best of some rounds."""
     state = dev_genesis()
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as folder:
@@ -86,7 +86,7 @@ async def _best() -> tuple[float, float]:
 
 
 class _Chain:
-    """A development chain without a node around it."""
+    """Development chain without a node around it."""
 
     def __init__(self, executor: Executor, store: Store, genesis: Header, metadata: bytes) -> None:
         self._executor, self._store, self._genesis, self._head = executor, store, genesis, genesis
@@ -95,7 +95,7 @@ class _Chain:
 
     @classmethod
     async def begin(cls, executor: Executor, store: Store, genesis: Header) -> _Chain:
-        """With a funded broker, after two blocks."""
+        """Create a chain with a funded broker, after two blocks."""
         metadata = Cursor(await executor.call(BlockSource(genesis.hash), "Metadata_metadata")).bytes()
         chain = cls(executor, store, genesis, metadata)
         await chain._grow([])
@@ -103,7 +103,7 @@ class _Chain:
         return chain
 
     async def full_block(self) -> tuple[float, float]:
-        """Seconds that it takes to author the block, and to execute it."""
+        """Return the seconds that it takes to author the block, and to execute it."""
         return await self._grow([self._signed(REQUEST) for _ in range(SIGNED)])
 
     async def _grow(self, extrinsics: list[bytes]) -> tuple[float, float]:

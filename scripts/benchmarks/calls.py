@@ -1,4 +1,4 @@
-"""How many calls does a node answer over HTTP, each kind of call, repeated or each different?
+"""Rate of calls that a node answers over HTTP, for each kind of call, repeated or each different.
 
 `wrk` asks development nodes that make no blocks meanwhile: one with the runtime in Python, and one with that
 of main net (where CFNODE_TEST_BERGHAIN_SPEC names its specification). If CFNODE_BENCH_BEFORE names a checkout
@@ -34,18 +34,18 @@ from scripts.benchmarks.rpc import CONNECTIONS, connect_websocket, rate, server,
 HERE = Path(__file__).resolve().parent.parent.parent
 ROUNDS = 4
 OLDER_ROUNDS = 2
-"""Of the older version, by turns with the first ones."""
+"""Number of rounds of the older version, by turns with the first ones."""
 SECONDS = 4
-"""In shorter rounds the 99th percentile is that of the first moments, when connections are made."""
+"""Seconds of a round. In a shorter one the 99th percentile is that of the first moments, of connecting."""
 IDLE_S = 5.0
-"""From the first answer to a look at the memory."""
+"""Seconds from the first answer to a read of the memory."""
 ACCOUNTS = 60_000
 KEYS = 200_000
 NUMBER = "0x26aa394eea5630e07c48ae0c9558cef702a5c1b19ab7a04f536c519aca4983ac"
 """The key of System.Number."""
 NONCE = "AccountNonceApi_account_nonce"
 MAX_SPREAD = 3.0
-"""Of the 99th percentile over the median."""
+"""Maximum ratio of the 99th percentile to the median."""
 
 Row = tuple[str, str, str, bool | None]
 Call = tuple[str, Sequence[Any]]
@@ -68,12 +68,15 @@ function done(summary, latency)
     latency:percentile(99), errors.status + errors.connect + errors.read + errors.write + errors.timeout))
 end
 """
-"""Prints calls a second, median and 99th percentile in microseconds, and errors."""
+"""Script of wrk that prints calls a second, median and 99th percentile in microseconds, and errors."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A row: its connections, the calls made in turn, and targets (ratio: of the older version's rate)."""
+    """Row of the table: its connections, the calls made in turn, and targets.
+
+    `ratio` is that to the older version's rate.
+    """
 
     name: str
     connections: int
@@ -82,12 +85,12 @@ class Kind:
     least: float | None = None
     spread: bool = False
     yardstick: str | None = None
-    """What its rate is compared with."""
+    """Name of the rate with which it is compared."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One round: answers a second, median and 99th percentile in seconds."""
+    """Result of one round: answers a second, median and 99th percentile in seconds."""
 
     rate: float
     median: float
@@ -127,7 +130,7 @@ def _nonces() -> list[Call]:
 
 @contextmanager
 def node(tree: Path, *flags: str) -> Iterator[tuple[int, int]]:
-    """A development node of a checkout; gives its process id and its port once it answers."""
+    """Run a development node of a checkout; yield its process id and its port once it answers."""
     python = sys.executable if tree == HERE else str(tree / ".venv" / "bin" / "python")
     line = [python, "-u", "-m", "cfnode", "run", "--dev", "--dev-seal=manual", "--tmp", "--no-prometheus"]
     with subprocess.Popen(
@@ -148,7 +151,7 @@ def _port(process: subprocess.Popen[str]) -> int:
 
 
 def _memory(pid: int) -> float:
-    """Resident memory of a process and its children, megabytes."""
+    """Return the resident memory of a process and its children, in megabytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     own = int(status.split("VmRSS:")[1].split()[0]) / 1000
     return own + sum(map(_memory, map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())))
@@ -158,7 +161,10 @@ def _memory(pid: int) -> float:
 
 
 def measure(folder: Path, port: int, kind: Kind, part: int) -> Measured:
-    """Ask for SECONDS; `part` of ROUNDS of the calls, so that no round repeats those of another one."""
+    """Send calls for SECONDS, and return the rates.
+
+    `part` of ROUNDS of the calls, so that no round repeats those of another one.
+    """
     bodies, script = folder / "bodies", folder / "script.lua"
     script.write_text(SCRIPT)
     with bodies.open("w") as file:
@@ -175,11 +181,11 @@ def measure(folder: Path, port: int, kind: Kind, part: int) -> Measured:
     return Measured(rate, median / 1e6, slow / 1e6)
 
 
-# What is compared with
+# Yardsticks
 
 
 def _servers(folder: Path, rates: dict[str, float]) -> Iterator[Row]:
-    """The rates of servers that send a fixed answer; added to `rates`."""
+    """Yield the rows of servers that send a fixed answer; add their rates to `rates`."""
     for name, text in (("loop", "a bare trio loop"), ("bare", "bare hypercorn")):
         with server(name) as port:
             kind = Kind(text, 50, [("system_health", [])])
@@ -191,7 +197,7 @@ def _servers(folder: Path, rates: dict[str, float]) -> Iterator[Row]:
 
 
 def _instance(spec: Path, rates: dict[str, float]) -> Row:
-    """The rate of calls of main net's runtime in this process, each in an instance of its own."""
+    """Measure calls of main net's runtime in this process, each in an instance of its own."""
     runtime, count = GenesisRuntime(parse(spec.read_bytes()).genesis, wasm_runtime), 0
     runtime.call(NONCE, bytes(32))
     began = time.perf_counter()
@@ -266,7 +272,7 @@ def _rows(
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     if shutil.which("wrk") is None:
         return [("calls over HTTP", "wrk is missing: apt-get install wrk", "", None)]
     named, spec = os.environ.get("CFNODE_BENCH_BEFORE"), os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")

@@ -1,4 +1,4 @@
-"""How fast does a node follow: behind by hundreds of blocks, and block by block?
+"""Speed of a node that follows the chain: behind by hundreds of blocks, and block by block.
 
 A development node makes blocks on demand; another one joins it over loopback with `--sync=full` and executes
 every block. Once in step, a client listens to the new heads of both: the time between the two notifications
@@ -29,10 +29,10 @@ from tests.process import NodeProcess, command, running_node
 
 BLOCKS = 600
 FIRST = 50
-"""Blocks that do not count: the node is still starting."""
+"""Number of blocks that do not count: the node is still starting."""
 FINAL_EACH = 10
 LOOK_S = 0.25
-"""Asking more often would cost the node more than a block does."""
+"""Seconds between two calls. More frequent ones would cost the node more than a block does."""
 EMPTY_RUNS, FULL_RUNS = 20, 5
 EXTRINSICS = 600
 LISTENING = re.compile(r"Listening for peers at (\S+)")
@@ -43,10 +43,10 @@ Row = tuple[str, str, str, bool | None]
 
 @contextmanager
 def _author(folder: Path) -> Iterator[tuple[NodeProcess, str]]:
-    """A node that makes blocks on demand, and its address."""
+    """Run a node that makes blocks on demand; yield it and its address."""
     flags = ("--dev", "--dev-seal=manual", "--blocks-pruning=archive", "--state-pruning=archive")
     with running_node(folder, *flags, LISTEN, "--no-prometheus") as node:
-        while (found := LISTENING.search(node.log)) is None:  # it says so after the JSON-RPC server is up
+        while (found := LISTENING.search(node.log)) is None:  # logged after the JSON-RPC server is up
             time.sleep(0.01)
         yield node, found[1]
 
@@ -66,7 +66,7 @@ def _best(node: NodeProcess) -> int:
 
 
 def _catch_up(node: NodeProcess) -> float:
-    """Blocks a second, from the first ones on until the head."""
+    """Return the blocks a second, from the first ones on until the head."""
     while (first := _best(node)) < FIRST:
         time.sleep(0.01)
     began = time.perf_counter()
@@ -79,7 +79,7 @@ def _catch_up(node: NodeProcess) -> float:
 
 
 def remarks(node: NodeProcess, count: int, nonce: int) -> list[str]:
-    """Signed remarks of //Alice."""
+    """Return signed remarks of //Alice."""
     alice = Keypair.from_suri("//Alice")
     metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
     genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
@@ -96,7 +96,7 @@ def remarks(node: NodeProcess, count: int, nonce: int) -> list[str]:
 
 
 async def _heads(socket: WebSocketConnection) -> None:
-    """Subscribe, and take what comes at once: the id and the present head."""
+    """Subscribe, and read what comes at once: the id and the present head."""
     request = {"jsonrpc": "2.0", "id": 1, "method": "chain_subscribeNewHeads", "params": []}
     await socket.send_message(json.dumps(request))
     for _ in range(2):
@@ -104,7 +104,7 @@ async def _heads(socket: WebSocketConnection) -> None:
 
 
 async def _latencies(author: NodeProcess, follower: NodeProcess, blocks: Sequence[Any]) -> list[float]:
-    """Seconds between the two nodes' notifications, for each block."""
+    """Return the seconds between the two nodes' notifications, for each block."""
     found = []
     async with open_websocket_url(author.ws_url) as one, open_websocket_url(follower.ws_url) as other:
         for socket in (one, other):
@@ -131,7 +131,7 @@ def _full_blocks(author: NodeProcess) -> list[list[str]]:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with (
         tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name,
         _author(Path(name)) as (author, address),

@@ -1,4 +1,4 @@
-"""How fast does the ledger follow, on SQLite and on PostgreSQL, and how much memory does it take?
+"""Speed of the ledger's follower on SQLite and on PostgreSQL, its memory, and reads of large books.
 
 A development node makes near-empty blocks, then blocks full of transactions. One follower after the other
 reads them, and before each a program that only fetches the same answers: what it takes is the node's part.
@@ -32,7 +32,7 @@ SWAPS = int(os.environ.get("CFNODE_BENCH_SWAPS", "1000000"))
 BLOCKS_S, EVENTS_S, MAX_MEMORY = 200, 5_000, 150 * 1024 * 1024
 
 POSTGRES = ("max_wal_size=256MB", "autovacuum=off")
-"""Less space; a server that has run for a day has analyzed such tables, which the benchmark does itself."""
+"""Settings for less space; the benchmark analyzes tables itself, as a server does within a day."""
 
 Row = tuple[str, str, str, bool | None]
 _NUMBERS = count(1)
@@ -40,7 +40,7 @@ _NUMBERS = count(1)
 
 @contextmanager
 def _chain(folder: Path) -> Iterator[NodeProcess]:
-    """A node that has all blocks and states."""
+    """Run a node that has all blocks and states."""
     flags = ("--dev", "--dev-seal=manual", "--blocks-pruning=archive", "--state-pruning=archive")
     with running_node(folder, *flags, "--no-prometheus") as node:
         for number in range(1, EMPTY + 1):
@@ -71,7 +71,7 @@ def _best(node: NodeProcess, first: int, last: int, database: Callable[[], str])
 
 
 def _rows(node: NodeProcess, kind: str, database: Callable[[], str]) -> list[Row]:
-    """The rows of one kind of database."""
+    """Return the rows of one kind of database."""
     empty = _best(node, 1, EMPTY, database)
     busy = _best(node, EMPTY + 1, EMPTY + BUSY, database)
     bare = [_best(node, *part, lambda: "none") for part in ((1, EMPTY), (EMPTY + 1, EMPTY + BUSY))]
@@ -90,7 +90,7 @@ def _rows(node: NodeProcess, kind: str, database: Callable[[], str]) -> list[Row
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark."""
+    """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     found: list[Row] = [("load before the ledger's figures", load, "", None)]
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, _chain(Path(name)) as node:
@@ -102,7 +102,7 @@ def run() -> list[Row]:
 
 
 def _large_books() -> Iterator[Row]:
-    """One kind after the other, so that only one needs its space."""
+    """Yield the rows of large books, one kind after the other, so that only one needs its space."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         yield from large_books("SQLite", f"sqlite:///{name}/large.sqlite", SWAPS, Path(name))
     if not is_installed():

@@ -1,9 +1,8 @@
-"""How long does a development node take for what liquidity providers do?
+"""Time that a development node takes for the calls of liquidity providers.
 
-Two hundred updates of orders at once, a fill on its way to a hundred subscribers, and what `set_orders` of
-the SDK does before it sends a hundred changes.
-
-Other load on the machine takes time from all of it: the first row says how busy the machine was.
+Measured: two hundred updates of orders at once, a fill on its way to a hundred subscribers, and what
+`set_orders` of the SDK does before it sends a hundred changes. Other load on the machine takes time from all
+of it: the first row says how busy the machine was.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ ACCOUNT = ss58.encode(Keypair.from_suri("//Bob").account, 2112)
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark."""
+    """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
@@ -64,7 +63,7 @@ def run() -> list[Row]:
 
 @contextmanager
 def _market(folder: Path) -> Iterator[NodeProcess]:
-    """A development node whose provider has 1,000 ETH and 3,000,000 USDC."""
+    """Run a development node whose provider has 1,000 ETH and 3,000,000 USDC."""
     folder.mkdir()
     with running_node(
         folder, "--dev", "--dev-lp=//Bob", "--dev-seal=instant", "--rpc-max-connections=600"
@@ -106,7 +105,7 @@ def _updates(node: NodeProcess) -> Row:
 
 
 def _processor_seconds(node: NodeProcess) -> float:
-    """What the node and its executors have used so far."""
+    """Return the processor time that the node and its executors have used so far, in seconds."""
     pid = node.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     ticks = 0
@@ -117,7 +116,7 @@ def _processor_seconds(node: NodeProcess) -> float:
 
 
 def _updates_at_once(node: NodeProcess, attempt: int) -> tuple[float, float, str]:
-    """Seconds until the last answer, the node's processor time, and what was wrong with the answers."""
+    """Return seconds until the last answer, the node's processor time, and faults of the answers."""
     client = Client(node)
     first, block = _result(client, "system_accountNextIndex", ACCOUNT), best_block(client)
     tick = _tick(client) + 500 + attempt
@@ -143,7 +142,7 @@ def _updates_at_once(node: NodeProcess, attempt: int) -> tuple[float, float, str
 
 
 def _levels(node: NodeProcess) -> Row:
-    """The time that `set_orders` takes for a hundred orders without its waits for answers."""
+    """Measure the time that `set_orders` takes for a hundred orders without its waits for answers."""
     seconds = min(_before_sending(node, attempt) for attempt in range(ROUNDS))
     return (
         f"set_orders of {LEVELS} levels, from the call to the first change sent, without the node's time",
@@ -204,7 +203,10 @@ def _fills(node: NodeProcess) -> Row:
 
 
 def _lateness(client: Client, selector: selectors.BaseSelector, author: socket.socket) -> list[float]:
-    """For each subscriber the seconds from the block's header, as its own subscriber has it."""
+    """Return for each subscriber the seconds from the block's header to its fill.
+
+    The header's time is that at its own subscriber.
+    """
     terms = [ETH, USDC, "buy", 1, _tick(client) + 20, hex(50_000 * DOLLAR), None, "InBlock"]
     _result(client, "lp_set_limit_order", *terms)
     limits = {"min_price": "0x0", "max_oracle_price_slippage": None}
@@ -217,7 +219,7 @@ def _lateness(client: Client, selector: selectors.BaseSelector, author: socket.s
 
 
 def _arrivals(selector: selectors.BaseSelector, author: socket.socket) -> list[float]:
-    """How much later than the newest header each fill of it came; none if no order was filled."""
+    """Return how much later than the newest header each fill came; nothing if no order was filled."""
     header, times, pending = 0.0, list[float](), dict[int, bytes]()
     while ready := selector.select(0.5 if not times else 2.0):
         for key, _ in ready:

@@ -1,4 +1,4 @@
-"""How fast is our connection compared with the bare TCP under it, and how long does a small request take?
+"""Throughput of a libp2p connection against the bare TCP under it, and the time of a small request.
 
 Two processes on this machine, a sender and a receiver in each measurement: once over plain sockets (trio, the
 same chunk size), once through multistream, noise and yamux as requests of 16 MiB. By turns; of the rounds the
@@ -26,7 +26,7 @@ SMALL = 300
 LIMITS = RequestLimits(response=SIZE, window=SIZE, concurrent=100)
 LOOPBACK = (Multiaddr.parse("/ip4/127.0.0.1/tcp/0"),)
 TARGET = 0.10
-"""Of bare TCP. Cipher and copies stand between; what counts is to be faster than any link between nodes."""
+"""Minimum share of bare TCP. Cipher and copies cost time; it has to be faster than links between nodes."""
 
 Row = tuple[str, str, str, bool | None]
 
@@ -50,7 +50,10 @@ async def serve_libp2p() -> None:
 
 
 async def serve_bare() -> None:
-    """The same over a socket: eight bytes of length in, that many bytes out."""
+    """Answer each request over a bare socket, and print the port.
+
+    Eight bytes of length in, that many bytes out.
+    """
 
     async def answer(stream: trio.SocketStream) -> None:
         while request := await stream.receive_some(8):
@@ -63,7 +66,7 @@ async def serve_bare() -> None:
 
 @contextmanager
 def server(kind: str) -> Iterator[str]:
-    """A process that serves; what it printed first."""
+    """Run a process that serves; yield what it printed first."""
     command = [sys.executable, "-m", "scripts.benchmarks.network", kind]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -74,7 +77,7 @@ def server(kind: str) -> Iterator[str]:
 
 
 async def bare_rate(port: str) -> float:
-    """MiB/s of a download."""
+    """Return the MiB/s of a download."""
     async with await trio.open_tcp_stream("127.0.0.1", int(port)) as stream:
         begin = time.perf_counter()
         for _ in range(REPEATS):
@@ -109,7 +112,7 @@ async def small_requests(client: Service, peer: str) -> None:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     bare, own, small = 0.0, 0.0, float("inf")
     with server("bare") as port, server("libp2p") as address:
         for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""How long does a development node take to its first answer, and how much memory does it hold when idle?"""
+"""Time of a development node to its first answer, and its memory when idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.process import running_node
 
 STARTS = 3
 IDLE_S = 8.0
-"""Long enough for the first blocks and for what only a start needs to be given back."""
+"""Seconds that suffice for the first blocks, and for the release of memory that only a start needs."""
 
 
 def _rss_mb(pid: int) -> float:
@@ -28,7 +28,7 @@ def _start_s(folder: Path, index: int) -> float:
 
 
 def _idle_mb(folder: Path) -> tuple[float, float]:
-    """Resident memory of the node and of its executor process, megabytes."""
+    """Return the resident memory of the node and of its executor process, in megabytes."""
     with running_node(folder, "--dev", "--tmp", log_name="idle.log") as node:
         time.sleep(IDLE_S)
         pid = node.process.pid
@@ -37,7 +37,7 @@ def _idle_mb(folder: Path) -> tuple[float, float]:
 
 
 def run() -> list[tuple[str, str, str, bool | None]]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
         start = sorted(_start_s(folder, index) for index in range(STARTS))[STARTS // 2]

@@ -1,7 +1,8 @@
-"""Are 100 partners that open 1,000 channels at once all answered, none twice, and is each webhook delivered?
+"""Load of 100 partners that open 1,000 channels at once: answers, duplicates, and webhooks.
 
-Two services on one database open them on a development node that makes a block for each broker call or more;
-then a deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states.
+All requests have to be answered, none twice on the chain, and each webhook delivered. Two services on one
+database open the channels on a development node that makes a block for each broker call or more; then a
+deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _rows(kind: str, url: str) -> list[Row]:
 
 
 def _takeover(url: str) -> Row:
-    """How long after the kill of the follower has another one written the next block?"""
+    """Measure how long after the kill of a follower another one has written the next block."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         chain = stack.enter_context(broker_chain(folder / "node"))
@@ -67,7 +68,7 @@ def _takeover(url: str) -> Row:
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark."""
+    """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     found: list[Row] = [("load before the partners' figures", load, "", None)]
     found += _rows("SQLite", "sqlite:///{folder}/books.sqlite")

@@ -1,9 +1,8 @@
-"""How many calls does the JSON-RPC server answer, over HTTP and WebSocket, compared with bare hypercorn?
+"""Rate of calls that the JSON-RPC server answers, over HTTP and WebSocket, against bare hypercorn.
 
-Three servers in processes of their own, asked by the same client on 50 connections, by turns so that what
-else the machine does falls on all alike; of the rounds the best counts. The client is as lean as Python
-allows (plain sockets, one selector, prepared bytes), since it shares the machine's cores with what it
-measures.
+Three servers in processes of their own, called by the same client on 50 connections, by turns so that other
+load on the machine affects all alike; of the rounds the best counts. The client is as lean as Python allows
+(plain sockets, one selector, prepared bytes), since it shares the machine's cores with what it measures.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Row = tuple[str, str, str, bool]
 
 
 async def bare_application(scope: Any, receive: Any, send: Any) -> None:
-    """The least that an ASGI application can do: read the body, answer with fixed bytes."""
+    """Do the least that an ASGI application can do: read the body, answer with fixed bytes."""
     if scope["type"] == "lifespan":
         raise NotImplementedError
     while (await receive()).get("more_body"):
@@ -51,7 +50,7 @@ async def bare_application(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def serve_bare(port: int) -> None:
-    """hypercorn as it comes, on trio."""
+    """Serve with hypercorn's defaults, on trio."""
     from hypercorn.config import Config
     from hypercorn.trio import serve
 
@@ -63,7 +62,7 @@ async def serve_bare(port: int) -> None:
 
 
 async def serve_loop(port: int) -> None:
-    """No server at all: a trio loop that sends fixed bytes for whatever it receives."""
+    """Serve without a server: a trio loop that sends fixed bytes for anything it receives."""
     head = "HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n"
     answer = f"{head}content-length: {len(REPLY)}\r\n\r\n".encode() + REPLY
 
@@ -76,7 +75,7 @@ async def serve_loop(port: int) -> None:
 
 
 async def serve_node(port: int) -> None:
-    """A whole development node that makes no blocks of its own."""
+    """Serve with a whole development node that makes no blocks of its own."""
     from cfnode.devchain.chain import run
     from cfnode.devchain.config import DevConfig
     from cfnode.devchain.serving import serve
@@ -97,7 +96,7 @@ SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "loop": serve_lo
 
 @contextmanager
 def server(kind: str) -> Iterator[int]:
-    """A server in a process of its own; gives its port once it answers."""
+    """Run a server in a process of its own; yield its port once it answers."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "scripts.benchmarks.rpc", kind, str(port)]
@@ -126,25 +125,25 @@ def _wait_for(port: int) -> None:
 
 
 def http_request(port: int) -> bytes:
-    """One POST."""
+    """Return one POST."""
     head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
     return f"{head}content-length: {len(CALL)}\r\n\r\n".encode() + CALL
 
 
 def websocket_request() -> bytes:
-    """One text frame under the mask 0."""
+    """Return one text frame under the mask 0."""
     return bytes([0x81, 0x80 | len(CALL)]) + bytes(4) + CALL
 
 
 def connect(port: int) -> socket.socket:
-    """A plain connection."""
+    """Open a plain connection."""
     sock = socket.create_connection(("127.0.0.1", port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 
 def connect_websocket(port: int) -> socket.socket:
-    """A connection after the handshake."""
+    """Open a connection, and make the handshake."""
     sock = connect(port)
     sock.sendall(
         f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
@@ -158,7 +157,7 @@ def connect_websocket(port: int) -> socket.socket:
 
 
 def rate(open_one: Callable[[], socket.socket], request: bytes) -> float:
-    """Answers a second on all connections together, each asking again as soon as it has its answer."""
+    """Return the answers a second on all connections, each asking again as soon as it has its answer."""
     with ExitStack() as stack:
         selector = stack.enter_context(selectors.DefaultSelector())
         buffers: dict[int, bytes] = {}
@@ -189,7 +188,7 @@ def _ask_for(
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark: figure, measured, target, met."""
+    """Return the rows of this benchmark: figure, measured, target, met."""
     best = {"bare": 0.0, "http": 0.0, "ws": 0.0}
     with server("bare") as bare, server("node") as node:
         ways = {

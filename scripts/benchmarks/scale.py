@@ -1,4 +1,4 @@
-"""Is our SCALE fast enough? Against cyscale (Cython) in the same run.
+"""Speed of the SCALE codec against cyscale (Cython), in the same run.
 
 cyscale takes the module name `scalecodec`, so `scripts/peers` keeps it in a place of its own; another
 interpreter that has it can be named in CFNODE_BENCH_CYSCALE_PYTHON. CFNODE_TEST_REFERENCE names the folder of
@@ -21,7 +21,7 @@ PEER = ROOT / ".cache" / "peers" / "cyscale" / "bin" / "python"
 CALLS = 20_000
 
 Row = tuple[str, str, str, bool]
-"""Name, figure, target, whether it is met."""
+"""Row of the table: name, figure, target, whether it is met."""
 
 _LOAD = ("metadata-v15-20203: decode and compile all types", "≤ 1/5 of cyscale's time")
 _ONE = ("System.remark call decode, one by one", "≥ 3× cyscale's rate")
@@ -29,7 +29,10 @@ _BATCH = ("System.remark call decode, against cyscale's batch_decode", "for info
 
 
 def run() -> list[Row]:
-    """The rows of this room. What cannot be measured here says so and is not met."""
+    """Return the rows of this benchmark.
+
+    A row that cannot be measured here says so and is not met.
+    """
     reference = Path(os.environ.get("CFNODE_TEST_REFERENCE", ROOT.parent / "shared" / "reference"))
     vector = reference / "vectors" / "chainflip" / "metadata-v15-20203.scale"
     python = os.environ.get("CFNODE_BENCH_CYSCALE_PYTHON", str(PEER))

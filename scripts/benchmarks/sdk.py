@@ -1,4 +1,4 @@
-"""Does the SDK stay out of the way? Its import, and its own share of a deposit-address request.
+"""Time of the SDK's import, and its own share of a deposit-address request.
 
 The share is measured without a network: the exchanges are answered at once, so what is timed is checking,
 price arithmetic, JSON and reading the answer. CFNODE_TEST_REFERENCE names the folder of the vectors.
@@ -26,11 +26,11 @@ IMPORTS, REQUESTS = 15, 500
 IMPORT_LIMIT, SHARE_LIMIT = 0.150, 0.001
 
 Row = tuple[str, str, str, bool | None]
-"""Name, figure, target, whether it is met."""
+"""Row of the table: name, figure, target, whether it is met."""
 
 
 def run() -> list[Row]:
-    """The rows of this room."""
+    """Return the rows of this benchmark."""
     reference = Path(os.environ.get("CFNODE_TEST_REFERENCE", ROOT.parent / "shared" / "reference"))
     loading, share = _import_seconds(), _request_seconds()
     return [

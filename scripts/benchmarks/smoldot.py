@@ -1,9 +1,9 @@
-"""Who is at the end of a long chain of proofs first, smoldot or we?
+"""Race of smoldot and cfnode to the end of a long chain of warp proofs.
 
 Both start as processes that know the same specification and one address, and get the same proof from the same
 node: 350 changes of 150 authorities on a copy of the official specification. They count alike, for smoldot
 counts votes instead of weights, and the runtime is WebAssembly, for smoldot executes it at genesis. The time
-goes from the start of the process to the line that tells of the last fragment.
+goes from the start of the process to the log line about the last fragment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.process import running_node
 ROUNDS = 3
 SCRIPT = Path(__file__).parents[2] / "tests" / "interop" / "smoldot.mjs"
 APART = 40
-"""Blocks after the last change: smoldot asks for no proof that leads less than 32 blocks on."""
+"""Blocks after the last change: smoldot requests no proof that leads less than 32 blocks on."""
 LAST = SETS + APART
 PATIENCE_S = 120
 
@@ -60,7 +60,7 @@ def _theirs(script: Path, spec: Path, server: str) -> float:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     official = os.environ.get("CFNODE_TEST_BERGHAIN_SPEC", "")
     modules = PEERS / "node" / "node_modules"
     name = f"{SETS} set changes, from the start of the process to the last fragment, against smoldot"

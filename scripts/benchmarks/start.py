@@ -1,4 +1,4 @@
-"""How does a light node's start grow with the state, and what does the second start save?
+"""Growth of a light node's start with the state, and what its second start saves.
 
 Chains with 350 set changes and states of different sizes are served over loopback. A light node starts twice
 in one folder: with nothing, and with the proofs that it remembers. Runs by name only: it takes half an hour.
@@ -18,13 +18,13 @@ LONG = True
 SETS = 350
 SIZES = (1_000_000, 5_000_000)
 SLACK = 1.2
-"""How much more than in proportion a larger state may take: two starts differ by about as much."""
+"""Factor by which a larger state may take more than in proportion: two starts differ by about as much."""
 MAX_MEMORY = 500 * MB
 
 
 @dataclass(frozen=True, slots=True)
 class _Starts:
-    """The two starts of one size."""
+    """First and second start with one size of the state."""
 
     entries: Entries
     first: LightStart
@@ -46,7 +46,7 @@ def _starts(count: int) -> _Starts:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     measured = []
     for count in SIZES:
         print(f"start: {count:,} entries …", file=sys.stderr, flush=True)

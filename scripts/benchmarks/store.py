@@ -1,4 +1,4 @@
-"""How long does one storage read take, from `Store.state(hash)` to the value?
+"""Time of one storage read, from `Store.state(hash)` to the value.
 
 A state of 100,000 entries in LMDB and a chain on top that changes 300 of them in each block, as a node keeps
 it: two unfinalized blocks, and 128 finalized ones behind the undo rows. Each read opens its own snapshot, as
@@ -28,11 +28,11 @@ BLOCKS = 200
 READS = 4_000
 
 Row = tuple[str, str, str, bool]
-"""Name, figure, target, whether it is met."""
+"""Row of the table: name, figure, target, whether it is met."""
 
 
 def run() -> list[Row]:
-    """The rows of this room."""
+    """Return the rows of this benchmark."""
     directory = Path(tempfile.mkdtemp(prefix="cfnode-bench-"))
     try:
         return _measured(directory)
@@ -78,7 +78,7 @@ def _begin(store: Store, top: dict[bytes, bytes]) -> Header:
 
 
 def _grow(store: Store, blocks: list[Header], changing: Sequence[bytes], chance: random.Random) -> float:
-    """Adds blocks with a finality two behind; the seconds that one took."""
+    """Add blocks with a finality two behind; return the seconds that one took."""
     began = perf_counter()
     for _ in range(BLOCKS):
         _add(store, blocks, changing, chance)
@@ -99,7 +99,7 @@ def _add(store: Store, blocks: list[Header], changing: Sequence[bytes], chance: 
 
 
 def _reads(store: Store, blocks: Sequence[Header], keys: Sequence[bytes]) -> list[float]:
-    """Microseconds of each read, going round the blocks."""
+    """Return the microseconds of each read, going round the blocks."""
     hashes = [block.hash for block in blocks]
     times = []
     for place, key in enumerate(keys):

@@ -1,10 +1,9 @@
-"""How long does a development node take for what brokers and their users do?
+"""Time that a development node takes for the calls of brokers and their users.
 
-One request for a deposit address and two hundred at once, every read of the cf_* methods, and five hundred
-listeners that wait for the swaps of the next block.
-
-Other load on the machine takes time from all of it, so each figure is the best of some rounds, and the first
-row says how busy the machine was: with two cores and a load of 2, expect about twice the time.
+Measured: one request for a deposit address and two hundred at once, every read of the cf_* methods, and five
+hundred listeners that wait for the swaps of the next block. Other load on the machine takes time from all of
+it, so each figure is the best of some rounds, and the first row says how busy the machine was: with two cores
+and a load of 2, expect about twice the time.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ BROKER = Keypair.from_suri("//Broker", "sr25519")
 
 
 def run() -> list[Row]:
-    """The rows of this benchmark."""
+    """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
@@ -70,20 +69,20 @@ def run() -> list[Row]:
 
 
 class Client:
-    """One HTTP connection."""
+    """HTTP connection to a node."""
 
     def __init__(self, node: NodeProcess) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port_of(node))
         self._connection.connect()
 
     def call(self, method: str, params: Any = ()) -> Any:
-        """The whole answer."""
+        """Return the whole answer to a call."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         self._connection.request("POST", "/", json.dumps(asked), {"content-type": "application/json"})
         return json.loads(self._connection.getresponse().read())
 
     def timed(self, method: str, params: Any = ()) -> tuple[float, Any]:
-        """Seconds, and the answer."""
+        """Return the seconds of a call, and its answer."""
         began = time.perf_counter()
         answer = self.call(method, params)
         return time.perf_counter() - began, answer
@@ -91,7 +90,7 @@ class Client:
 
 @contextmanager
 def _node(folder: Path, name: str, *flags: str) -> Iterator[NodeProcess]:
-    """A development node with a broker key."""
+    """Run a development node with a broker key."""
     base = folder / name
     Keystore(base / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
     with running_node(base, "--dev", "--rpc-max-connections=600", *flags) as node:
@@ -99,12 +98,12 @@ def _node(folder: Path, name: str, *flags: str) -> Iterator[NodeProcess]:
 
 
 def port_of(node: NodeProcess) -> int:
-    """The port of a node's server."""
+    """Return the port of a node's server."""
     return int(node.url.rpartition(":")[2])
 
 
 def milliseconds(seconds: float) -> str:
-    """As text."""
+    """Return seconds as text in milliseconds."""
     return f"{seconds * 1000:,.1f} ms"
 
 
@@ -115,7 +114,7 @@ def _channels(folder: Path) -> list[Row]:
     with _node(folder, "channels", "--dev-seal=instant") as node:
         client = Client(node)
         while "error" in client.call("broker_register_account"):
-            time.sleep(0.2)  # the first block pays the account in
+            time.sleep(0.2)  # the first block funds the account
         alone = min(median(_request(client) for _ in range(ALONE)) for _ in range(ROUNDS))
         together, faults = _at_once(node, client)
     return [
@@ -141,7 +140,7 @@ def _request(client: Client) -> float:
 
 
 def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
-    """Seconds until the last answer, and what was wrong with them."""
+    """Return the seconds until the last answer, and faults of the answers."""
     first, block = _next_nonce(client), best_block(client)
     method = "broker_request_swap_deposit_address"
     seconds, answers = at_once(node, [(method, REQUEST)] * AT_ONCE)
@@ -153,7 +152,10 @@ def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
 
 
 def at_once(node: NodeProcess, calls: Sequence[tuple[str, Any]]) -> tuple[float, list[Any]]:
-    """Make calls at once, each over its own connection: seconds until the last answer, and all answers."""
+    """Make calls at once, each over its own connection.
+
+    Returns seconds until the last answer, and all answers.
+    """
     answers: list[Any] = []
 
     def ask(client: Client, method: str, params: Any) -> None:
@@ -174,12 +176,12 @@ def _next_nonce(client: Client) -> int:
 
 
 def best_block(client: Client) -> int:
-    """Its number."""
+    """Return the number of the best block."""
     return int(client.call("chain_getHeader")["result"]["number"], 16)
 
 
 def nonces_of(client: Client, blocks: range) -> list[int]:
-    """The nonces of all signed transactions of these blocks, in their order there."""
+    """Return the nonces of all signed transactions of these blocks, in their order there."""
     metadata = decode_metadata(bytes.fromhex(client.call("state_getMetadata")["result"][2:]))
     nonces = []
     for number in blocks:
@@ -257,12 +259,15 @@ def _listeners(folder: Path) -> list[Row]:
 
 
 def message(method: str, params: Any) -> bytes:
-    """A request."""
+    """Return a request."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
 def masked(text: bytes) -> bytes:
-    """One text frame under the mask 0, filled up with spaces to the length at which frames have one form."""
+    """Return a text frame under the mask 0.
+
+    It is filled up with spaces to the length at which frames have one form.
+    """
     text = text.ljust(126)
     return bytes([0x81, 0x80 | 126]) + len(text).to_bytes(2, "big") + bytes(4) + text
 
@@ -275,8 +280,10 @@ def hear(selector: selectors.BaseSelector, messages: int) -> None:
 
 
 def _lateness(selector: selectors.BaseSelector, author: socket.socket) -> float:
-    """Seconds from the block's header, as its subscriber receives it, until all but a hundredth of
-    the listeners have received their message."""
+    """Return the seconds from a block's header until 99 of 100 listeners have received their message.
+
+    The header's time is that at its own subscriber.
+    """
     author.sendall(masked(message("dev_newBlock", [])))
     header, answered, times = 0.0, False, list[float]()
     while len(times) < LISTENERS or not header or not answered:

@@ -1,10 +1,10 @@
-"""How long does the way to the present take: hundreds of set changes, then a state of a million entries?
+"""Time of a light start: hundreds of set changes, then a state of a million entries.
 
 A chain of 350 set changes with 150 weighted authorities each, all of whom sign, and a state of 100 MB lies in
 a store. Its proofs are checked here, in a thread, pinned to one core, while a task of the same loop measures
 by how much it is kept waiting. Then a node serves that chain over loopback, and another one, started with
-`--sync=light-rpc`, goes the whole way; its memory is looked at four times a second. Of the rounds the fastest
-counts, and the most memory.
+`--sync=light-rpc`, goes the whole way; its memory is read four times a second. Of the rounds the fastest
+counts, and the largest memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STATE_RUNS = 2
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """This process on one core only."""
+    """Run this process on one core only."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
@@ -45,7 +45,7 @@ def one_core() -> Iterator[None]:
 
 
 async def _longest_stall(stop: Callable[[], bool]) -> float:
-    """By how much a task that wakes each millisecond is late at most, seconds."""
+    """Return by how much a task that wakes each millisecond is late at most, in seconds."""
     longest = 0.0
     while not stop():
         due = time.perf_counter() + 0.001
@@ -55,7 +55,7 @@ async def _longest_stall(stop: Callable[[], bool]) -> float:
 
 
 async def _prove(chain: LongChain) -> tuple[float, float]:
-    """Seconds of the checks alone, and the longest stall of the loop meanwhile."""
+    """Return the seconds of the checks alone, and the longest stall of the loop meanwhile."""
     taken, trust, finished, stall = 0.0, chain.beginning, False, 0.0
 
     async def measure() -> None:
@@ -77,7 +77,7 @@ async def _prove(chain: LongChain) -> tuple[float, float]:
 
 
 def _proofs(chain: LongChain) -> list[Row]:
-    gc.freeze()  # as the node does, with this:
+    gc.freeze()  # as the node does, with favour_the_loop
     favour_the_loop()
     with one_core():
         runs = [trio.run(_prove, chain) for _ in range(PROOF_RUNS)]
@@ -133,7 +133,7 @@ def _states(base: Path, spec: Path) -> list[Row]:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         base = Path(name)
         chain = LongChain.weighted(base)

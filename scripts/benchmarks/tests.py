@@ -1,4 +1,4 @@
-"""What a run of the tests costs: its duration, starts of processes, the slowest tests, where the time goes.
+"""Costs of a run of the tests: duration, started processes, the slowest tests, processor time.
 
 Runs `scripts/test` once, as a newcomer does: nothing of the caller's environment names reference data. Runs
 by name only. `scripts/bench tests --busy 4` runs it with four busy processes.
@@ -42,14 +42,14 @@ class Cost:
 
 
 def read(folder: Path) -> Iterator[dict[str, str | float | dict[str, int]]]:
-    """The rows that the processes of a run wrote."""
+    """Yield the rows that the processes of a run wrote."""
     for path in sorted(folder.glob("*.jsonl")):
         with path.open() as file:
             yield from map(json.loads, file)
 
 
 def by_test(folder: Path) -> tuple[dict[str, Cost], Cost]:
-    """The costs of each test, and those of the collections, one in each process."""
+    """Return the costs of each test, and those of the collections, one in each process."""
     tests: defaultdict[str, Cost] = defaultdict(Cost)
     collections = Cost()
     for row in read(folder):
@@ -59,7 +59,7 @@ def by_test(folder: Path) -> tuple[dict[str, Cost], Cost]:
 
 
 def run() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
         began = time.monotonic()
@@ -70,7 +70,7 @@ def run() -> list[Row]:
 
 
 def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str) -> list[Row]:
-    """The rows of a run."""
+    """Return the rows of a run."""
     passed = int(found[1]) if (found := re.search(r"(\d+) passed", last_line)) else 0
     is_green = "failed" not in last_line and "error" not in last_line and passed > 0
     total = Cost()
@@ -100,7 +100,7 @@ def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str)
 
 
 def _run_tests(folder: Path) -> str:
-    """Run `scripts/test` without reference data; its last line."""
+    """Run `scripts/test` without reference data; return its last line."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     own["CFNODE_TEST_REFERENCE"] = os.devnull
     log = folder / "log"

@@ -1,5 +1,4 @@
-"""How long does a block's new state root take? 1,000 changed keys in a state of 100,000, nodes read from the
-store.
+"""Time of a block's new state root: 1,000 changed keys in a state of 100,000, nodes from the store.
 
 *Warm*: the median of several batches in one process. *Cold*: the first batch of a new process, after the
 kernel has been asked to forget the file's pages.
@@ -25,7 +24,7 @@ KEYS, CHANGED, BATCHES = 100_000, 1_000, 7
 VERSION = 1
 
 Row = tuple[str, str, str, bool]
-"""Name, figure, target, whether it is met."""
+"""Row of the table: name, figure, target, whether it is met."""
 
 _COLD = """
 import sys
@@ -35,7 +34,7 @@ print(cold_batch(sys.argv[1]))
 
 
 def run() -> list[Row]:
-    """The rows of this room."""
+    """Return the rows of this benchmark."""
     pairs = _pairs()
     started = perf_counter()
     genesis = Header(bytes(32), 0, root(pairs, VERSION), EMPTY_ROOT)
@@ -56,7 +55,7 @@ def run() -> list[Row]:
 
 
 def cold_batch(directory: str) -> float:
-    """Seconds of the first batch on a database that this process has not read before."""
+    """Return the seconds of the first batch on a database that this process has not read before."""
     reader = StoreReader.open(Path(directory))
     genesis = Header(bytes(32), 0, bytes.fromhex(os.environ["TRIE_BENCH_ROOT"]), EMPTY_ROOT)
     with reader.state(genesis.hash) as state:
@@ -76,7 +75,10 @@ def _cold(directory: Path) -> float:
 
 
 def _pairs() -> dict[bytes, bytes]:
-    """Keys as a pallet's maps have them: a common prefix, then a hash; values of 16 to 100 bytes."""
+    """Return keys as a pallet's maps have them, with values of 16 to 100 bytes.
+
+    A key is a common prefix, then a hash.
+    """
     chance = random.Random(1)
     pallets = [chance.randbytes(32) for _ in range(20)]
     return {
@@ -86,7 +88,7 @@ def _pairs() -> dict[bytes, bytes]:
 
 
 def _batch(state: State, number: int) -> float:
-    """Seconds for one batch: new values, some new keys, some deletions."""
+    """Return the seconds for one batch: new values, some new keys, some deletions."""
     chance = random.Random(number + 2)
     chosen = chance.sample(sorted(_pairs()), CHANGED)
     changes: dict[bytes, bytes | None] = {key: chance.randbytes(48) for key in chosen[: CHANGED * 8 // 10]}

@@ -1,4 +1,4 @@
-"""What does it cost to run the chain's own runtime? On the official main-net runtime of genesis (spec 100).
+"""Cost of the official main-net runtime of genesis (spec 100): load, calls, blocks, memory.
 
 Its chain specification is given by path (CFNODE_TEST_BERGHAIN_SPEC); without it nothing here is measured. The
 chain is a copy with 150 authorities whose keys are known, in a store, asked through the executor process; the
@@ -60,7 +60,7 @@ print(perf_counter() - started)
 
 
 def run() -> list[Row]:
-    """The rows of this room."""
+    """Return the rows of this benchmark."""
     spec = os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")
     if not spec or not Path(spec).exists():
         return [("the main net's runtime", "CFNODE_TEST_BERGHAIN_SPEC names no file", "", None)]
@@ -73,7 +73,7 @@ def run() -> list[Row]:
 
 @dataclass(frozen=True)
 class _Chain:
-    """The copied chain."""
+    """Copy of the official chain, with authorities whose keys are known."""
 
     genesis: Header
     state: dict[bytes, bytes]
@@ -99,7 +99,7 @@ class _Chain:
         return cls(genesis_header(copy), dict(copy.genesis.top), metadata, keys)
 
     def signed(self, key: Keypair, nonce: int, call: tuple[str, object]) -> bytes:
-        """An extrinsic of an authority."""
+        """Return an extrinsic of an authority."""
         return sign_extrinsic(
             self.metadata, self.metadata.call_codec.encode(call), key, nonce=nonce, era=IMMORTAL,
             era_hash=self.genesis.hash, genesis_hash=self.genesis.hash,
@@ -107,7 +107,10 @@ class _Chain:
         )  # fmt: skip
 
     def witnesses(self, start: int, count: int) -> list[bytes]:
-        """Each authority witnesses that Ethereum has reached a height: `count` heights from `start` on."""
+        """Return extrinsics by which each authority witnesses that Ethereum has reached a height.
+
+        There are `count` heights from `start` on.
+        """
         return [
             self.signed(key, height, ("Witnesser", ("witness_at_epoch", _witnessed(height))))
             for height in range(start, start + count)
@@ -115,7 +118,7 @@ class _Chain:
         ]
 
     def remark(self, nonce: int) -> bytes:
-        """A remark of the first authority."""
+        """Return a remark of the first authority."""
         return self.signed(self.keys[0], nonce, ("System", ("remark", {"remark": b"benchmark"})))
 
 
@@ -126,7 +129,7 @@ def _witnessed(height: int) -> dict[str, object]:
 
 
 def _load(code: bytes, directory: Path) -> Row:
-    """New processes that find the machine code on disk."""
+    """Measure the load of the runtime in new processes that find the machine code on disk."""
     path = directory / "code"
     path.write_bytes(code)
     command = [sys.executable, "-c", _LOAD, str(path)]
@@ -146,14 +149,14 @@ async def _measure(chain: _Chain, path: Path) -> list[Row]:
 
 
 class _Bench:
-    """One executor and the chain that grows in it."""
+    """Executor and the chain that grows in it."""
 
     def __init__(self, chain: _Chain, store: Store, executor: Executor) -> None:
         self._chain, self._store, self._executor = chain, store, executor
         self._head = chain.genesis
 
     async def rows(self) -> list[Row]:
-        """Everything, in an order in which each finds the chain as it needs it."""
+        """Return all rows, in an order in which each measurement finds the chain as it needs it."""
         idle = await _lateness(partial(trio.sleep, 5))
         return [
             *await self._calls(),
@@ -188,7 +191,7 @@ class _Bench:
         return await self._executor.build_block(self._head.hash, digest, inherents, candidates, seconds)
 
     async def _import(self, built: BuiltBlock) -> float:
-        """Execute as a stranger's block, keep, make it final; the seconds of it."""
+        """Execute as a stranger's block, keep, finalize; return the seconds that it took."""
         header = sealed(built.header, bytes(64))
         started = perf_counter()
         changes = await self._executor.execute_block(header, built.body)
@@ -199,7 +202,7 @@ class _Bench:
         return perf_counter() - started
 
     async def _blocks(self, idle: float) -> list[Row]:
-        """Blocks of 600 witness extrinsics, and how late the loop is meanwhile."""
+        """Measure blocks of 600 witness extrinsics, and how late the loop is meanwhile."""
         blocks = [self._chain.witnesses(number * CALLS_EACH, CALLS_EACH) for number in range(3)]
         seconds: list[float] = []
 
@@ -223,7 +226,7 @@ class _Bench:
         ]
 
     async def _full_block(self) -> list[Row]:
-        """Witness extrinsics until the runtime takes no more; and calls while such a block is built."""
+        """Measure a block of witness extrinsics up to the weight limit, and calls while it is built."""
         start = 3 * CALLS_EACH
         extrinsics = self._chain.witnesses(start, 40)
         latencies: list[float] = []
@@ -252,7 +255,10 @@ class _Bench:
         ]
 
     async def _long_run(self) -> list[Row]:
-        """Ten thousand calls and a thousand blocks, once the window of states is full and so is the file."""
+        """Measure the memory over ten thousand calls and a thousand blocks.
+
+        They begin once the window of states is full, and so is the file.
+        """
         at, account = BlockSource(self._head.hash), self._chain.keys[0].public
         nonce = Cursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
         await self._remarks(range(nonce, nonce + 2 * WINDOW))
@@ -272,7 +278,7 @@ class _Bench:
         ]
 
     async def _remarks(self, nonces: range) -> int:
-        """A block for each nonce; the most bytes that the executor had in memory after one of them."""
+        """Import a block for each nonce; return the largest memory of the executor after any, in bytes."""
         peak = 0
         for nonce in nonces:
             await self._import(await self._build([self._chain.remark(nonce)], 5))
@@ -280,14 +286,14 @@ class _Bench:
         return peak
 
     def _resident(self) -> int:
-        """Bytes of the executor processes in memory."""
+        """Return the bytes of the executor processes in memory."""
         pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self._executor.pids)
         return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @asynccontextmanager
 async def _busy() -> AsyncIterator[None]:
-    """A task that computes all the time, and lets others run every 0.2 ms."""
+    """Run a task that computes all the time, and lets others run every 0.2 ms."""
 
     async def compute() -> None:
         while True:
@@ -303,7 +309,7 @@ async def _busy() -> AsyncIterator[None]:
 
 
 async def _lateness(work: Callable[[], Awaitable[None]]) -> float:
-    """How late a ticker is while some work goes on: the 99.9th percentile, in seconds."""
+    """Return how late a ticker is while some work goes on: the 99.9th percentile, in seconds."""
     late: list[float] = []
 
     async def tick() -> None:

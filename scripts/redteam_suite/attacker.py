@@ -16,7 +16,7 @@ from scripts.redteam_suite.target import Target
 
 NICE = 10
 BEGUN = "begun"
-"""Printed when the attack begins: on a busy machine a process takes seconds to start."""
+"""Text printed when the attack begins: on a busy machine a process takes seconds to start."""
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _end_after(seconds: float) -> None:
-    """End this process when its parent has ended."""
+    """End this process after some seconds, in case its parent has ended."""
     time.sleep(seconds)
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Which attacks can a peer make in the protocols of the chain? Announcements, votes, requests, silence."""
+"""Attacks of a peer in the protocols of the chain: announcements, votes, requests, silence."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ Attack = Callable[[Target], Awaitable[None]]
 
 
 class Author:
-    """The honest author, over its public JSON-RPC."""
+    """Honest author, over its public JSON-RPC."""
 
     def __init__(self, target: Target) -> None:
         self._socket = WebSocket(target.author_rpc)
 
     def header(self, final: bool = False) -> tuple[int, bytes]:
-        """Number and hash of the best block, or of the final one."""
+        """Return number and hash of the best block, or of the final one."""
         block = self._socket.call("chain_getFinalizedHead" if final else "chain_getBlockHash")
         return int(self._socket.call("chain_getHeader", block)["number"], 16), bytes.fromhex(block[2:])
 
@@ -57,13 +57,13 @@ class Author:
         return int.from_bytes(bytes.fromhex(answer[2:]), "little")
 
     def authorities(self) -> list[bytes]:
-        """The keys of the finality authorities."""
+        """Return the keys of the finality authorities."""
         answer = self._socket.call("state_call", "GrandpaApi_grandpa_authorities", "0x")
         return [key for key, _ in read_authorities(Cursor(bytes.fromhex(answer[2:])))]
 
 
 async def never(peer: str, data: bytes) -> bytes | None:
-    """Accepts a request, and never answers it."""
+    """Accept a request, and never answer it."""
     await trio.sleep_forever()
     return None
 
@@ -76,7 +76,7 @@ async def taking_part(
     target: Target, source: str, *, gossip: bool = False, answers: dict[str, RequestHandler] | None = None,
     best: tuple[int, bytes] | None = None,
 ) -> AsyncIterator[Stranger]:  # fmt: skip
-    """A new peer at this address, once the node has accepted it. Raises TooSlowError."""
+    """Connect a new peer at this address, until the node accepts it. Raise TooSlowError."""
     SOURCE.set(source)
     stranger = Stranger(target, secrets.token_bytes(32), gossip=gossip, answers=answers, best=best)
     async with stranger.connected():
@@ -86,18 +86,18 @@ async def taking_part(
 
 
 def slot_after(number: int) -> int:
-    """A plausible slot of the block: later than any on the chain, whose clock is a year back."""
+    """Return a plausible slot of the block: later than any on the chain, whose clock is a year back."""
     return int(time.time() * 1000) // SLOT_MS - SPARE_SLOTS + number
 
 
 def invented_header(number: int, parent: bytes, digest: tuple[DigestItem, ...] = ()) -> Header:
-    """A header that is well-formed, and has a slot and a seal."""
+    """Return a header that is well-formed, and has a slot and a seal."""
     items = (pre_runtime_item(slot_after(number)), *digest, seal_item(os.urandom(64)))
     return Header(parent, number, os.urandom(32), os.urandom(32), items)
 
 
 async def invented_heads(target: Target) -> None:
-    """Row 2: 256 invented headers above the head, again and again, and no answer to `sync/2`."""
+    """Announce 256 invented headers above the head, again and again; never answer `sync/2` (row 2)."""
     author, source = Author(target), sources()
 
     async def task() -> None:
@@ -116,7 +116,7 @@ async def invented_heads(target: Target) -> None:
 
 
 def fake_chain(below: int) -> tuple[dict[bytes, Header], Header, bytes]:
-    """Connected headers that do not lead to the chain, the highest of them, and the common body."""
+    """Return connected headers that do not lead to the chain, the highest of them, and the common body."""
     body = b"\x04" + os.urandom(FAKE_BODY)
     root, parent = ordered_root([body], 0), os.urandom(32)
     headers: dict[bytes, Header] = {}
@@ -129,7 +129,7 @@ def fake_chain(below: int) -> tuple[dict[bytes, Header], Header, bytes]:
 
 
 async def fake_ancestors(target: Target) -> None:
-    """Row 3: a block far above the final one is announced; of its ancestors each answer holds one."""
+    """Announce a block far above the final one, and return one ancestor in each answer (row 3)."""
     author, source = Author(target), sources()
 
     async def task() -> None:
@@ -154,7 +154,7 @@ async def fake_ancestors(target: Target) -> None:
 
 
 async def sybils(target: Target) -> None:
-    """Row 6: fifty peers claim block 4,000,000,000, and never answer."""
+    """Let fifty peers claim block 4,000,000,000, and never answer (row 6)."""
     source = sources()
 
     async def task() -> None:
@@ -166,7 +166,7 @@ async def sybils(target: Target) -> None:
 
 
 async def low_votes(target: Target) -> None:
-    """Row 7: commits with one vote for the best block and one for a low one, and unknown signatures.
+    """Send commits with votes for the best and for a low block, and unknown signatures (row 7).
 
     Every second commit has votes for block 0 by invented authorities; the others name a true authority, and
     numbers that an honest commit could have.
@@ -199,7 +199,7 @@ def _vote(block: bytes, number: int, authority: bytes) -> Precommit:
 
 
 async def long_digests(target: Target) -> None:
-    """Row 11: announcements of headers with 16,384 digest items."""
+    """Announce headers with 16,384 digest items (row 11)."""
     author, source = Author(target), sources()
     kinds = [DigestItem(DigestKind.OTHER), DigestItem(DigestKind.CONSENSUS, b"FRNK", b"")]
 
@@ -216,7 +216,7 @@ async def long_digests(target: Target) -> None:
 
 
 async def large_reads(target: Target) -> None:
-    """Row 10: two peers read the state, ten ranges at a time; a third one asks for 4,096 keys at once."""
+    """Let two peers read the state, ten ranges at a time, and a third request 4,096 keys (row 10)."""
     author, source = Author(target), sources()
 
     async def ask_on(stranger: Stranger, request: Callable[[bytes], tuple[str, bytes]]) -> None:

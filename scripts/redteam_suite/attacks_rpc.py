@@ -1,4 +1,4 @@
-"""Which attacks can a client without any key make on the JSON-RPC port?"""
+"""Attacks of a client without any key on the JSON-RPC port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scripts.redteam_suite.target import Target
 
 MB = 1_000_000
 LARGEST = 15_700_000
-"""Bytes: a little less than the 15 MiB that a node accepts."""
+"""Bytes of the largest message: a little less than the 15 MiB that a node accepts."""
 PAUSE_S = 0.1
 CHUNK = 64 * 1024
 SMALL_BUFFER = 4_096
@@ -72,7 +72,7 @@ def over_websocket(port: int, source: str, body: bytes) -> Task:
 
 
 def many_entries(target: Target) -> None:
-    """Row 1: one message of very many entries, and a batch of the maximum length with large entries."""
+    """Send one message of very many entries, and a batch of maximum length with large ones (row 1)."""
     ones = [b"[" + b"1," * (size // 2) + b"1]" for size in (300_000, MB, LARGEST)]
     full = json.dumps([[0] * 600] * 100).encode()
     brackets = b"[" + b"[]," * (LARGEST // 3 - 1) + b"[]]"
@@ -83,7 +83,7 @@ def many_entries(target: Target) -> None:
 
 
 def tiny_frames(target: Target) -> None:
-    """Row 8: messages in frames of one byte, unsolicited pongs, pings whose pongs are not read."""
+    """Send messages in frames of one byte, unsolicited pongs, and pings; read no pongs (row 8)."""
     fragments = frame(CONTINUATION, b"1", final=False) * (CHUNK // 7)
     source = sources()
 
@@ -111,11 +111,11 @@ def tiny_frames(target: Target) -> None:
 
 
 def unread_replies(target: Target) -> None:
-    """Row 9: 96 clients request the metadata 60 times, and read nothing."""
+    """Let 96 clients request the metadata 60 times, and read nothing (row 9)."""
     source, call = sources(), call_json("state_getMetadata", [])
 
     def hold(sock: socket.socket) -> None:
-        """Until the node ends the connection; nothing is read."""
+        """Wait until the node ends the connection; read nothing."""
         ended = select.poll()
         ended.register(sock, select.POLLRDHUP)
         ended.poll()
@@ -136,7 +136,7 @@ def unread_replies(target: Target) -> None:
 
 
 def many_subscriptions(target: Target) -> None:
-    """Row 15: 400 subscriptions to 4,096 storage keys each."""
+    """Open 400 subscriptions to 4,096 storage keys each (row 15)."""
     source = sources()
 
     def task() -> None:
@@ -154,7 +154,7 @@ def many_subscriptions(target: Target) -> None:
 
 
 def junk_arguments(target: Target) -> None:
-    """Row 16: 15 MB of nested junk as the argument of one call."""
+    """Send 15 MB of nested junk as the argument of one call (row 16)."""
     strings = [["x" * 65_000] * 24] * 10
     values = [["y" * 230] * 1_000] * 60
     calls = [

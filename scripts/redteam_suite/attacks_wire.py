@@ -1,4 +1,4 @@
-"""Which attacks are possible below the chain's protocols? Frames, partial handshakes and requests."""
+"""Attacks below the chain's protocols: frames, partial handshakes and requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from scripts.redteam_suite.target import Target
 CONNECTIONS = 8
 HALF_OPEN = 40
 GREEDY_CLIENT = "127.0.0.2"
-"""Addresses other than 127.0.0.1, which may use all RPC connections."""
+"""Address other than 127.0.0.1, which may use all RPC connections."""
 ADDRESSES = 7
 GREEDY_PEERS = 3
 STREAMS_A_ROUND = 6
@@ -41,7 +41,7 @@ Frames = Callable[[RawPeer], bytes]
 
 
 def flood(frames: Frames, target: Target, source: Callable[[], str]) -> Callable[[], None]:
-    """A connection that sends only these frames, as fast as the node reads them."""
+    """Return a task that sends only these frames on a connection, as fast as the node reads them."""
 
     def task() -> None:
         with suppress(RemoteError):
@@ -65,26 +65,26 @@ def pongs(peer: RawPeer) -> bytes:
 
 
 def windows(peer: RawPeer) -> bytes:
-    """Repeated windows of one more byte."""
+    """Return repeated windows of one more byte."""
     return YAMUX.pack(0, WINDOW, 0, peer.open_stream(), 1) * FRAMES_A_MESSAGE
 
 
 def empties(peer: RawPeer) -> bytes:
-    """Data frames without data, and between them one frame with data."""
+    """Return data frames without data, and between them one frame with data."""
     stream = peer.open_stream()
     empty = YAMUX.pack(0, DATA, 0, stream, 0) * (FRAMES_A_MESSAGE - 1)
     return empty + YAMUX.pack(0, WINDOW, 0, stream, 1)
 
 
 def empty_frames(target: Target) -> None:
-    """Row 12: eight connections of yamux pings, pongs, empty frames, and windows that grow by one."""
+    """Send yamux pings, pongs, empty frames and growing windows on eight connections (row 12)."""
     source = sources()
     for number in range(CONNECTIONS):
         forever(flood((pings, pongs, windows, empties)[number % 4], target, source))
 
 
 def half_open(target: Target) -> None:
-    """Row 13: connections from seven addresses that are never secured, opened again when they end."""
+    """Open connections from seven addresses that are never secured, again at their end (row 13)."""
     source = sources(2, 1 + ADDRESSES)
 
     def task(first: bytes) -> None:
@@ -100,7 +100,7 @@ def half_open(target: Target) -> None:
 
 
 def half_requests(target: Target) -> None:
-    """Row 14: three peers send the length of a `sync/2` request and its first byte."""
+    """Let three peers send the length of a `sync/2` request and its first byte (row 14)."""
     source = sources()
     waiting = threading.Event()
 
@@ -119,7 +119,7 @@ def half_requests(target: Target) -> None:
 
 
 def use_up_files(target: Target) -> list[socket.socket]:
-    """Row 22: connections to both ports, kept open and silent, until no more are accepted."""
+    """Open silent connections to both ports until no more are accepted; return them (row 22)."""
     held: list[socket.socket] = []
     source = sources()
     for number in range(400):
@@ -129,7 +129,7 @@ def use_up_files(target: Target) -> list[socket.socket]:
 
 
 def from_one_address(target: Target, count: int) -> list[socket.socket]:
-    """Row 22: RPC connections of one client, each with a partial request."""
+    """Open RPC connections of one client, each with a partial request; return them (row 22)."""
     held: list[socket.socket] = []
     for _ in range(count):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Is each answer true when two hundred deposit channels are opened during alternating attacks?"""
+"""Two hundred deposit channels opened during alternating attacks, and a check of each answer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Callers:
 
 
 def play_broker(folder: Path, *, quick: bool) -> Result:
-    """The attacks in turns until all channels have been requested."""
+    """Play the attacks in turns until all channels have been requested."""
     count = QUICK_CHANNELS if quick else CHANNELS
     result = Result("broker", f"{count} channels are opened while attacks take turns")
     with stage(Path(tempfile.mkdtemp(dir=folder))) as chain:

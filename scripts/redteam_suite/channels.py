@@ -1,4 +1,4 @@
-"""Were the answers about requested deposit channels true?"""
+"""Check of the answers about requested deposit channels against the chain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTLE_S = 12.0
 
 @dataclass
 class Opened:
-    """The answer of one call, or why it has none."""
+    """Answer of one call, or why it has none."""
 
     answer: dict[str, Any] | None = None
     why: str = ""

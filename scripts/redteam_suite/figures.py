@@ -1,4 +1,4 @@
-"""Which values were measured, what are the bounds, and are they met?"""
+"""Figures of an attack: measured values, their bounds, and whether they are met."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_RATIO = 10.0
 MAX_RSS_MB = 500.0
 MAX_GROWTH = 1.2
 MAX_LAG = 3
-"""Blocks between the honest head and the follower's."""
+"""Maximum blocks between the honest head and the follower's."""
 MAX_IN_S = 10.0
 """Seconds until an honest peer takes part."""
 MB = 1e6
@@ -29,7 +29,7 @@ PROGRAM_ERRORS = re.compile(r"Traceback \(most recent call last\)|exception (?:w
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a row. `at_most`: whether the bound is a maximum; otherwise it is a minimum."""
+    """Figure of a row. `at_most`: whether the bound is a maximum; otherwise it is a minimum."""
 
     name: str
     measured: float
@@ -50,7 +50,7 @@ class Figure:
 
 @dataclass(slots=True)
 class Result:
-    """The result of one row. `facts`: values without a bound."""
+    """Result of one row. `facts`: values without a bound."""
 
     row: str
     attack: str
@@ -71,11 +71,11 @@ class Result:
         self.figures.append(Figure(name, measured, bound, unit, at_most))
 
     def check(self, name: str, met: bool) -> None:
-        """A figure with two values: yes or no."""
+        """Add a figure with two values: yes or no."""
         self.figures.append(Figure(name, float(met), 1, at_most=False))
 
     def as_json(self) -> dict[str, Any]:
-        """The figure as JSON: infinity is written as null."""
+        """Return the result as JSON; a figure that is infinite or NaN is null."""
         figures = [{**asdict(figure), "met": figure.met} for figure in self.figures]
         for each in figures:
             each["measured"] = each["measured"] if math.isfinite(each["measured"]) else None
@@ -89,13 +89,13 @@ class Result:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The percentile; NaN without values."""
+    """Return the percentile; NaN without values."""
     found = sorted(values)
     return found[min(len(found) - 1, math.ceil(share * len(found)) - 1)] if found else math.nan
 
 
 def rss_mb(pid: int) -> float:
-    """Resident memory of a process and its children, megabytes; 0 when it has ended."""
+    """Return the resident memory of a process and its children, in megabytes; 0 when it has ended."""
     try:
         found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
         own = int(found[1]) * 1024 / MB if found else 0.0
@@ -105,7 +105,7 @@ def rss_mb(pid: int) -> float:
 
 
 def children(pid: int) -> list[int]:
-    """The child processes of all threads of this process."""
+    """Return the child processes of all threads of this process."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -116,14 +116,14 @@ def children(pid: int) -> list[int]:
 
 
 def signal_all(processes: list[int], number: signal.Signals) -> None:
-    """Processes that have ended are skipped."""
+    """Send a signal to processes; skip those that have ended."""
     for process in processes:
         with suppress(OSError):
             os.kill(process, number)
 
 
 def program_errors(log: str) -> int:
-    """Lines of a log that a correct program does not write."""
+    """Return the number of lines of a log that a correct program does not write."""
     return len(PROGRAM_ERRORS.findall(log))
 
 
@@ -132,7 +132,7 @@ def last_lines(log: str, count: int = 12) -> str:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The slope of the least-squares line through these points."""
+    """Return the slope of the least-squares line through these points."""
     if len(points) < 2:
         return 0.0
     mean_x = sum(x for x, _ in points) / len(points)

@@ -1,4 +1,4 @@
-"""Which honest users does a node have during an attack? A client, a broker and a peer.
+"""Honest users of a node during an attack: a client, a broker and a peer.
 
 `python -m scripts.redteam_suite.honest '{"rpc": PORT, …}'` (the fields of `Target`) runs until its standard
 input ends, and prints JSON: for each of them rows of (when, seconds, what was answered or null, why not).
@@ -39,7 +39,7 @@ Row = tuple[float, float, Any, str]
 
 @dataclass
 class Diary:
-    """The calls of one honest user."""
+    """Calls of one honest user."""
 
     rows: list[Row] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ class Diary:
 
 
 class Caller(threading.Thread):
-    """A JSON-RPC client with one connection, which is opened again when it is lost."""
+    """JSON-RPC client with one connection, which is opened again when it is lost."""
 
     def __init__(self, port: int, stopping: threading.Event, pause_s: float) -> None:
         super().__init__(daemon=True)
@@ -79,7 +79,7 @@ class Caller(threading.Thread):
 
 
 class Client(Caller):
-    """Reads the head, calls the runtime and lists keys, in turn."""
+    """Caller that reads the head, calls the runtime and lists keys, in turn."""
 
     def _ask(self) -> str:
         match len(self.diary.rows) % 3:
@@ -94,7 +94,7 @@ class Client(Caller):
 
 
 class Broker(Caller):
-    """Opens deposit channels, one after the other."""
+    """Caller that opens deposit channels, one after the other."""
 
     def _ask(self) -> Any:
         opened = self.call("broker_requestSwapDepositAddress", *CHANNEL, seconds=BROKER_S)
@@ -102,7 +102,7 @@ class Broker(Caller):
 
 
 class Peer:
-    """A light node that requests headers, and reconnects when it is disconnected."""
+    """Light node that requests headers, and reconnects when it is disconnected."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -1,4 +1,4 @@
-"""How fast and how large is the node under a load attack, and which users does it still serve?"""
+"""Load of an attack on a node: its answers and memory, and the users that it still serves."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Span:
     end: float
 
     def of(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """The rows that begin within the span."""
+        """Return the rows that begin within the span."""
         return [row for row in rows if self.begin <= row[0] < self.end]
 
     def touching(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """The rows of (when, seconds, …) that overlap with the span."""
+        """Return the rows of (when, seconds, …) that overlap with the span."""
         return [row for row in rows if row[0] < self.end and row[0] + row[1] > self.begin]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All measurements of a row, and the time of the attack."""
+    """Measurements of a row, and the time of the attack."""
 
     idle: Span
     attack: Span
@@ -86,7 +86,7 @@ def _span(seconds: float) -> Span:
 
 
 def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> None:
-    """The figures of a load. `pauses`: whether the bound on pauses applies."""
+    """Add the figures of a load. `pauses`: whether the bound on pauses applies."""
     if pauses:
         _judge_pauses(result, seen)
     peak = max(
@@ -124,7 +124,7 @@ def judge_lag(result: Result, seen: Seen) -> None:
 
 
 def _judge_honest(result: Result, seen: Seen) -> None:
-    """Calls that were in progress during the attack, with their later results."""
+    """Add the figures of calls in progress during the attack, with their later results."""
     for name in ("client", "broker", "peer"):
         rows = seen.attack.touching(seen.honest[name])
         answered = sum(answer is not None for _, _, answer, _ in rows)

@@ -1,4 +1,4 @@
-"""What is measured during an attack? Probing processes, memory, and the head."""
+"""Observers of an attack: probing processes, memory, and the head."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ END_S = 90.0
 
 
 class Helper:
-    """A module of this package that runs until its input ends, and then prints JSON."""
+    """Process of a module of this package that runs until its input ends, and then prints JSON."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Helper:
         )
 
     def end(self, seconds: float = END_S) -> Any:
-        """Let it finish; returns its output."""
+        """Let the process finish; return its output."""
         try:
             text, _ = self._process.communicate("", timeout=seconds)
         finally:
@@ -52,7 +52,7 @@ class Helper:
 
 @contextmanager
 def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[None]:
-    """The attack of a row, from its beginning until the block ends. Raises TimeoutError."""
+    """Run the attack of a row from its beginning until the block ends. Raise TimeoutError."""
     order = [sys.executable, "-m", "scripts.redteam_suite.attacker", row, target.as_json(), str(seconds)]
     out = log.with_suffix(".out")
     with log.open("a") as stream, out.open("w") as written:
@@ -66,7 +66,7 @@ def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[N
 
 
 class Looks:
-    """The observations of a node, and of the honest author, as rows of (when, what)."""
+    """Observations of a node, and of the honest author, as rows of (when, what)."""
 
     def __init__(self) -> None:
         self.memory: list[tuple[float, float]] = []
@@ -75,7 +75,10 @@ class Looks:
         self.there: list[tuple[float, int]] = []
 
     def lag(self, begin: float, end: float) -> list[int]:
-        """Blocks behind the author at each check; a node that does not answer keeps its last head."""
+        """Return the blocks behind the author at each check.
+
+        A node that does not answer keeps its last head.
+        """
         found, answers, here = [], iter([*self.here, (math.inf, 0)]), 0
         when, number = next(answers)
         for looked, there in self.there:
@@ -88,7 +91,7 @@ class Looks:
 
 
 class Watch:
-    """Monitors a node's memory and both heads in threads, until it is closed."""
+    """Monitor of a node's memory and of both heads, in threads, until it is closed."""
 
     def __init__(self, node: Node, author: Node) -> None:
         self._node = node

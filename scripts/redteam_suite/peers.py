@@ -1,4 +1,4 @@
-"""Peers of a node in another process: honest ones, and ones that lie.
+"""Peers of a node in another process: honest ones, and malicious ones.
 
 `Stranger` takes part through our own network stack and sends what a scene gives it; each has a key and an
 address of its own (127.0.0.2 and so on), as peers on the internet have. `RawPeer` has gone through the
@@ -36,14 +36,14 @@ DATA, WINDOW, PING = 0, 1, 2
 SYN, ACK, FIN, RST = 1, 2, 4, 8
 YAMUX = struct.Struct("!BBHII")
 FRAMES_A_MESSAGE = 65_519 // YAMUX.size
-"""Frames without a body in one noise message, at most."""
+"""Maximum frames without a body in one noise message."""
 CONNECT_S = 15.0
 SOURCE: ContextVar[str] = ContextVar("SOURCE", default="127.0.0.1")
 _open_tcp_stream = trio.open_tcp_stream
 
 
 def sources(first: int = 2, last: int = 250) -> Callable[[], str]:
-    """Yields addresses of this machine, one after the other."""
+    """Return a function that returns addresses of this machine, one after the other."""
     numbers = itertools.cycle(range(first, last + 1))
     return lambda: f"127.0.0.{next(numbers)}"
 
@@ -58,7 +58,7 @@ def use_source_addresses() -> None:
 
 
 class Stranger:
-    """A peer with a key; `best` is its claim, `answers` its handlers of requests.
+    """Peer with a key; `best` is its claim, `answers` its handlers of requests.
 
     Where an answer is a function that never returns, the request is taken and stays open.
     """
@@ -117,7 +117,7 @@ class Stranger:
             nursery.cancel_scope.cancel()
 
     async def joined(self, seconds: float = CONNECT_S, protocol: str = "block-announces/1") -> bool:
-        """Wait until the node has accepted us as a peer; False if it does not in this time."""
+        """Wait until the node accepts us as a peer; return False if it does not in this time."""
         with trio.move_on_after(seconds):
             while not self.takes_part(protocol):  # noqa: ASYNC110 - only visible from outside
                 await trio.sleep(0.02)
@@ -139,7 +139,7 @@ class Stranger:
 
 @asynccontextmanager
 async def _unwrapped() -> AsyncIterator[trio.Nursery]:
-    """A nursery that raises a single error without an exception group."""
+    """Open a nursery that raises a single error without an exception group."""
     try:
         async with trio.open_nursery() as nursery:
             yield nursery
@@ -162,7 +162,7 @@ async def _forget_all(events: trio.MemoryReceiveChannel[Any]) -> None:
 
 
 class RawPeer:
-    """A secured connection over blocking sockets, without the protocols above it."""
+    """Secured connection over blocking sockets, without the protocols above it."""
 
     def __init__(self, target: Target, seed: bytes, source: str = "127.0.0.1") -> None:
         self.sock = connect(target.peer, source)
@@ -211,7 +211,7 @@ class RawPeer:
                 pass
 
     def message(self, frames: bytes) -> bytes:
-        """Send a noise message."""
+        """Return frames, sealed as a noise message."""
         return self.channel.seal(frames)
 
     def send(self, frames: bytes) -> None:
@@ -224,7 +224,7 @@ class RawPeer:
         return number
 
     def data(self, stream: int, data: bytes, flags: int = 0) -> bytes:
-        """The frames of a stream's data."""
+        """Return the frames of a stream's data."""
         return YAMUX.pack(0, DATA, flags, stream, len(data)) + data
 
     def begin_request(self, suffix: str, body: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Can an honest peer connect and get answers when attackers take the node's slots?"""
+"""Attacks on the slots of a node: whether an honest peer still connects and gets answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GIVE_UP_S = 60.0
 
 
 async def join(target: Target) -> float:
-    """Seconds until a new honest peer is accepted; NaN if it never is."""
+    """Return the seconds until a new honest peer is accepted; infinity if it never is."""
     began = time.monotonic()
     with trio.move_on_after(MAX_JOIN_S):
         while True:
@@ -57,7 +57,7 @@ async def join(target: Target) -> float:
 
 
 async def ask(target: Target) -> tuple[int, list[str]]:
-    """The number of answered requests of one honest peer, and why the others failed."""
+    """Return the number of answered requests of one honest peer, and why the others failed."""
     answered, why = 0, []
     stranger = Stranger(target, secrets.token_bytes(32))
     async with stranger.connected():
@@ -80,7 +80,7 @@ async def _joins(target: Target) -> list[float]:
 
 
 def joining(result: Result, folder: Path, times: Times) -> None:
-    """Row 13."""
+    """Play row 13: new honest peers connect during the attack."""
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
@@ -91,7 +91,7 @@ def joining(result: Result, folder: Path, times: Times) -> None:
 
 
 def requests(result: Result, folder: Path, times: Times) -> None:
-    """Row 14."""
+    """Play row 14: an honest peer requests headers during the attack."""
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
@@ -118,7 +118,7 @@ def _end(result: Result, chain: Stage, node: Node) -> None:
 
 
 def fresh_start(result: Result, folder: Path, times: Times) -> None:
-    """Row 6: a new light node, first without the attack and then during it."""
+    """Play row 6: start a new light node, first without the attack and then during it."""
     with stage(folder) as chain:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
         chain.author.call("broker_registerAccount")
@@ -130,7 +130,7 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
 
 
 def _start(chain: Stage, row: str, folder: Path) -> float:
-    """Seconds from the first line of a new node to the honest head and a deposit channel."""
+    """Return the seconds from a new node's first line to the honest head and a deposit channel."""
     with ExitStack() as stack:
         node = chain.follower()
         began = time.monotonic()

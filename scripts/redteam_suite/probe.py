@@ -1,12 +1,12 @@
-"""How long does a node take for the smallest answer? A process that calls `system_health` every 20 ms.
+"""Probe of a node's smallest answer: a process that calls `system_health` every 20 ms.
 
-Requests leave on time, whether the last one is answered or not, so a node that stands still for a second is
-seen by fifty requests and not by one. Of each request is noted how long it took, and how much of that the
+Requests leave on time, whether the last one is answered or not, so a node that stands still for a second
+delays fifty requests and not one. The process records how long each request took, and how much of that the
 node's main thread stood ready to run while others had the processor (`/proc/PID/schedstat`): the rest is the
 node's own doing.
 
-`python -m scripts.redteam_suite.probe PORT PID` runs until its standard input ends, and prints JSON:
-rows of (when it was due, seconds, seconds of the node's own), and how often the connection was lost.
+`python -m scripts.redteam_suite.probe PORT PID` runs until its standard input ends, and prints JSON: rows of
+(when it was due, seconds, seconds of the node's own), and how often the connection was lost.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ INTERVAL_S = 0.02
 MAX_UNANSWERED = 3_000
 """Requests that may wait for their answers: one minute's."""
 PRIORITY = -10
-"""The priority of the measuring process: the highest it may have."""
+"""Priority of the measuring process: the highest it may have."""
 LAST_ANSWERS_S = 5.0
 
 
 class Probe:
-    """One connection to a node, and the times of its answers."""
+    """Connection to a node, and the times of its answers."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._port = port
@@ -54,7 +54,7 @@ class Probe:
         self._give_up()
 
     def _delayed(self) -> float:
-        """Seconds in which the node's main thread has waited for a processor, since it began."""
+        """Return the seconds for which the node's main thread has waited for a processor, since it began."""
         try:
             return int(self._stats.read_text().split()[1]) / 1e9
         except (OSError, IndexError):
@@ -71,7 +71,7 @@ class Probe:
             self._socket.sock.settimeout(INTERVAL_S)
             self._socket.send(call_json("system_health", [], self._next_id))
         except TimeoutError:
-            self._reconnect()  # it takes nothing more: what was sent of the message is no message
+            self._reconnect()  # the node reads nothing more, and the message was sent in part only
         except (OSError, RpcFailed):
             self._reconnect()
 
@@ -101,7 +101,7 @@ class Probe:
         self._give_up()
 
     def _give_up(self) -> None:
-        """Unanswered requests count with the time that they have waited."""
+        """Count unanswered requests with the time that they have waited."""
         now, delayed = time.monotonic(), self._delayed()
         for due, before in self._waiting.values():
             self.samples.append((due, now - due, max(0.0, now - due - (delayed - before))))

@@ -1,4 +1,4 @@
-"""Which attacks are there, and which function plays each?"""
+"""Rows of the red team's table: each attack, and the function that plays it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Play = Callable[[Result, Path, Times], None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An attack in a sentence, and the function that records its result."""
+    """Attack in a sentence, and the function that records its result."""
 
     attack: str
     play: Play
@@ -84,7 +84,7 @@ ROWS: dict[str, Row] = {
     "26": Row("each attack of clients on the partners' API", scenes_ports.attacks_on("partners' API")),
     "27": Row("each attack of clients on the operator's page", scenes_ports.attacks_on("page")),
 }
-"""Row 0 measures the machine without an attack."""
+"""Rows by their number; row 0 measures the machine without an attack."""
 
 
 def play(row: str, folder: Path, times: Times) -> Result:

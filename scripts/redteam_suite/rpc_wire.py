@@ -1,6 +1,6 @@
-"""How are honest calls, and any other bytes, sent to a JSON-RPC port? By a connection by hand.
+"""Connections to a JSON-RPC port by hand, for honest calls and any other bytes.
 
-Plain blocking sockets, so that what a client measures is the node and not a client library.
+They are plain blocking sockets, so that a client measures the node and not a client library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ CALL_S = 20.0
 
 
 class RpcFailed(Exception):
-    """The node answered with an error, or not at all; `error` is its error object, if there is one."""
+    """Error for a call that the node refused or did not answer.
+
+    `error` is the node's error object, if there is one.
+    """
 
     def __init__(self, text: str, error: dict[str, Any] | None = None) -> None:
         super().__init__(text)
@@ -31,7 +34,10 @@ class RpcFailed(Exception):
 
 
 def connect(port: int, source: str = "127.0.0.1", *, buffer: int = 0) -> socket.socket:
-    """A TCP connection to this machine. `buffer`: bytes that the kernel keeps for us, 0 for its usual."""
+    """Open a TCP connection to this machine.
+
+    `buffer`: bytes that the kernel keeps for us, 0 for its usual.
+    """
     sock = socket.socket()
     if buffer:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -47,7 +53,7 @@ def connect(port: int, source: str = "127.0.0.1", *, buffer: int = 0) -> socket.
 
 
 def frame(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
-    """A WebSocket frame of a client, under the mask 0."""
+    """Return a WebSocket frame of a client, under the mask 0."""
     first, size = (0x80 if final else 0) | opcode, len(payload)
     if size < 126:
         head = struct.pack("!BB", first, 0x80 | size)
@@ -63,7 +69,7 @@ def call_json(method: str, params: Any, identity: int = 1) -> bytes:
 
 
 class WebSocket:
-    """A WebSocket connection after its handshake."""
+    """WebSocket connection after its handshake."""
 
     def __init__(self, port: int, source: str = "127.0.0.1", *, buffer: int = 0) -> None:
         self.sock = connect(port, source, buffer=buffer)
@@ -83,7 +89,7 @@ class WebSocket:
         self.sock.sendall(frame(TEXT, payload))
 
     def call(self, method: str, *params: Any, seconds: float = CALL_S) -> Any:
-        """The result of one call. Raises RpcFailed."""
+        """Return the result of one call. Raise RpcFailed."""
         identity, deadline = next(self._ids), time.monotonic() + seconds
         try:
             self.sock.settimeout(seconds)
@@ -97,22 +103,22 @@ class WebSocket:
         return answer["result"]
 
     def receive(self, deadline: float = math.inf) -> bytes:
-        """The next text message. Raises OSError, or RpcFailed at the end."""
+        """Return the next text message. Raise OSError, or RpcFailed at the end."""
         while (message := self.next_message()) is None:
-            if deadline < math.inf:  # over all: the node's own pings do not count as an answer
+            if deadline < math.inf:  # for all reads: the node's own pings do not count as an answer
                 self.sock.settimeout(max(0.001, deadline - time.monotonic()))
             self.feed()
         return message
 
     def feed(self) -> None:
-        """Wait for bytes. Raises OSError, or RpcFailed at the end."""
+        """Wait for bytes. Raise OSError, or RpcFailed at the end."""
         data = self.sock.recv(1 << 18)
         if not data:
             raise RpcFailed("the node closed the connection")
         self._received += data
 
     def next_message(self) -> bytes | None:
-        """The next text message that has already arrived; pings are answered."""
+        """Return the next text message that has already arrived; answer pings."""
         while (found := self._next_frame()) is not None:
             opcode, payload = found
             if opcode == PING:
@@ -149,7 +155,10 @@ class WebSocket:
 
 
 def post(sock: socket.socket, body: bytes) -> bytes:
-    """An answer's status line and body; the connection stays. Raises OSError at its end."""
+    """Post a body, and return the answer's status line and body.
+
+    The connection stays. Raises OSError at its end.
+    """
     sock.sendall(http_request(sock.getpeername()[1], body))
     data = b""
     while b"\r\n\r\n" not in data:
@@ -163,7 +172,7 @@ def post(sock: socket.socket, body: bytes) -> bytes:
 
 
 def http_request(port: int, body: bytes, more: str = "") -> bytes:
-    """A POST of JSON; `more`: further header lines."""
+    """Return a POST of JSON; `more`: further header lines."""
     head = (
         f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         f"{more}content-length: {len(body)}\r\n\r\n"

@@ -1,7 +1,7 @@
-"""What happens to a node, and to its peers, when its own executor dies in the middle of its work?
+"""Scenes in which a node's own executor dies in the middle of its work: rows 4, 5 and 20.
 
-Rows 4, 5 and 20. The author makes a full block, the follower begins to import it, and its executor is killed;
-now and then it gets no memory, or stands still beyond its deadline.
+The author makes a full block, the follower begins to import it, and its executor is killed; now and then it
+gets no memory, or stands still beyond its deadline.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ OUTSIDE = "/ip4/127.0.0.1/tcp/1/p2p/"
 
 
 def penalties(log: str, peer: str) -> int:
-    """How often a node logs that it disconnects this peer for a fault."""
+    """Return how often a node logs that it disconnects this peer for a fault."""
     return sum(peer in found for found in PENALTY.findall(log))
 
 
@@ -65,7 +65,7 @@ def kill(pid: int) -> None:
 
 
 class Killer:
-    """Makes full blocks at the author, and kills the follower's executor at a random moment of each."""
+    """Maker of full blocks at the author that kills the follower's executor at a random moment of each."""
 
     def __init__(self, chain: Stage, node: Node, count: int) -> None:
         self._author, self._node, self._count = chain.author, node, count
@@ -73,7 +73,7 @@ class Killer:
         self._remarks = remarks(chain.author.process, EXTRINSICS * count, 0)
 
     def run(self) -> int:
-        """The number of killed executors."""
+        """Make the blocks; return the number of killed executors."""
         killed = 0
         for number in range(self._count):
             taken = self._remarks[number * EXTRINSICS : (number + 1) * EXTRINSICS]
@@ -84,7 +84,7 @@ class Killer:
                 killed += 1
             self._catch_up()
         for pid in children(self._node.pid):
-            kill(pid)  # what has no memory any more
+            kill(pid)  # also the executors without memory
         return killed
 
     def _catch_up(self) -> None:
@@ -125,7 +125,7 @@ def judge(result: Result, chain: Stage, node: Node, killed: int) -> None:
 
 
 def deaths(result: Result, folder: Path, times: Times) -> None:
-    """Row 4: a hundred deaths during imports; on a quick run twelve, and no deadline."""
+    """Play row 4: a hundred deaths during imports; on a quick run twelve, and no deadline."""
     quick = times == Times.quick()
     with stage(folder, MANUAL) as chain:
         go_on(chain, 2)
@@ -140,7 +140,7 @@ def deaths(result: Result, folder: Path, times: Times) -> None:
 
 
 def deaths_between(result: Result, folder: Path, times: Times) -> None:
-    """Row 5: each executor dies before it answers, while the authorities change every three blocks."""
+    """Play row 5: executors die before they answer, while authorities change every three blocks."""
     with stage(folder, MANUAL, chain_flags=(EPOCHS,)) as chain:
         go_on(chain, 2)
         node = chain.follower(sync="full")
@@ -171,7 +171,7 @@ def _burst(chain: Stage, node: Node, seconds: float) -> int:
 
 
 def reserved(result: Result, folder: Path, times: Times) -> None:
-    """Row 20: a node with only reserved peers keeps them, whatever their faults."""
+    """Play row 20: a node with only reserved peers keeps them, whatever their faults."""
     seed = secrets.token_bytes(32)
     stranger = peer_id(Keypair.from_seed(seed, "ed25519").public)
     with stage(folder, MANUAL) as chain:
@@ -187,14 +187,17 @@ def reserved(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _misbehave(target: Target, seed: bytes) -> float:
-    """Send malformed announcements until the node disconnects; seconds until it accepts the peer again."""
+    """Send malformed announcements until the node disconnects.
+
+    Returns the seconds until it accepts the peer again.
+    """
     stranger = Stranger(target, seed)
     async with stranger.connected():
         await stranger.joined()
         with trio.move_on_after(10):
             while stranger.is_connected:
                 await _same_again(stranger)
-                await trio.sleep(0.05)  # also where nothing can be asked any more
+                await trio.sleep(0.05)  # also if no request can be sent any more
     return await _again(target, seed)
 
 

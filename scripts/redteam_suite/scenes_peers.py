@@ -1,4 +1,4 @@
-"""What if the only peer stalls, a peer connects twice, or a slot is forged? Rows 17, 18 and 19."""
+"""Scenes of peers: the only peer stalls, a peer connects twice, a slot is forged. Rows 17, 18 and 19."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def end(result: Result, node: Node) -> None:
 
 
 def alone(result: Result, folder: Path, times: Times) -> None:
-    """Row 17: the process of the only peer is stopped."""
+    """Play row 17: the process of the only peer is stopped."""
     with stage(folder) as chain:
         node = chain.follower()
         chain.ready(node)
@@ -96,7 +96,7 @@ def alone(result: Result, folder: Path, times: Times) -> None:
 
 
 def _until(met: Callable[[], object]) -> float:
-    """Seconds until the condition holds; infinity if it never does."""
+    """Return the seconds until the condition holds; infinity if it never does."""
     try:
         return until(met, CALL_S)
     except TimeoutError:
@@ -104,7 +104,7 @@ def _until(met: Callable[[], object]) -> float:
 
 
 def _call_broker(node: Node) -> list[tuple[float, str]]:
-    """Make one call in a separate thread; its duration and result."""
+    """Make one call in a separate thread; return a list that gets its duration and result."""
     answers: list[tuple[float, str]] = []
 
     def call() -> None:
@@ -125,10 +125,10 @@ def _call_broker(node: Node) -> list[tuple[float, str]]:
 
 
 def twice(result: Result, folder: Path, times: Times) -> None:
-    """Row 18: peers open a second connection before the first one ends, while others keep the pool busy.
+    """Play row 18: peers open a second connection before the first one ends.
 
-    The ends of links wait behind what the busy pool has not taken yet; a new link must not be taken for the
-    old one that ends.
+    Others keep the pool busy. The ends of links wait behind what the busy pool has not taken yet; a new link
+    must not be taken for the old one that ends.
     """
     rounds = QUICK_ROUNDS if times == Times.quick() else ROUNDS
     with stage(folder) as chain:
@@ -145,7 +145,7 @@ def twice(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _come_twice(target: Target, node: Node, transaction: str, load: list[bytes]) -> int:
-    """The number of peers that receive a transaction after their second connection."""
+    """Return the number of peers that receive a transaction after their second connection."""
     seeds = [secrets.token_bytes(32) for _ in range(TWINS)]
     async with trio.open_nursery() as nursery:
         ended = [trio.Event() for _ in seeds]
@@ -185,7 +185,7 @@ async def _stay(
     *,
     task_status: trio.TaskStatus[Stranger],
 ) -> None:
-    """A connection of the peer with this key, until it has to disconnect.
+    """Keep a connection of the peer with this key, until it has to disconnect.
 
     `replaced` is the other connection's end: with both alive, each would dial again when the node prefers the
     other.
@@ -209,7 +209,7 @@ async def _keep_busy(target: Target, load: list[bytes]) -> None:
 
 
 async def _receives(stranger: Stranger, transaction: str) -> bool:
-    """Does the peer receive a transaction that the node has accepted?"""
+    """Return whether the peer receives a transaction that the node has accepted."""
     with trio.move_on_after(TX_S):
         async for event in stranger.events("transactions/1"):
             if isinstance(event, Received) and bytes.fromhex(transaction[2:]) in event.data:
@@ -221,7 +221,10 @@ async def _receives(stranger: Stranger, transaction: str) -> bool:
 
 
 def slots(result: Result, folder: Path, times: Times) -> None:
-    """Row 19: blocks above the head with a slot far ahead, or before their parent's, and an unknown seal."""
+    """Play row 19: blocks above the head with a forged slot and an unknown seal.
+
+    The slot is far ahead, or before the parent's.
+    """
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
@@ -235,7 +238,7 @@ def slots(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _announce_slot(target: Target, slot: int) -> int:
-    """The number of peers that are disconnected for announcing such a block."""
+    """Return the number of peers that are disconnected for announcing such a block."""
     author, gone = Author(target), 0
     for _ in range(TRIES):
         blocks: dict[bytes, Header] = {}

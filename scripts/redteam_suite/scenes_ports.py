@@ -1,4 +1,4 @@
-"""The attacks of clients on each listening port of a node and of a swap service: rows 23 to 27."""
+"""Scenes of clients' attacks on each listening port of a node and of a swap service: rows 23 to 27."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.support.serving.programs import PORTS, Honest, Program, running_progr
 MAX_BUSY_S = 5.0
 """Seconds after which the process is idle once the attackers have left."""
 BUSY_SHARE = 0.3
-"""The share of a processor that an idle process may use: a development node makes blocks."""
+"""Share of a processor that an idle process may use: a development node makes blocks."""
 SPARE_SOCKETS = 3
 MAX_MORE_MB = 60.0
 GIVE_UP_S = 60.0
 
 
 def attacks_on(name: str) -> Callable[[Result, Path, Times], None]:
-    """All attacks on one port, one after another."""
+    """Return the function that plays all attacks on one port, one after another."""
 
     def play(result: Result, folder: Path, times: Times) -> None:
         with running_programs(folder) as programs:

@@ -1,4 +1,4 @@
-"""What if many broker calls meet a busy machine, or a node lacks resources? Rows 21 and 22."""
+"""Scenes of broker calls on a busy machine, and of a node that lacks resources: rows 21 and 22."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ SPARE_FILES = 8
 SHORT_OF_FILES_S = 6.0
 MAX_LINES_A_SECOND = 3.0
 ALL_CONNECTIONS = 140
-"""Connections: more than the 100 that a node has for all clients."""
+"""Number of connections: more than the 100 that a node has for all clients."""
 NESTED = 15_000
-"""Brackets: a key file of more than 16 KiB is not read at all."""
+"""Number of brackets: a key file of more than 16 KiB is not read at all."""
 
 
 # --- row 21
@@ -70,10 +70,10 @@ def busy_machine(node: Node) -> Iterator[None]:
 
 
 def many_calls(result: Result, folder: Path, times: Times) -> None:
-    """Row 21: each call gets an answer, and the answer is true.
+    """Play row 21: each call gets an answer, and the answer is true.
 
-    Blocks are many and short, and transactions that are valid later wait in the pool, which has to ask again
-    about them at each block.
+    Blocks are many and short, and transactions that are valid later wait in the pool, which has to validate
+    them again at each block.
     """
     rounds = QUICK_ROUNDS if times == Times.quick() else ROUNDS
     with stage(folder, f"--dev-block-time={SHORT_BLOCK_MS}") as chain:
@@ -91,7 +91,7 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
 
 
 def open_at_once(node: Node, count: int) -> list[Opened]:
-    """The answers of so many concurrent calls."""
+    """Return the answers of so many concurrent calls."""
     together, found = threading.Barrier(count), [Opened() for _ in range(count)]
 
     def call(into: Opened) -> None:
@@ -114,7 +114,7 @@ def open_at_once(node: Node, count: int) -> list[Opened]:
 
 
 def lacks(result: Result, folder: Path, times: Times) -> None:
-    """Row 22: no descriptors, a client with all connections, a message with two lengths, a bad key file."""
+    """Play row 22: no descriptors, a client with all connections, two lengths, a bad key file."""
     with stage(folder) as chain:
         node = chain.follower("--rpc-max-connections=100")
         chain.in_step(node)
@@ -125,7 +125,10 @@ def lacks(result: Result, folder: Path, times: Times) -> None:
 
 
 def _two_lengths(result: Result, node: Node) -> None:
-    """A chunked message with a second length: a proxy in front of the node may see two messages."""
+    """Send a chunked message with a second length.
+
+    A proxy in front of the node may see two messages.
+    """
     body = call_json("system_health", [])
     chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     with connect(node.rpc_port) as sock:
@@ -176,7 +179,10 @@ def _no_files(result: Result, chain: Stage, node: Node) -> None:
 
 
 def _nested_key_file(result: Result, chain: Stage, folder: Path) -> None:
-    """Start a node with a key file of only opening brackets: it starts without the key, or reports it."""
+    """Start a node with a key file of only opening brackets.
+
+    It starts without the key, or reports it.
+    """
     keys = folder / "nested-keys"
     keys.mkdir()
     public = Keypair.from_suri("//Somebody", "sr25519").public.hex()

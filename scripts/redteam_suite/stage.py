@@ -1,4 +1,4 @@
-"""Which processes take part? An honest author and the attacked node, on this machine."""
+"""Stage of an attack: an honest author and the attacked node, on this machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK_S = 0.05
 
 
 def until(met: Callable[[], object], seconds: float = START_S, what: str = "it does not come about") -> float:
-    """Poll until the condition holds; returns the seconds. Raises TimeoutError."""
+    """Poll until the condition holds; return the seconds. Raise TimeoutError."""
     began = time.monotonic()
     while not met():
         if time.monotonic() - began > seconds:
@@ -41,7 +41,7 @@ def until(met: Callable[[], object], seconds: float = START_S, what: str = "it d
 
 
 class Node:
-    """A running node of the stage."""
+    """Running node of the stage."""
 
     def __init__(self, process: NodeProcess) -> None:
         self.process = process
@@ -85,14 +85,14 @@ class Node:
 
     @property
     def is_syncing(self) -> bool:
-        """Is the node syncing? One that does not answer counts as syncing."""
+        """Whether the node is syncing; one that does not answer counts as syncing."""
         with suppress(CallRefused, NodeUnreachable):
             return bool(self.call("system_health")["isSyncing"])
         return True
 
 
 class Stage:
-    """One chain: its author, and nodes that follow it. `folder` holds all of it."""
+    """Chain with its author, and nodes that follow it. `folder` holds all of it."""
 
     def __init__(
         self, stack: ExitStack, folder: Path, *author_flags: str, chain_flags: Sequence[str] = ()
@@ -108,7 +108,7 @@ class Stage:
         self.genesis = self.author.call("chain_getBlockHash", 0).removeprefix("0x")
 
     def restart_author(self) -> None:
-        """Switch to the usual time between blocks."""
+        """Restart the author with the usual time between blocks."""
         self.author.process.stop()
         self.author = self.start("author", f"--dev-block-time={BLOCK_MS}", *self._author_flags)
 
@@ -125,7 +125,7 @@ class Stage:
         return Node(self._stack.enter_context(starting_node(folder, *flags, *listen)))
 
     def spec(self, light: bool) -> Path:
-        """The public data of the chain."""
+        """Return the chain specification's file; `light`: in the light format."""
         if light not in self._specs:
             path = self._folder / f"spec-{light}.json"
             form = ["--light"] if light else []
@@ -135,7 +135,7 @@ class Stage:
         return self._specs[light]
 
     def follower(self, *flags: str, sync: str = "light-rpc", boot: bool = True, broker: bool = True) -> Node:
-        """A new node with the broker's key and the author as a peer, not synced yet."""
+        """Start a new node with the broker's key and the author as a peer, not synced yet."""
         self._count += 1
         name = f"{self._count}-{sync}"
         where = (f"--chain={self.spec(sync == 'light-rpc')}", f"--sync={sync}")
@@ -144,20 +144,20 @@ class Stage:
         return self.start(name, *where, *known, *keys, *flags)
 
     def _keys(self, name: str) -> str:
-        """The flag of a keystore with the broker's key."""
+        """Return the flag of a keystore with the broker's key."""
         folder = self._folder / f"{name}-keys"
         folder.mkdir()
         Keystore(folder).insert("brok", BROKER)
         return f"--keystore-path={folder}"
 
     def channels(self) -> frozenset[str]:
-        """The Ethereum addresses of all open deposit channels, by the author's state."""
+        """Return the Ethereum addresses of all open deposit channels, by the author's state."""
         found = self.author.call("cf_all_open_deposit_channels")
         accounts = [account for _, _, chains in found for account, _ in chains["chain_accounts"]]
         return frozenset("0x" + bytes(account["Eth"]).hex() for account in accounts if "Eth" in account)
 
     def in_step(self, node: Node, seconds: float = START_S) -> float:
-        """Wait until the node has caught up; returns the seconds. Raises TimeoutError."""
+        """Wait until the node has caught up; return the seconds. Raise TimeoutError."""
         return until(lambda: self.is_in_step(node), seconds, "the node is not in step")
 
     def is_in_step(self, node: Node) -> bool:
@@ -178,6 +178,9 @@ class Stage:
 
 @contextmanager
 def stage(folder: Path, *author_flags: str, chain_flags: Sequence[str] = ()) -> Iterator[Stage]:
-    """The flags of the author alone, and those that make another genesis."""
+    """Yield a stage in a folder.
+
+    `author_flags` are of the author alone; `chain_flags` make another genesis.
+    """
     with ExitStack() as stack:
         yield Stage(stack, folder, *author_flags, chain_flags=chain_flags)

@@ -1,4 +1,4 @@
-"""Where is the attacked node, and which data of its chain are public?"""
+"""Target of an attack: ports of the attacked node, and public data of its chain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Target:
     peer_id: str
     author_rpc: int
     genesis: str
-    """Hex of the genesis hash."""
+    """Genesis hash in hex."""
 
     @property
     def address(self) -> str:

@@ -1,6 +1,7 @@
-"""In which section of the site is a page? The first that names it, else the first whose pattern it matches.
+"""Navigation of the documentation's site: the section of each page.
 
-A page in no section ends the build with its name. The project's README becomes a page of the site.
+A page is in the section that names it, else in that of the longest pattern that matches it. A page in no
+section ends the build with its name. The project's README becomes a page of the site.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ longest counts; a full path is the longest of all.
 
 
 class InNoSection(Exception):
-    """A page that no section names or matches."""
+    """Error for a page that no section names or matches."""
 
 
 def section_of(page: str) -> str:
-    """The section of a page, by its path below docs/. Raises InNoSection."""
+    """Return the section of a page, by its path below docs/. Raise InNoSection."""
     matching = [
         (len(pattern), section)
         for section, patterns in SECTIONS.items()
@@ -65,7 +66,10 @@ def section_of(page: str) -> str:
 
 
 def navigation(pages: Iterable[str]) -> list[dict[str, list[str]]]:
-    """The navigation for mkdocs: each section with its pages, named ones first. Raises InNoSection."""
+    """Return the navigation for mkdocs: each section with its pages, named ones first.
+
+    Raises InNoSection.
+    """
     sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     for page in sorted(pages):
         sections[section_of(page)].append(page)
@@ -79,7 +83,7 @@ def _in_order(section: str, pages: list[str]) -> Iterator[str]:
 
 
 def about(readme: str) -> str:
-    """The project's README with its links as they are inside of docs/."""
+    """Return the project's README with its links as they are inside of docs/."""
     return re.sub(r"\]\(docs/", "](", readme)
 
 

@@ -23,9 +23,9 @@ MAX_APART = 3
 WARM_S = 90.0
 """Seconds after a start whose memory does not count: the node is still growing to its size."""
 MAX_SLOPE = 1.0
-"""Megabytes per minute and node."""
+"""Maximum growth of memory, in megabytes per minute and node."""
 MIN_MINUTES = 10.0
-"""Samples below which a slope means nothing."""
+"""Minutes of a run below which a slope means nothing."""
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -68,7 +68,7 @@ def _live(network: Network, troubles: Troubles, until: float) -> None:
 
 
 def line(network: Network, troubles: Troubles) -> str:
-    """Print the status line of each minute."""
+    """Return the status line of each minute."""
     alive = [member for member in network.members if member.is_alive and not member.is_stopped]
     heads = {member.name: found[0] for member in alive if (found := member.heads()) is not None}
     memory = sum(member.memory[-1][-1][1] for member in alive if member.memory[-1])
@@ -110,7 +110,7 @@ def _agree(network: Network) -> float:
 
 
 def _agrees(member: Member, author: Member) -> bool:
-    """Is the node's head near the author's, and its last final block the same?"""
+    """Return whether the node's head is near the author's, and its last final block the same."""
     here, there = member.heads(), author.heads()
     if here is None or there is None or abs(here[0] - there[0]) > MAX_APART:
         return False
@@ -118,7 +118,7 @@ def _agrees(member: Member, author: Member) -> bool:
 
 
 def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
-    """The slope of all runs together, each with its own offset; and the number of runs."""
+    """Return the slope of all runs together, each with its own offset; and the number of runs."""
     products = squares = 0.0
     lives = 0
     for life in (life for member in members for life in member.memory if life):

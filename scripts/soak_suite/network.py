@@ -1,4 +1,4 @@
-"""Which nodes take part in the soak? An author for two authorities, followers that execute, and light nodes.
+"""Network of the soak: an author for two authorities, followers that execute, and light nodes.
 
 Each has its own folder, port and flags, which stay the same after a restart. Followers connect to the author
 through relays that can be cut; light nodes know only the followers. No node dials addresses from other peers,
@@ -29,7 +29,7 @@ CALL_S = 10.0
 
 
 class Member:
-    """One node of the network, running or not."""
+    """Node of the network, running or not."""
 
     def __init__(self, name: str, folder: Path, stack: ExitStack, *flags: str) -> None:
         self.name, self._folder, self._stack = name, folder / name, stack
@@ -64,7 +64,7 @@ class Member:
 
     @property
     def logs(self) -> str:
-        """The log of all runs."""
+        """Log of all runs."""
         return "\n".join(path.read_text() for path in sorted(self._folder.glob("*.log")))
 
     @property
@@ -95,7 +95,7 @@ class Member:
                 os.kill(chance.choice(processes), signal.SIGKILL)
 
     def call(self, method: str, *params: Any) -> Any:
-        """Raises NodeUnreachable or CallRefused."""
+        """Call a method of the node. Raise NodeUnreachable or CallRefused."""
         assert self._node is not None
         found = LISTENING.search(self._node.log)
         if found is None:
@@ -103,7 +103,7 @@ class Member:
         return call(f"http://127.0.0.1:{found[1] or found[2]}", method, list(params), timeout=CALL_S)
 
     def heads(self) -> tuple[int, int, str] | None:
-        """Best and final number, and the final hash; None if the node does not answer."""
+        """Return best and final number, and the final hash; None if the node does not answer."""
         with suppress(NodeUnreachable, CallRefused):
             final = self.call("chain_getFinalizedHead")
             numbers = [self.call("chain_getHeader", *at)["number"] for at in ((), (final,))]

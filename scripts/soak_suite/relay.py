@@ -1,4 +1,4 @@
-"""How is the connection between two nodes cut? By a relay: a TCP port that forwards bytes to another one."""
+"""Relay between two nodes: a TCP port that forwards bytes to another one, and can be cut."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PIECE = 1 << 16
 
 
 class Relay:
-    """Listens on its own port, and forwards each connection to `port`."""
+    """Listener on its own port that forwards each connection to `port`."""
 
     def __init__(self, port: int) -> None:
         self._to = port
@@ -51,7 +51,7 @@ class Relay:
                 continue
             with self._lock:
                 self._pairs |= {here: there, there: here}
-                if self.is_cut:  # meanwhile
+                if self.is_cut:  # cut meanwhile
                     _end(here, there)
             threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Which random faults does the network have? Kills, pauses, cut connections, jumps of the clock."""
+"""Random faults of the soak's network: kills, pauses, cut connections, jumps of the clock."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MIN_PAUSE_S, MAX_PAUSE_S = 2.0, 10.0
 MIN_LENGTH_S, MAX_LENGTH_S = 3.0, 30.0
 """Seconds of a pause, a cut connection, or a kill."""
 MAX_DOWN = 0.34
-"""The share of nodes that may be killed or paused at a time."""
+"""Maximum share of nodes that are killed or paused at a time."""
 JUMP_MS = 3_600_000
 
 
 @dataclass(order=True)
 class Repair:
-    """An action that is due later."""
+    """Action that is due later."""
 
     when: float
     what: Callable[[], None] = field(compare=False)
 
 
 class Troubles:
-    """Draws one fault after the other; `step` performs due actions."""
+    """Source of one fault after the other; `step` performs due actions."""
 
     def __init__(self, network: Network, seed: int, *, hurry: float = 1.0) -> None:
         self._network, self._chance, self._hurry = network, random.Random(seed), hurry
@@ -62,7 +62,7 @@ class Troubles:
         self._repairs.append(Repair(time.monotonic() + length, what))
 
     def _someone(self) -> int | None:
-        """The number of a node that may have a fault; None if too many already do."""
+        """Return the number of a node that may have a fault; None if too many already do."""
         members = self._network.members
         able = [at for at, each in enumerate(members) if each.is_alive and not each.is_stopped]
         if len(members) - len(able) + 1 > max(1, MAX_DOWN * len(members)):

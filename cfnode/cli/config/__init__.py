@@ -1,4 +1,4 @@
-"""`cfnode config`: which values are in force, is a configuration file correct, and what can be in it?"""
+"""`cfnode config`: commands that print the values in force, check a configuration file, and write one."""
 
 from __future__ import annotations
 

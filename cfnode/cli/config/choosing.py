@@ -1,4 +1,4 @@
-"""Which commands do the words of `cfnode config` name? One, those of a group, or all."""
+"""Commands that the words of `cfnode config` name: one, those of a group, or all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["chosen_commands", "complete_words"]
 
 
 def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[Path, click.Command]]:
-    """The commands below the words, with their paths; raises UsageError for unknown words."""
+    """Return the commands below the words, with their paths. Raise UsageError for unknown words."""
     command, place, parent = ctx.find_root().command, Path(), ctx.find_root()
     for word in words:
         if not isinstance(command, click.Group):
@@ -27,7 +27,7 @@ def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[
 
 
 def complete_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """For a shell: the names that may follow the words that are typed."""
+    """Return, for a shell, the names that may follow the words that are typed."""
     command = ctx.find_root().command
     for word in ctx.params.get(param.name) or ():
         found = command.get_command(ctx, word) if isinstance(command, click.Group) else None

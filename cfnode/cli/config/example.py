@@ -63,7 +63,7 @@ def _section(path: Path, command: click.Command) -> Iterator[str]:
 
 
 def _key(ctx: click.Context, option: click.Option) -> Iterator[str]:
-    """The help of an option, and its line; nothing for one that takes a secret and nothing else."""
+    """Yield the help of an option, and its line; nothing for one that takes a secret and nothing else."""
     metavar = option.make_metavar(ctx)
     if takes_secret(option) and "FILE" not in metavar:
         return
@@ -75,7 +75,10 @@ def _key(ctx: click.Context, option: click.Option) -> Iterator[str]:
 
 
 def _value(option: click.Option, metavar: str, default: Any) -> str:
-    """In TOML, whose texts and lists are written as in JSON; a placeholder if there is no default."""
+    """Return the value in TOML; a placeholder if there is no default.
+
+    TOML writes texts and lists as JSON does.
+    """
     kind = wanted(option)
     if kind == SWITCH:
         return "true" if default else "false"
@@ -90,7 +93,7 @@ def _value(option: click.Option, metavar: str, default: Any) -> str:
 
 
 def default_of(ctx: click.Context, option: click.Option) -> Any:
-    """The default of an option; None if it has none."""
+    """Return the default of an option; None if it has none."""
     found = option.get_default(ctx)
     return found if isinstance(found, (str, int, float, tuple, list)) else None
 

@@ -1,4 +1,4 @@
-"""`cfnode config show`: which value does each flag have, and where does it come from?"""
+"""`cfnode config show`: the value of each flag, and where it comes from."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row:
         return self.origin == Origin()
 
     def text(self) -> str:
-        """The value for a line of text."""
+        """Return the value for a line of text."""
         if self.value is None or self.value == []:
             return f"({self.note})" if self.note else "-"
         if isinstance(self.value, bool):
@@ -47,7 +47,7 @@ class Row:
         return " ".join(self.value) if isinstance(self.value, list) else str(self.value)
 
     def to_json(self) -> dict[str, Any]:
-        """With the source, and its variable or its file and line."""
+        """Return the row with the source of its value, and the source's variable or file and line."""
         where = self.origin
         if where.file is not None:
             source: dict[str, Any] = {"source": "file", "file": str(where.file), "line": where.line}
@@ -105,7 +105,7 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
 def _rows(
     ctx: click.Context, path: Path, command: click.Command, flags: list[str], file: FilePath | None
 ) -> Iterator[Row]:
-    """The flags of a command. Raises Failure for values that it would refuse."""
+    """Yield the flags of a command. Raise Failure for values that the command would refuse."""
     with click.Context(
         command, info_name=" ".join(path), parent=ctx.find_root(), **command.context_settings
     ) as inner:
@@ -142,7 +142,10 @@ def _check(ctx: click.Context, option: click.Option, value: Any, source: click.c
 
 
 def _plain(option: click.Option, ctx: click.Context, value: Any) -> Any:
-    """The value for JSON: numbers, switches and lists by the option's type, all else as it was written."""
+    """Return the value for JSON.
+
+    Numbers, switches and lists are of the option's type, all else is as it was written.
+    """
     hidden = masked(option, value)
     if hidden is not value:
         return hidden
@@ -155,7 +158,7 @@ def _plain(option: click.Option, ctx: click.Context, value: Any) -> Any:
 
 
 def _note(option: click.Option) -> str:
-    """What the help names as the default of an option without a value."""
+    """Return what the help names as the default of an option without a value."""
     found = DEFAULT_IN_HELP.search(option.help or "")
     return " ".join(found[1].split()) if found else ""
 
@@ -168,7 +171,7 @@ def _by_command(rows: list[Row]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _lines(rows: list[Row], *, with_command: bool) -> Iterator[str]:
-    """Columns: the flag, its value, where it comes from."""
+    """Yield lines with columns: the flag, its value, where it comes from."""
     names = [f"{' '.join(row.path)} {row.key}" if with_command else row.key for row in rows]
     texts = [row.text() for row in rows]
     width = max(map(len, names), default=0)

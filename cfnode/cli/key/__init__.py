@@ -1,4 +1,4 @@
-"""`cfnode key`: generate keys, inspect them, insert them into a node's keystore, and list what it holds."""
+"""`cfnode key`: commands that generate, inspect, insert and list keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`cfnode key generate`: which keys does a Chainflip operator need? All of them come from one new seed
-phrase.
+"""`cfnode key generate`: a seed phrase and the keys of a Chainflip operator.
 
 The JSON document and the three files are those of `chainflip-cli generate-keys`: the signing key (sr25519)
 and the Ethereum key come from the phrase, the node key (ed25519) is random.

@@ -1,4 +1,4 @@
-"""`cfnode key insert`: how does a secret get into the keystore of a chain? As a key file."""
+"""`cfnode key insert`: a secret, written as a key file into the keystore of a chain."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def insert(
 
 
 def keystore_folder(chain: str, base_path: Path | None) -> Path:
-    """The directory of a chain's key files under the base path, by default the usual one."""
+    """Return the directory of a chain's key files under the base path, by default the usual one."""
     from cfnode.store.base_path import ChainPaths, default_base_path
 
     return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).keystore

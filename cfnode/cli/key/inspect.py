@@ -1,6 +1,4 @@
-"""`cfnode key inspect`: which keys and addresses belong to a secret? Printed in the format of Substrate's
-command.
-"""
+"""`cfnode key inspect`: keys and addresses of a secret, in the format of Substrate's command."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
 
 
 def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """The SS58 prefix of a network, by name or by number."""
+    """Return the SS58 prefix of a network, by name or by number."""
     if text is None or text.lower() in NETWORKS:
         return None if text is None else NETWORKS[text.lower()]
     if not text.isdecimal() or int(text) > MAX_PREFIX:
@@ -48,13 +46,13 @@ def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> in
 
 
 def network_option(text: str) -> Callable[[Command], Command]:
-    """`--network NAME|NUMBER`."""
+    """Return the option `--network NAME|NUMBER`."""
     return click.option("--network", "-n", callback=_network, metavar="NAME|NUMBER", help=text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Inspected:
-    """An inspected key: the rows in the order of the lines."""
+    """Inspected key: the rows in the order of the lines."""
 
     heading: tuple[str, str] | None  # (name in JSON, text)
     seed: str | None
@@ -67,7 +65,7 @@ class _Inspected:
         return self.heading is not None and self.heading[0] != "publicKeyUri"
 
     def fields(self) -> dict[str, str]:
-        """Values by the label of their line."""
+        """Return the values by the label of their line."""
         from cfnode.core import ss58
         from cfnode.core.keys import account_id
 
@@ -153,7 +151,7 @@ def inspect(
 def secret_text(
     secret: str, scheme: Scheme, password: str | None, network: int | None, *, as_json: bool
 ) -> str:
-    """What `key inspect` prints about a secret."""
+    """Return what `key inspect` prints about a secret."""
     found = _inspect(secret, scheme, password, network)
     return _json(found) if as_json else _text(found)
 
@@ -184,7 +182,7 @@ def _or_chainflip(network: int | None) -> int:
 
 
 def _check_expected(text: str, scheme: Scheme, password: str | None, expected: str | None) -> None:
-    """The check of --expect-public, on the secret without its junctions."""
+    """Check --expect-public against the secret without its junctions. Raise Failure if it differs."""
     from cfnode.core import ss58
     from cfnode.core.keys import Keypair
     from cfnode.core.suri import parse

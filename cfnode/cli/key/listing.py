@@ -1,4 +1,4 @@
-"""`cfnode key list`: the keys in the keystore of a chain: types, accounts, public keys, no secrets."""
+"""`cfnode key list`: types, accounts and public keys in the keystore of a chain, without secrets."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def generate_node_key(
 
 
 def _file_of_chain(chain: str, base_path: Path | None) -> Path:
-    """The key file of a chain's node under a base path, or under the default one."""
+    """Return the key file of a chain's node under a base path, or under the default one."""
     from cfnode.store.base_path import ChainPaths, default_base_path
     from cfnode.store.node_key import FILE_NAME
 

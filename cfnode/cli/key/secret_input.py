@@ -1,4 +1,4 @@
-"""Where does a secret come from: the command line, a file, standard input, or a prompt without echo?
+"""Input of a secret: from the command line, a file, standard input, or a prompt without echo.
 
 An argument is visible in the process list and stays in the shell's history, so each command that takes a
 secret also accepts it in the other ways.
@@ -39,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def password_options(command: F) -> F:
-    """Decorator: the three options for the password of a secret (not of a file)."""
+    """Add the three options for the password of a secret (not of a file) to a command."""
     for option in (
         click.option("--password-filename", type=click.Path(path_type=Path), metavar="FILE",
                      help="File with the password."),
@@ -51,7 +51,7 @@ def password_options(command: F) -> F:
 
 
 def choose_password(given: str | None, interactive: bool, filename: Path | None) -> str | None:
-    """The password from the option that was used, or None."""
+    """Return the password from the option that was used, or None."""
     if sum((given is not None, interactive, filename is not None)) > 1:
         raise click.UsageError("give the password in one way only")
     if interactive:
@@ -62,7 +62,7 @@ def choose_password(given: str | None, interactive: bool, filename: Path | None)
 
 
 def read_secret(given: str | None, file: Path | None, *, prompt: str, or_address: bool = False) -> str:
-    """The secret: `given` itself, the file that it names, standard input for `-`; else `file`; else a prompt.
+    """Read the secret: `given` itself, its file, standard input for `-`; else `file`; else a prompt.
 
     A file may contain bare 64 hex digits, as the file `signing_key_file` of `key generate` does. An empty
     text is refused: as a secret URI it would be the well-known development key. `or_address`: the text may be
@@ -130,7 +130,7 @@ def _checked(text: str, or_address: bool) -> str:
 
 
 def looks_like_a_file(text: str) -> bool:
-    """Whether a malformed secret is probably a file name: one word, or a path."""
+    """Return whether a malformed secret is probably a file name: one word, or a path."""
     root, slash, rest = text.partition("/")
     if not root or root.startswith("0x"):
         return False

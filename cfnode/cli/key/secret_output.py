@@ -1,4 +1,4 @@
-"""Where may a command print a secret? To a terminal, a pipe, or a file that only its owner can read.
+"""Output of a secret: to a terminal, a pipe, or a file that only its owner can read.
 
 A file behind a redirected standard output is usually readable by others, so its mode becomes 0600 before
 anything is written; if that fails, nothing is printed. The caller gets the destination, since a phrase that
@@ -24,7 +24,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Destination(Enum):
-    """The destination of standard output."""
+    """Destination of standard output."""
 
     READER = "a terminal, a pipe or a program"
     FILE = "a file that only its owner can read"
@@ -32,7 +32,10 @@ class Destination(Enum):
 
 
 def print_secret(content: str | bytes, *, newline: bool = True) -> Destination:
-    """Print to standard output. Raises Failure if others could read the file behind it."""
+    """Print to standard output, and return its destination.
+
+    Raises Failure if others could read the file behind standard output.
+    """
     destination = protect_output()
     if destination is not Destination.NOWHERE:
         click.echo(content, nl=newline)
@@ -40,7 +43,7 @@ def print_secret(content: str | bytes, *, newline: bool = True) -> Destination:
 
 
 def protect_output() -> Destination:
-    """The destination of standard output, after making it safe for a secret. Raises Failure if that fails."""
+    """Make standard output safe for a secret. Return its destination; raise Failure if that fails."""
     if sys.stdout is None:
         return Destination.NOWHERE
     try:

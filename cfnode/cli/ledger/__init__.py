@@ -1,4 +1,4 @@
-"""`cfnode ledger`: how does a person keep the books of a broker, check them and read them?"""
+"""`cfnode ledger`: commands that keep the books of a broker, check them and read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cfnode ledger check`: do the books agree with the chain, and are they complete?"""
+"""`cfnode ledger check`: a comparison of the books with the chain, and a search for missing blocks."""
 
 from __future__ import annotations
 

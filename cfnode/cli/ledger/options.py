@@ -1,4 +1,4 @@
-"""Which options do the commands of the ledger share, and how do its errors end a command?"""
+"""Options that the commands of the ledger share, and the exit codes of the ledger's errors."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ database_option = click.option(
 
 
 class Moment(click.ParamType[int]):
-    """A day or a time in UTC: `2026-01-31`, `2026-01-31T12:30`."""
+    """Day or time in UTC: `2026-01-31`, `2026-01-31T12:30`."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """In Unix ms."""
+        """Return the time in Unix ms."""
         if isinstance(value, int):
             return value
         try:
@@ -44,7 +44,7 @@ class Moment(click.ParamType[int]):
 
 @contextmanager
 def opened(url: str | None) -> Iterator[Database]:
-    """The books' database; raises Failure."""
+    """Yield the books' database. Raise Failure."""
     with explained():
         from cfnode.ledger.database import Database, sqlite_url
         from cfnode.store.base_path import default_base_path
@@ -58,7 +58,7 @@ def opened(url: str | None) -> Iterator[Database]:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Errors of the ledger as a Failure with its exit code."""
+    """Convert errors of the ledger to a Failure with its exit code."""
     from cfnode.ledger import errors
 
     codes = {

@@ -1,4 +1,4 @@
-"""`cfnode ledger partner`: which other programs may open channels in the broker's name?"""
+"""`cfnode ledger partner`: programs that may open channels in the broker's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cfnode ledger run`: how are the books kept? By following a node until a signal."""
+"""`cfnode ledger run`: the books, kept by following a node until a signal."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -
                 nursery.start_soon(_deliver, follower, deliverer)
             outcome = await follower.run(once=once)
             await deliverer.run(once=True)
-        except LedgerError as error:  # raised outside, where the nursery makes no group of it
+        except LedgerError as error:  # raised outside of the nursery, which would make a group of it
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:
@@ -108,6 +108,6 @@ async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -
 
 
 async def _deliver(follower: Follower, deliverer: Deliverer) -> None:
-    """Send webhooks, as soon as this process is the one that follows."""
+    """Send webhooks, as soon as this process is the one that follows the node."""
     await follower.leads.wait()
     await follower.restarts.keep("the delivery of webhooks", deliverer.run)

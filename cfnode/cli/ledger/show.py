@@ -1,4 +1,4 @@
-"""`cfnode ledger show`: what is in the books? A report as a table, JSON lines or CSV."""
+"""`cfnode ledger show`: a report of the books as a table, JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COLUMNS = {
     "payouts": ("time", "kind", "account", "asset", "amount", "destination", "state", "recovery"),
     "unread": ("time", "block", "event", "kind", "reason"),
 }
-"""What a table prints; JSON and CSV have all members."""
+"""Members that a table prints; JSON and CSV have all of them."""
 
 
 @click.command()
@@ -89,7 +89,7 @@ def show(
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as JSON: amounts as digits, times as text."""
+    """Return a record as JSON: amounts as digits, times as text."""
     return {
         name: time_text(value)
         if name == "time"

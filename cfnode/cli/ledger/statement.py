@@ -1,4 +1,4 @@
-"""`cfnode ledger statement`: what does an accountant need of a month or a day? All lines, and totals."""
+"""`cfnode ledger statement`: the statement of a month or a day: all lines, and totals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MonthText(click.ParamType[Any]):
         self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The Month."""
+        """Return the Month."""
         with explained():
             from cfnode.ledger.errors import MissingLibrary
 
@@ -134,7 +134,7 @@ def _row(members: dict[str, Any]) -> str:
 
 
 def _sums(members: dict[str, Any]) -> Iterator[str]:
-    """The amounts of a line or total in whole units, with their assets."""
+    """Yield the amounts of a line or total in whole units, with their assets."""
     for prefix in ("", "to_"):
         if members[f"{prefix}units"] is not None:
             yield f"{members[f'{prefix}units']} {members[f'{prefix}asset']}"

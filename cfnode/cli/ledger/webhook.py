@@ -1,4 +1,4 @@
-"""`cfnode ledger webhook`: which programs get a request when a swap changes its state?"""
+"""`cfnode ledger webhook`: receivers of a request for each change of a swap's state."""
 
 from __future__ import annotations
 

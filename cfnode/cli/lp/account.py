@@ -21,7 +21,7 @@ __all__ = ["deposit", "refund_address", "register", "withdraw"]
 
 
 def _calls_node(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: node, time limit and --json; the node's own key is the provider's."""
+    """Add node, time limit and --json to a command; the node's own key is the provider's."""
     return node_option()(timeout_option()(json_option(command)))
 
 
@@ -92,7 +92,7 @@ def withdraw(
 
 
 def _free(url: str, asset: Asset, timeout: float) -> int:
-    """The free balance of the node's account, in base units."""
+    """Return the free balance of the node's account, in base units."""
     answer = client.call(url, "lp_free_balances", [], timeout=timeout)
     with client.reading(url):
         for chain, balances in answer.items():

@@ -1,4 +1,4 @@
-"""`cfnode lp book`: which limit orders stand in a pool? Once, or at each block."""
+"""`cfnode lp book`: the limit orders of a pool, once or at each block."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _report_lost(error: SdkError) -> None:
 
 @contextmanager
 def _screen(as_json: bool) -> Iterator[Callable[[OrderBook], None]]:
-    """Prints a book: as a line of JSON, in place of the previous one at a terminal, else below it."""
+    """Yield a printer of books: JSON lines, in place of the previous book at a terminal, else below it."""
     if as_json:
         yield lambda found: print_json(book_document(found), is_line=True)
         return
@@ -91,7 +91,7 @@ def _screen(as_json: bool) -> Iterator[Callable[[OrderBook], None]]:
 
 
 def _screen_of(found: OrderBook) -> RenderableType:
-    """The levels as a table, asks above bids, and the prices below it."""
+    """Return the levels as a table, asks above bids, and the prices below it."""
     from rich.console import Group
     from rich.text import Text
 

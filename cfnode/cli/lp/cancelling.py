@@ -1,4 +1,4 @@
-"""`cfnode lp cancel`: how does a person close orders? By pool, side and id, or all of them."""
+"""`cfnode lp cancel`: a command that cancels orders by pool, side and id, or all of them."""
 
 from __future__ import annotations
 

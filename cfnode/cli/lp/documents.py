@@ -1,4 +1,4 @@
-"""What do the commands print with --json? Amounts are base units as text, prices whole units as text."""
+"""Output of --json: orders, books and fills, amounts in base units and prices in whole units, as text."""
 
 from __future__ import annotations
 

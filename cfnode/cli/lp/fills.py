@@ -1,4 +1,4 @@
-"""`cfnode lp fills`: what have swaps taken from a provider's orders?"""
+"""`cfnode lp fills`: what swaps have taken from a provider's orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account of a node's liquidity provider, if its key is the only one in this machine's keystores."""
+"""Account of a node's liquidity provider, if its key is the only one in this machine's keystores."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _BASE_PATH_VARIABLE = "CFNODE_BASE_PATH"
 
 
 def guessed_account(url: str) -> str:
-    """The account of the one liquidity provider's key below the base path. Raises Failure (usage).
+    """Return the account of the one liquidity provider's key below the base path.
 
-    Only for a node of this machine: another one signs with a key that is not here.
+    Only for a node of this machine: another one signs with a key that is not here. Raises Failure (usage).
     """
     if urlsplit(url).hostname not in _LOCAL:
         raise Failure("give the account by --lp-account cF…: the node is on another machine", ExitCode.USAGE)
@@ -41,7 +41,7 @@ def _base_path() -> Path:
 
 
 def _provider_keys(base: Path) -> list[bytes]:
-    """The public keys of liquidity providers in the keystores of all chains, each once."""
+    """Return the public keys of liquidity providers in the keystores of all chains, each once."""
     from cfnode.store.errors import StoreError
     from cfnode.store.keystore import PROVIDER, Keystore
 

@@ -1,4 +1,4 @@
-"""Which options do the commands of a liquidity provider share? The account, the node, an order's id."""
+"""Options that the commands of a liquidity provider share: the account, the node, an order's id."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ id_option = click.option(
 
 
 def shared(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the account, which is guessed if there is one key only, the node and --json."""
+    """Add the account (guessed if there is one key only), the node and --json to a command."""
 
     @wraps(command)
     def filled(url: str, account: str | None, **given: Any) -> Any:
@@ -48,7 +48,7 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def client_of(url: str, account: str | None = None) -> LiquidityProvider:
-    """The SDK's client for a node; a context manager."""
+    """Return the SDK's client for a node; a context manager."""
     from cfnode.sdk.lp import LiquidityProvider
 
     return LiquidityProvider(url, account, token=node_token(url))

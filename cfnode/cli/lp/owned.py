@@ -1,4 +1,4 @@
-"""`cfnode lp balances` and `cfnode lp orders`: what does a provider own, and which orders are open?"""
+"""`cfnode lp balances` and `cfnode lp orders`: a provider's free balances and open orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cfnode lp set-limit` and `set-range`: how does a person place or change one order?"""
+"""`cfnode lp set-limit` and `set-range`: commands that place or change one order."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def set_range(
 
 
 def _standing(client: LiquidityProvider, order: Order) -> StandingOrder:
-    """An order as it stands now."""
+    """Return an order as it stands now."""
     for each in client.get_orders(order.asset):
         if each.order.key == order.key:
             return each.order

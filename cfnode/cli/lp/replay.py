@@ -1,4 +1,4 @@
-"""`cfnode lp replay`: what would a strategy have earned on a recorded market? As tables, or as JSON."""
+"""`cfnode lp replay`: the profit of a strategy on a recorded market, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def replay(
 
 
 def _funded(texts: Sequence[str]) -> dict[str, str]:
-    """Amounts by asset name."""
+    """Return the amounts of --fund by asset name."""
     found = dict[str, str]()
     for text in texts:
         given, equals, amount = text.partition("=")
@@ -129,7 +129,10 @@ def _failures() -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, else some lines, on standard error; replays of a few blocks print none."""
+    """Yield a display of the progress on standard error: a bar on a terminal, else some lines.
+
+    Replays of a few blocks print nothing.
+    """
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeRemainingColumn
 

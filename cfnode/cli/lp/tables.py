@@ -1,4 +1,4 @@
-"""How are orders and amounts printed? As tables, in whole units and prices of ten digits."""
+"""Orders and amounts as cells of tables, in whole units and prices of ten digits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def amounts_text(balances: dict[str, int]) -> str:
 
 
 def whole_text(amount: int, asset: str) -> str:
-    """`0.5 Btc`."""
+    """Return an amount in whole units with its asset, such as `0.5 Btc`."""
     from cfnode.core.assets import ASSETS
     from cfnode.sdk.assets import units
 

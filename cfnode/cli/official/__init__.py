@@ -1,1 +1,1 @@
-"""The official node's command line: its flags and subcommands as data, and how it reads arguments."""
+"""The official node's command line: its flags and subcommands as data, and the grammar of its arguments."""

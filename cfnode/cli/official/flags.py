@@ -1,4 +1,4 @@
-"""Each flag of the official node, and what `cfnode run` does with it.
+"""Flags of the official node, and what `cfnode run` does with each.
 
 The official node is Chainflip's build of Substrate stable2509 (sc-cli 0.55, whose arguments clap reads); its
 own flags are those of sc-cli, and `--sync` has the further value `light-rpc`. `FLAGS` is the one list: the
@@ -16,7 +16,7 @@ __all__ = ["BY_NAME", "EXCLUDING", "FLAGS", "Flag", "Takes", "Treatment"]
 
 
 class Takes(Enum):
-    """How many values a flag takes each time that it is given."""
+    """Number of values that a flag takes each time that it is given."""
 
     NOTHING = "none"
     OPTIONAL = "none or one"
@@ -25,7 +25,7 @@ class Takes(Enum):
 
 
 class Treatment(Enum):
-    """What `cfnode run` does with a flag."""
+    """Treatment of a flag by `cfnode run`."""
 
     SAME = "has the same effect"
     IGNORED = "accepted without effect, with one warning"
@@ -53,7 +53,7 @@ class Flag:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """All its names: the long one, hidden other long ones, the short one."""
+        """All names of the flag: the long one, hidden other long ones, the short one."""
         return (self.name, *self.aliases, *((self.short,) if self.short else ()))
 
 

@@ -1,6 +1,6 @@
-"""How the official node reads the arguments of a command: the grammar of clap, translated to that of click.
+"""The grammar of clap, by which the official node reads arguments, translated to that of click.
 
-The two differ where a wrong reading starts another node than the one that was asked for:
+The two differ where a wrong reading starts another node than the command line requests:
 
 1. A flag takes none, none or one, one, or one or more values. In clap no value begins with a dash (`-` alone
    is one), so `--db-cache --rpc-methods=safe` is an error. click would take the second flag as the value of
@@ -55,7 +55,7 @@ class ClapCommand(click.Command):
         self.excluding = excluding
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """The parser of click, after a translation of the arguments."""
+        """Return the parser of click, which translates the arguments first."""
         parser = super().make_parser(ctx)
         parse = parser.parse_args
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
@@ -73,7 +73,7 @@ class ClapCommand(click.Command):
 def translated(
     arguments: Sequence[str], options: Sequence[click.Option], ctx: click.Context
 ) -> Iterator[str]:
-    """The arguments as click reads them; raises BadOptionUsage for a flag without its value."""
+    """Yield the arguments as click reads them. Raise BadOptionUsage for a flag without its value."""
     known = {name: option for option in options for name in _spellings(option)}
     words = list(arguments)
     while words:
@@ -90,8 +90,9 @@ def translated(
 
 
 def check_excluding(words: Sequence[str], excluding: Sequence[Sequence[str]], ctx: click.Context) -> None:
-    """Raise UsageError for translated arguments with two flags of a group. Variables and a configuration file
-    do not count: a flag overrides them.
+    """Raise UsageError for translated arguments with two flags of a group.
+
+    Variables and a configuration file do not count: a flag overrides them.
     """
     names = [word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)]
     for group in excluding:
@@ -115,14 +116,17 @@ def _takes(option: click.Option) -> Takes:
 
 
 def _is_flag(word: str) -> bool:
-    """Whether a word is a flag, not a value; `-` alone is a value, and a negative number is a wrong one."""
+    """Return whether a word is a flag, not a value.
+
+    `-` alone is a value, and a negative number is a wrong one.
+    """
     return word.startswith("-") and word != "-" and not word[1].isdigit()
 
 
 def _long(
     word: str, words: list[str], known: Mapping[str, click.Option], ctx: click.Context
 ) -> Iterator[str]:
-    """A long flag with its values, which are taken from `words`."""
+    """Yield a long flag with its values, which are taken from `words`."""
     name, separator, value = word.partition("=")
     option = known.get(name)
     if option is None:
@@ -136,7 +140,7 @@ def _long(
 def _short(
     word: str, words: list[str], known: Mapping[str, click.Option], ctx: click.Context
 ) -> Iterator[str]:
-    """Short flags in one word, the last of which may have its value in it."""
+    """Yield short flags in one word, the last of which may have its value in it."""
     name, rest = word[:2], word[2:]
     option = known.get(name)
     if option is None:
@@ -152,7 +156,7 @@ def _short(
 
 
 def _with_values(name: str, option: click.Option, words: list[str], ctx: click.Context) -> Iterator[str]:
-    """A flag whose values are the next words."""
+    """Yield a flag whose values are the next words."""
     takes, first = _takes(option), _first(name, option)
     if takes is Takes.NOTHING:
         yield first
@@ -170,7 +174,7 @@ def _with_values(name: str, option: click.Option, words: list[str], ctx: click.C
 
 
 def _first(name: str, option: click.Option) -> str:
-    """The first long name of an option; of a switch the given one, since it may have two sides."""
+    """Return the first long name of an option; of a switch the given one, since it may have two sides."""
     if _takes(option) is Takes.NOTHING:
         return _aliases(option).get(name, name)
     return next((each for each in option.opts if each.startswith("--")), option.opts[0])

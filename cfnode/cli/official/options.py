@@ -15,7 +15,7 @@ __all__ = ["as_in"]
 def as_in(
     flag: Flag, names: tuple[str, ...], attributes: dict[str, Any]
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Names and attributes of the option for an official flag; the given attributes take precedence."""
+    """Return names and attributes of the option for an official flag; given attributes take precedence."""
     found: dict[str, Any] = {"takes": flag.takes, "missing": flag.missing}
     found["aliases"] = dict.fromkeys(flag.aliases, flag.name)
     if flag.takes is Takes.NOTHING and "/" not in names[0]:

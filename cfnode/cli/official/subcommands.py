@@ -1,4 +1,4 @@
-"""Each subcommand of the official node, and what there is for it here.
+"""Subcommands of the official node, and the counterpart of each in cfnode.
 
 cfnode keeps a window of recent blocks and their states and verifies with proofs, so what walks a whole chain
 has no counterpart: these subcommands end with a sentence that says what to do instead.
@@ -14,7 +14,10 @@ __all__ = ["MISSING", "SUBCOMMANDS", "Subcommand"]
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`here`: what there is for it. `is_missing`: whether the command ends with that sentence."""
+    """Subcommand of the official node.
+
+    `here`: what cfnode has instead. `is_missing`: whether the command ends with that sentence.
+    """
 
     name: str
     here: str

@@ -1,4 +1,4 @@
-"""`cfnode recover`: a failed transfer's funds, in one command."""
+"""`cfnode recover`: a command that recovers the funds of a failed transfer."""
 
 from cfnode.cli.recover.command import recover
 

@@ -1,5 +1,6 @@
-"""Which call belongs to an owner or a batch? A single one is used; several are printed as a table to choose
-from.
+"""Choice of the call that belongs to an owner or a batch.
+
+A single call is used; several are printed as a table to choose from.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["choose", "find_batch"]
 
 
 def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
-    """The call that belongs to an owner."""
+    """Return the call that belongs to an owner. Raise Failure if several do."""
     from cfnode.cli.progress import counting
     from cfnode.sdk.recovery import FindCandidates, Progress
 
@@ -38,7 +39,7 @@ def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -
 
 
 def find_batch(work: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall) -> Payload:
-    """The call for the failed transfer of a batch, or for the whole of an aborted one.
+    """Return the call for the failed transfer of a batch, or for the whole of an aborted one.
 
     Raises `batch` if there is none.
     """
@@ -72,7 +73,7 @@ def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
 
 
 def _print_table(work: Recovery, calls: tuple[Payload, ...]) -> None:
-    """The calls, and below them the command that selects each of those which have a number of their own."""
+    """Print the calls, and below them the command for each of those which have a number of their own."""
     from cfnode.cli.tables import print_table
     from cfnode.sdk.recovery import amount_text
 

@@ -1,8 +1,8 @@
-"""How does the command line recover a failed transfer? In steps, as far as its options allow.
+"""`cfnode recover`: the recovery of a failed transfer, in steps as far as the options allow.
 
-Fetch the payload, check its signature and that it is unused, describe it, build the transaction, print its
-cost, ask, sign, send, wait. Each step may be the last: without an EVM node the payload is only described,
-without a key the transaction is not sent. The logic is in `cfnode.sdk.recovery`.
+The steps: fetch the payload, check its signature and that it is unused, describe it, build the transaction,
+print its cost, ask, sign, send, wait. Each step may be the last: without an EVM node the payload is only
+described, without a key the transaction is not sent. The logic is in `cfnode.sdk.recovery`.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def recover(
 
 @dataclass(frozen=True)
 class Sending:
-    """The flags that decide what to do with the payload."""
+    """Flags that decide what to do with the payload."""
 
     eth_rpc: str | None
     key: Path | None
@@ -152,7 +152,7 @@ def _check(
     options: Sending,
     as_json: bool,
 ) -> None:
-    """Raises Failure(USAGE) for options that contradict each other or miss another one."""
+    """Raise Failure(USAGE) for options that contradict each other or miss another one."""
     is_tron = chain == "tron"
     rules = (
         (
@@ -216,12 +216,12 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
 
 
 def _confirmed(work: Recovery) -> bool:
-    """Whether the person wants the transaction to be sent; nothing but `y` means so."""
+    """Return whether the person wants the transaction to be sent; only `y` means so."""
     return click.confirm("Send it nevertheless?" if work.excess else "Send it?", default=False, err=True)
 
 
 def _sender(options: Sending) -> bytes | None:
-    """The 20 bytes of --from. Raises Failure for a wrong checksum, too: it is a typing error."""
+    """Return the 20 bytes of --from. Raise Failure, also for a wrong checksum: it is a typing error."""
     if options.sender is None:
         return None
     from cfnode.sdk import ValidationError

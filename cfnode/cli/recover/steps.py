@@ -1,4 +1,4 @@
-"""Which steps does a recovery take on the command line, and what does `--json` print about them?"""
+"""Steps of a recovery on the command line, and the report that `--json` prints about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Recovery"]
 
 _RECEIPT_PAUSE = 1.0
 _ANY_FEE = 2**256
-"""Wei; for a transaction that is not sent."""
+"""Maximum fee in wei, for a transaction that is not sent."""
 _CHECKED = ("The contracts on the chain accept the signature, and it has not been used.",)
 _UNASKED = (
     "The signature is the aggregate key's.",
@@ -26,7 +26,7 @@ _UNASKED = (
 
 
 class Recovery:
-    """The recovery of a failed call; prints each step.
+    """Recovery of a failed call, which prints each step.
 
     `eth_rpc` is None without an EVM node; `timeout` is in seconds, for the receipt; `report` is the output of
     `--json`, with or without an error.
@@ -47,7 +47,7 @@ class Recovery:
         self.is_verbose = False
         self.is_unsigned = False
         self.prints_command = True
-        """Whether the command that sends the call is printed: not by one that sends it, or prints it."""
+        """Whether to print the command that sends the call: not if this command sends or prints the call."""
         self.failed: FailedCall
         self._is_sent = False
         self.excess = ""
@@ -123,7 +123,7 @@ class Recovery:
             self.say("")
 
     def command(self, payload: Payload) -> str | None:
-        """The command that selects a call by its number; None for one without."""
+        """Return the command that selects a call by its number; None for one without."""
         if not payload.broadcast_id or not (payload.is_offered or payload.is_batch):
             return None
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
@@ -175,7 +175,7 @@ class Recovery:
         return found
 
     def _prepared(self, sender: bytes, max_fee: int | None, *, replace: bool) -> UnsignedTransaction:
-        """The transaction; `excess` says if it may cost too much."""
+        """Return the transaction; set `excess` if it may cost too much."""
         from cfnode.sdk.recovery import Pending, PrepareTransaction, TooExpensive
 
         assert self.eth_rpc is not None
@@ -223,7 +223,10 @@ class Recovery:
             self.say(f"Sent as {identity}.")
 
     def _receipt(self, identity: str, sender: bytes, nonce: int) -> tuple[Receipt, Confirmation | None]:
-        """The receipt, once the chain has what it says; a failed request to the EVM node is repeated."""
+        """Return the receipt, once the chain agrees with it.
+
+        A failed request to the EVM node is repeated.
+        """
         from cfnode.cli.progress import waiting
         from cfnode.sdk import SdkError
         from cfnode.sdk.recovery import ConfirmReceipt, FetchReceipt
@@ -280,7 +283,7 @@ class Recovery:
 
 
 def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
-    """Why the receiver's balance has not grown by the payment; "" if it has, or if that is unknown."""
+    """Explain why the receiver's balance has not grown by the payment; "" if it has, or if unknown."""
     if confirmation.rise is None or confirmation.rise >= payload.transfer.amount:
         return ""
     if payload.is_batch:

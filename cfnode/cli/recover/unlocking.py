@@ -1,4 +1,4 @@
-"""How is the sender's key decrypted? The command prompts for its password last, and three times at most."""
+"""Decryption of the sender's key, whose password is prompted for last, and three times at most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ATTEMPTS = 3
 
 
 def key_file(path: Path) -> KeyFile:
-    """The key in a file; prints a warning if others may read it."""
+    """Read the key in a file; print a warning if others may read it."""
     from cfnode.sdk.recovery import KeyFile
 
     found = KeyFile.read(path)
@@ -34,7 +34,7 @@ def warn_if_open(path: Path) -> None:
 
 
 class Signer:
-    """The sender: gets its address early, and decrypts its key late."""
+    """The sender, whose address is read early, and whose key is decrypted late."""
 
     def __init__(self, found: KeyFile, password_file: Path | None) -> None:
         self._file = found
@@ -42,11 +42,11 @@ class Signer:
         self._wallet = found.wallet
 
     def address(self) -> bytes:
-        """The account's 20 bytes; a keystore without an address has to be decrypted for it."""
+        """Return the account's 20 bytes; a keystore without an address has to be decrypted for it."""
         return self._file.address or self.wallet().address
 
     def wallet(self) -> Wallet:
-        """The key; may prompt for the password."""
+        """Return the key; may prompt for the password."""
         if self._wallet is None:
             self._wallet = self._opened()
         return self._wallet

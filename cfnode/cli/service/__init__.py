@@ -1,4 +1,4 @@
-"""`cfnode service`: how does an operator serve swap SDKs on a live network?"""
+"""`cfnode service`: the group of commands that serve swap SDKs on a live network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cfnode service run`: how does the swap service of a live network run? Until a signal."""
+"""`cfnode service run`: the swap service of a live network, until a signal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, int]:
-        """Host and port."""
+        """Return host and port."""
         if isinstance(value, tuple):
             return value
         host, _, port = str(value).rpartition(":")
@@ -144,14 +144,20 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
-    """The node's token goes to no other program."""
+    """Return the token for the broker's node, or None.
+
+    The token of --node goes to no other node.
+    """
     if path is not None:
         return token_in(path, "--broker-token-file")
     return node_token(node) if broker == node else None
 
 
 async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard | None) -> None:
-    """Raises LedgerError where trying again cannot help: another chain, no access, no books."""
+    """Serve until a signal.
+
+    Raises LedgerError where trying again cannot help: another chain, no access, no books.
+    """
     import trio
 
     from cfnode.swap_service.live.server import serve
@@ -167,7 +173,7 @@ async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard |
             nursery.start_soon(page.run)
         try:
             await serve(source, where, page)
-        except Exception as error:  # raised outside, where the nursery makes no group of it
+        except Exception as error:  # raised outside of the nursery, which would make a group of it
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:

@@ -1,4 +1,4 @@
-"""`cfnode service run --web`: which page does it serve, and which tokens open it?"""
+"""The page of `cfnode service run --web`, and the tokens that open it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = "web-token"
 
 
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: --web, and where its token is."""
+    """Add --web and --web-token-file to a command."""
     token_file = click.option(
         "--web-token-file",
         type=click.Path(path_type=Path),
@@ -43,7 +43,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def web_page(database: Database, node: Node, tokens: Tokens | None, path: Path | None) -> Dashboard:
-    """The page. Raises Failure, StoreError."""
+    """Return the page. Raise Failure, StoreError."""
     try:
         from cfnode.dashboard import Dashboard
     except ImportError as error:
@@ -52,7 +52,7 @@ def web_page(database: Database, node: Node, tokens: Tokens | None, path: Path |
 
 
 def check_web(ctx: click.Context, *, is_served: bool) -> None:
-    """Raises UsageError for a token file on the command line without the page."""
+    """Raise UsageError for a token file on the command line without the page."""
     source = ctx.get_parameter_source("web_token_file")
     if source is click.core.ParameterSource.COMMANDLINE and not is_served:
         raise click.UsageError("--web-token-file is for the page: add --web", ctx)
@@ -83,7 +83,7 @@ def _default_path(database: Database) -> Path:
 
 
 def _one_token(path: Path) -> TokenSource:
-    """The token of a file, which is made if it is missing."""
+    """Return a source of the token of a file, which is created if it is missing."""
     from cfnode.store import secret_file
     from cfnode.web.tokens import MIN_TOKEN, Group, Token, TokenFileError
 

@@ -1,5 +1,5 @@
-"""Where may the value of a flag come from? The command line, a variable, the configuration file, a default.
+"""Sources of a flag's value: the command line, a variable, the configuration file, a default.
 
-In this order: the first source that has a value counts. Names of variables and keys follow from the flags
-(`names`), so a new flag of any command has both at once.
+They count in this order: the first source that has a value counts. Names of variables and keys follow from
+the flags (`names`), so a new flag of any command has both at once.
 """

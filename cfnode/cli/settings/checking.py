@@ -1,4 +1,4 @@
-"""Is a configuration file correct? Its names are those of commands and flags, its values fit their types.
+"""Checks of a configuration file: names of commands and flags, and types of values.
 
 A command checks all names on the way to its own section, and the values that it uses; so a mistake in the
 section of another command does not stop a node. `cfnode config check` checks everything.
@@ -34,7 +34,7 @@ Value = tuple[Any, int]
 
 
 def values(file: ConfigFile, path: Path, command: click.Command) -> dict[str, Value]:
-    """What the file sets for a command, by the name of the parameter; the innermost section counts."""
+    """Return a file's values for a command by the parameter's name; the innermost section counts."""
     found = {}
     for option in options_of(command):
         for table in _sections(path):
@@ -47,7 +47,7 @@ def values(file: ConfigFile, path: Path, command: click.Command) -> dict[str, Va
 
 
 def faults(file: ConfigFile, root: click.Group, ctx: click.Context, only: Path = ()) -> list[Fault]:
-    """All errors of a file, or with `only` those that concern this command."""
+    """Return all errors of a file, or with `only` those that concern this command."""
     found = list(_wrong_names(file, root, ctx, (), only))
     for path, command in _checked_commands(file, root, ctx, only):
         found += _wrong_values(file, path, command)
@@ -55,13 +55,13 @@ def faults(file: ConfigFile, root: click.Group, ctx: click.Context, only: Path =
 
 
 def refuse_faults(found: list[Fault]) -> None:
-    """Raises Failure with a line for each error, if there are any."""
+    """Raise Failure with a line for each error, if there are any."""
     if found:
         raise Failure("\n".join(map(str, found)), ExitCode.CONFIGURATION)
 
 
 def _sections(path: Path) -> Iterator[Path]:
-    """The sections of a command, from the outermost: (), (swap,), (swap, quote)."""
+    """Return the sections of a command, from the outermost: (), (swap,), (swap, quote)."""
     return (path[:depth] for depth in range(len(path) + 1))
 
 
@@ -90,7 +90,10 @@ def _checked_commands(
 def _wrong_names(
     file: ConfigFile, command: click.Command, ctx: click.Context, table: Path, only: Path
 ) -> Iterator[Fault]:
-    """Unknown keys and sections in a section and, as far as they concern `only`, in those inside it."""
+    """Yield unknown keys and sections in a section and in those inside it.
+
+    With `only`, the inner sections are those that concern this command.
+    """
     content = _at(file, table)
     keys, spellings = _keys(command, ctx, table)
     listed = [key for key, is_hidden in keys.items() if not is_hidden]
@@ -112,7 +115,7 @@ def _wrong_names(
 
 
 def _keys(command: click.Command, ctx: click.Context, table: Path) -> tuple[dict[str, bool], dict[str, str]]:
-    """The keys of a section, whether they are hidden, and what to write instead of other spellings.
+    """Return a section's keys, whether each is hidden, and what to write instead of other spellings.
 
     A group's keys are those of its commands.
     """
@@ -138,7 +141,7 @@ def _like(name: str, known: list[str]) -> str:
 
 
 def _elsewhere(table: Path) -> str:
-    """Which keys there are in a section."""
+    """Return a hint about the keys of a section."""
     if table:
         return f" `cfnode {' '.join(table)} --help` lists the flags."
     return (
@@ -152,7 +155,7 @@ def _elsewhere(table: Path) -> str:
 
 
 def _wrong_values(file: ConfigFile, path: Path, command: click.Command) -> Iterator[Fault]:
-    """Values of wrong types, and secrets."""
+    """Yield values of wrong types, and secrets."""
     with click.Context(command, info_name=" ".join(path)) as ctx:
         for option in options_of(command):
             for table in _sections(path):
@@ -169,7 +172,7 @@ def _wrong_values(file: ConfigFile, path: Path, command: click.Command) -> Itera
 
 
 def _refusal(ctx: click.Context, option: click.Option, value: Any) -> str:
-    """Why a value does not fit the option; empty if it does."""
+    """Explain why a value does not fit the option; empty if it does."""
     kind = wanted(option)
     if not _fits(kind, value):
         return f"takes {kind}, not {_described(value)}"
@@ -187,7 +190,7 @@ TEXT = "a text in quotes or a number"
 
 
 def wanted(option: click.Option) -> str:
-    """The TOML type of an option."""
+    """Return the TOML type of an option, in words."""
     if option.multiple or option.nargs != 1:
         return LIST
     if option.is_bool_flag:
@@ -209,7 +212,10 @@ def _described(value: Any) -> str:
 
 
 def _as_typed(value: Any) -> Any:
-    """The value as the command line would have it: text, `~` as the shell replaces it; switches stay."""
+    """Return the value as the command line would have it.
+
+    Numbers are text, `~` is replaced as by the shell; switches stay.
+    """
     if isinstance(value, list):
         return [_as_typed(each) for each in value]
     if isinstance(value, str) and value.startswith("~/"):

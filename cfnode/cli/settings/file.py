@@ -1,6 +1,6 @@
-"""What does a configuration file say, and on which line? tomllib reads it; the lines are found by statement.
+"""Content of a configuration file, read by tomllib, and the line of each key and table.
 
-tomllib keeps no line numbers. But each statement of a valid document is a document itself: a header, or a key
+tomllib keeps no line numbers, but each statement of a valid document is a document itself: a header, or a key
 with its value. So lines are joined until they parse, and what they define is on the first of them.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
 MAX_SIZE: Final = 1 << 20
 """Bytes of a file that are read."""
 VALUE_ENDS: Final = ("]", "}", '"""', "'''")
-"""One of these is on the last line of a value of several lines."""
+"""Ends of a value of several lines; one of them is on its last line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ConfigFile:
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     def line(self, place: tuple[str, ...]) -> int:
-        """The first line of a key or of a table, or that of the nearest table around it."""
+        """Return the first line of a key or of a table, or that of the nearest table around it."""
         while place:
             if found := [line for path, line in self.lines.items() if path[: len(place)] == place]:
                 return min(found)
@@ -54,7 +54,7 @@ class Fault:
 
 
 class ConfigSyntaxError(Failure):
-    """The file is no TOML."""
+    """Error for a file that is not TOML."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(str(fault), ExitCode.CONFIGURATION)
@@ -62,7 +62,10 @@ class ConfigSyntaxError(Failure):
 
 
 def default_file(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """`$XDG_CONFIG_HOME/cfnode/config.toml`, or below `~/.config`; None without a home directory."""
+    """Return the path of the default file; None without a home directory.
+
+    It is `$XDG_CONFIG_HOME/cfnode/config.toml`, or below `~/.config`.
+    """
     home, folder = environ.get("HOME", ""), environ.get("XDG_CONFIG_HOME", "")
     if not folder.startswith("/"):
         if not home.startswith("/"):
@@ -72,7 +75,7 @@ def default_file(environ: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def read_config(path: Path) -> ConfigFile:
-    """The file; raises Failure if it cannot be read or is no TOML."""
+    """Read a file. Raise Failure if it cannot be read or is not TOML."""
     text = _text(path)
     try:
         tables = tomllib.loads(text)
@@ -99,7 +102,7 @@ def _text(path: Path) -> str:
 
 
 def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> Fault:
-    """The error with its line; the text of the line, which may hold a secret, is not repeated."""
+    """Return the error with its line, without that line's text, which may hold a secret."""
     reason, _, place = str(error).rpartition(" (at ")
     digits = place.removeprefix("line ").partition(",")[0]
     line = int(digits) if digits.isdigit() else text.count("\n") + 1  # else at the end of the document
@@ -107,7 +110,7 @@ def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> Faul
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The path and the line of each table and key of a valid document."""
+    """Yield the path and the line of each table and key of a valid document."""
     table: tuple[str, ...] = ()
     statement, first = "", 1
     for number, line in enumerate(text.split("\n"), 1):
@@ -129,7 +132,7 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def _paths(tables: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The path of each innermost value."""
+    """Yield the path of each innermost value."""
     for key, value in tables.items():
         if isinstance(value, list) and value == [{}]:  # the header of an array of tables
             yield (key,)

@@ -1,4 +1,4 @@
-"""How is a flag named in the environment and in the configuration file? Both names follow from its own.
+"""Names of flags in the environment and in the configuration file, both derived from the flag.
 
     cfnode swap quote --backend URL     CFNODE_SWAP_QUOTE_BACKEND     [swap.quote]  backend = "URL"
     cfnode run --rpc-port 9944          CFNODE_RUN_RPC_PORT           [run]         rpc-port = 9944
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Path = tuple[str, ...]
-"""The words of a command: ("swap", "quote")."""
+"""Words of a command: ("swap", "quote")."""
 
 PREFIX: Final = "CFNODE"
 CONFIG_VARIABLE: Final = "CFNODE_CONFIG"
@@ -49,17 +49,17 @@ NOT_CONFIGURED: Final = ("config", "completion")
 
 
 def flag_of(option: click.Option) -> str:
-    """The first long spelling: `--node` of `--node, --url`."""
+    """Return the first long spelling: `--node` of `--node, --url`."""
     return next((each for each in option.opts if each.startswith("--")), option.opts[0])
 
 
 def key_of(option: click.Option) -> str:
-    """The option's key in a configuration file: `rpc-port`."""
+    """Return the option's key in a configuration file: `rpc-port`."""
     return flag_of(option).lstrip("-")
 
 
 def other_spellings(option: click.Option) -> dict[str, str]:
-    """What else a person may write as key, and the line to write instead."""
+    """Return what else a person may write as key, and the line to write instead."""
     key = key_of(option)
     aliases = getattr(option, "aliases", {})
     found = {each.lstrip("-"): key for each in (*option.opts, *aliases) if each.lstrip("-") != key}
@@ -68,7 +68,7 @@ def other_spellings(option: click.Option) -> dict[str, str]:
 
 
 def variables_of(path: Path, option: click.Option) -> list[str]:
-    """The option's variables; the first one that is set counts."""
+    """Return the option's variables; the first one that is set counts."""
     flag = key_of(option)
     names = [_variable(*path, flag)]
     if path == OMITTED:
@@ -83,12 +83,12 @@ def _variable(*words: str) -> str:
 
 
 def shared_key(path: Path, option: click.Option) -> str | None:
-    """The option's key above all sections, None for most options."""
+    """Return the option's key above all sections, None for most options."""
     return next((SHARED[name] for name in variables_of(path, option) if name in SHARED), None)
 
 
 def options_of(command: click.Command) -> Iterator[click.Option]:
-    """The options that a variable or a file may set."""
+    """Yield the options that a variable or a file may set."""
     for param in command.params:
         if isinstance(param, click.Option) and param.envvar != CONFIG_VARIABLE:
             yield param
@@ -97,7 +97,7 @@ def options_of(command: click.Command) -> Iterator[click.Option]:
 def commands_below(
     command: click.Command, ctx: click.Context, path: Path = ()
 ) -> Iterator[tuple[Path, click.Command]]:
-    """Each command of a group that reads the configuration file, with its path; a command alone is itself."""
+    """Yield the commands that read the configuration file, with their paths: a group's, or the one."""
     if not isinstance(command, click.Group):
         yield path, command
         return

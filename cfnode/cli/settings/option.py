@@ -1,7 +1,8 @@
-"""How do variables and the configuration file reach a command? `configured` prepares the command's options.
+"""The `--config` option, and the variables of each option of a command.
 
-It names the variables of each option, and adds `--config`, which reads the file before all other options and
-gives click the values as defaults. So click itself keeps the order: command line, environment, file, default.
+`configured` prepares the command's options. It names the variables of each option, and adds `--config`, which
+reads the file before all other options and gives click the values as defaults. So click itself keeps the
+order: command line, environment, file, default.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Loaded:
 
 
 class ConfigOption(click.Option):
-    """`--config FILE` of the command with the path `words`."""
+    """The option `--config FILE` of the command with the path `words`."""
 
     def __init__(self, words: Path) -> None:
         variable = "_".join((PREFIX, *words, "…")).replace("-", "_").upper()
@@ -72,7 +73,7 @@ class ConfigOption(click.Option):
 
 
 def configured(command: click.Command, path: Path) -> click.Command:
-    """The command, and for a group each below it, with the variables of its options and with `--config`."""
+    """Give a command, or each below a group, the variables of its options and `--config`; return it."""
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             configured(below, (*path, name))
@@ -89,7 +90,7 @@ def configured(command: click.Command, path: Path) -> click.Command:
 
 
 def leading_file(ctx: click.Context, args: list[str]) -> list[str]:
-    """Note the file of a leading `--config FILE`, before the command, and return the other arguments."""
+    """Record the file of a leading `--config FILE`, and return the other arguments."""
     if not args:
         return args
     flag, is_joined, file = args[0].partition("=")
@@ -104,7 +105,7 @@ def leading_file(ctx: click.Context, args: list[str]) -> list[str]:
 
 
 def _load(ctx: click.Context, param: click.Parameter, given: FilePath | None) -> None:
-    """Give the context the values of the file as defaults; raises Failure for errors in it."""
+    """Give the context the values of the file as defaults. Raise Failure for errors in it."""
     root = ctx.find_root()
     if ctx.resilient_parsing or not isinstance(root.command, click.Group):
         return
@@ -114,7 +115,7 @@ def _load(ctx: click.Context, param: click.Parameter, given: FilePath | None) ->
 
 
 def named_file(ctx: click.Context, name: str, given: FilePath | None) -> FilePath | None:
-    """The file of the parameter `name`; a `--config` before the command precedes its variable."""
+    """Return the file of the parameter `name`; a `--config` before the command precedes its variable."""
     leading: FilePath | None = ctx.meta.get(_LEADING_FILE)
     is_typed = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     return given if is_typed or leading is None else leading
@@ -145,7 +146,7 @@ def _note_json(ctx: click.Context) -> None:
     for option in options_of(ctx.command):
         if "--json" in option.opts:
             value, _ = option.consume_value(ctx, {})
-            with suppress(click.BadParameter):  # reported when its turn comes
+            with suppress(click.BadParameter):  # click reports it when it processes this option
                 ctx.meta[WANTS_JSON] = ctx.meta.get(WANTS_JSON) or option.type_cast_value(ctx, value) is True
 
 
@@ -154,7 +155,7 @@ def _note_json(ctx: click.Context) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value comes from: exactly one of the sources, or none for the default."""
+    """Source of a value: exactly one of the sources, or none for the default."""
 
     is_flag: bool = False
     variable: str | None = None
@@ -168,13 +169,13 @@ class Origin:
 
 
 def loaded_file(ctx: click.Context) -> FilePath | None:
-    """The configuration file that was read for the command of the context."""
+    """Return the configuration file that was read for the command of the context."""
     found: Loaded = ctx.meta.get(_LOADED, Loaded())
     return found.file
 
 
 def origin(ctx: click.Context, option: click.Option, source: click.core.ParameterSource | None) -> Origin:
-    """Where click found the value of an option."""
+    """Return where click found the value of an option."""
     sources = click.core.ParameterSource
     if source is sources.ENVIRONMENT:
         names = [option.envvar] if isinstance(option.envvar, str) else [*(option.envvar or ())]
@@ -187,7 +188,10 @@ def origin(ctx: click.Context, option: click.Option, source: click.core.Paramete
 
 
 def with_origins(error: click.UsageError) -> click.UsageError:
-    """The error, with where the values of the flags in it come from, unless from the command line."""
+    """Return the error with the sources of the values of the flags in it.
+
+    Values from the command line are left out.
+    """
     if error.ctx is None:
         return error
     param = error.param if isinstance(error, click.BadParameter) else None

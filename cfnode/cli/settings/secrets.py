@@ -1,7 +1,8 @@
-"""Which values must not be written into a configuration file, nor printed? Seeds, passwords and keys.
+"""Recognition of secrets in options: seeds, passwords and keys, which no configuration file may hold.
 
 A configuration file is copied, committed and read by others; a secret belongs in a file of its own (mode
-0600). A value of a secret option may be the name of such a file, or a public development key (`//Alice`).
+0600), and is not printed. A value of a secret option may be the name of such a file, or a public development
+key (`//Alice`).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ HIDDEN: Final = "********"
 SECRET_WORDS: Final = frozenset(
     ("mnemonic", "passphrase", "password", "phrase", "secret", "seed", "suri", "token")
 )
-"""Each makes a flag secret; `key` does so as the last word only (`--node-key`)."""
+"""Words that make a flag secret; `key` does so as the last word only (`--node-key`)."""
 HARMLESS_ENDS: Final = frozenset(("dir", "file", "filename", "path", "type"))
 SECRET_METAVAR: Final = re.compile(r"\b(SURIS?|SECRETS?)\b")
 FILE_METAVAR: Final = re.compile(r"\bFILE\b")
 
 
 def takes_secret(option: click.Option) -> bool:
-    """Whether the option takes a secret as its value: by its name, its metavar, or `hide_input`."""
+    """Return whether the option takes a secret: by its name, its metavar, or `hide_input`."""
     if option.hide_input:
         return True
     if option.is_flag or not isinstance(option.type, type(click.STRING)):
@@ -41,7 +42,7 @@ def takes_secret(option: click.Option) -> bool:
 
 
 def is_secret(option: click.Option, value: Any) -> bool:
-    """Whether this value of the option is a secret; a list is one if any of its values is."""
+    """Return whether this value of the option is a secret; a list is one if any of its values is."""
     if isinstance(value, (list, tuple)):
         return any(is_secret(option, each) for each in value)
     text = str(value)
@@ -53,7 +54,7 @@ def is_secret(option: click.Option, value: Any) -> bool:
 
 
 def _is_public(uri: str) -> bool:
-    """A key below the well-known development phrase, without a password; or a number."""
+    """Return whether a URI is a number, or a key of the well-known phrase, without a password."""
     uri = uri.strip()
     return uri.isdigit() or (uri.startswith("//") and "///" not in uri and " " not in uri)
 
@@ -65,8 +66,10 @@ def _is_file(text: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    """Whether it is a URL with a password, as in https://user:password@host, or with a secret in its query,
-    as in https://host?api-key=…; also one that cannot be parsed, but may have one.
+    """Return whether a text is a URL with a password or with a secret in its query.
+
+    As in https://user:password@host, or https://host?api-key=…; also one that cannot be parsed, but may have
+    one.
     """
     if "://" not in text:
         return False
@@ -84,12 +87,12 @@ def _names_a_secret(name: str) -> bool:
 
 
 def masked(option: click.Option, value: Any) -> Any:
-    """The value to print."""
+    """Return the value to print."""
     return HIDDEN if value is not None and is_secret(option, value) else value
 
 
 def instead_of(command: click.Command, path: Path, option: click.Option) -> str:
-    """What to use instead of the option in a configuration file."""
+    """Return what to use instead of the option in a configuration file."""
     key = key_of(option)
     names = {key_of(each) for each in options_of(command)}
     if found := next((f"{key}-{end}" for end in ("file", "filename") if f"{key}-{end}" in names), None):

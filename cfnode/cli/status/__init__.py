@@ -1,5 +1,4 @@
-"""`cfnode status`: what is the status of a node and its broker? It queries any State Chain node over
-JSON-RPC.
+"""`cfnode status`: the status of any State Chain node and its broker, over JSON-RPC.
 
 `asking` limits the calls, `parts` reads the answers, `report` combines them and derives warnings, `screen`
 prints them.

@@ -1,4 +1,4 @@
-"""How does the status command end in time? One time limit covers all its calls.
+"""Calls of the status command, all within one time limit.
 
 An error answer raises Failure, a malformed answer raises Malformed.
 """
@@ -33,7 +33,7 @@ class Asking:
         self._until = time.monotonic() + seconds
 
     def call(self, method: str, *params: Any) -> Any:
-        """The result of a call; raises NodeUnreachable or CallRefused."""
+        """Return the result of a call. Raise NodeUnreachable or CallRefused."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise NodeUnreachable(f"no answer within {self._seconds:g} s")
@@ -47,14 +47,14 @@ class Asking:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """An object in an answer."""
+    """Return an object in an answer. Raise Malformed."""
     if not isinstance(value, dict):
         raise Malformed("the node's answer is malformed: an object is expected")
     return value
 
 
 def number(value: Any) -> int:
-    """A number in an answer, as a number or in hex."""
+    """Return a number in an answer, written as a number or in hex. Raise Malformed."""
     try:
         return whole_number(value)
     except ForeignError:
@@ -62,7 +62,7 @@ def number(value: Any) -> int:
 
 
 def text(value: Any) -> str:
-    """A text in an answer, on one line and without control characters."""
+    """Return a text in an answer, on one line and without control characters. Raise Malformed."""
     if not isinstance(value, str):
         raise Malformed("the node's answer is malformed: a text is expected")
     return printable(value, MAX_TEXT)

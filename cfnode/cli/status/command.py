@@ -1,4 +1,4 @@
-"""How does the command line print a node's status? Once, or with --watch repeatedly."""
+"""`cfnode status`: a node's status, printed once, or with --watch repeatedly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["status"]
 
 DEFAULT_SECONDS = 10.0
-"""For all calls of one status: about fifteen, which a distant node answers in three seconds."""
+"""Time limit for all calls of one status: about fifteen, which a distant node answers in three seconds."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Which calls give a node's status, and what do their answers mean?
+"""Parts of a node's status: the calls for each, and the meaning of their answers.
 
 Each part is a group of calls. If a node lacks one of the methods (an official node without a broker key, a
 public node with few methods), only that part is missing.
@@ -93,7 +93,7 @@ PARTS: tuple[tuple[str, Callable[[Asking], Report]], ...] = (
 
 
 def read_time(asking: Asking, block: Report) -> int | None:
-    """The time of a block, Unix milliseconds; None of the genesis block, which has none."""
+    """Return the time of a block, Unix milliseconds; None of the genesis block, which has none."""
     if block["number"] == 0:
         return None
     try:
@@ -103,7 +103,10 @@ def read_time(asking: Asking, block: Report) -> int | None:
 
 
 def read_broker(asking: Asking) -> str:
-    """The node's broker account. No method returns it, so it is decoded from the encoded terms of a swap."""
+    """Return the node's broker account.
+
+    No method returns it, so it is decoded from the encoded terms of a swap.
+    """
     try:
         encoded = asking.call("broker_encode_cf_parameters", *_PROBE)
     except CallRefused as error:
@@ -118,7 +121,7 @@ def read_broker(asking: Asking) -> str:
 
 
 def read_account(asking: Asking, account: str) -> Report:
-    """Role, FLIP and earned fees of an account, amounts in whole units as text."""
+    """Return role, FLIP and earned fees of an account, amounts in whole units as text."""
     info = members(asking.call("cf_account_info", account))
     earned = members(info.get("earned_fees") or {})
     fees = {
@@ -131,7 +134,7 @@ def read_account(asking: Asking, account: str) -> Report:
 
 
 def read_channels(asking: Asking, account: str) -> Report:
-    """The number of an account's open deposit channels, by source asset."""
+    """Return the number of an account's open deposit channels, by source asset."""
     found = members(asking.call("cf_get_open_deposit_channels", account)).get("chain_accounts")
     if not isinstance(found, list):
         raise Malformed("the node's answer is malformed: a list of channels is expected")
@@ -140,7 +143,7 @@ def read_channels(asking: Asking, account: str) -> Report:
 
 
 def _source(channel: Any) -> str:
-    """The asset of a pair of address and asset, as `Bitcoin/BTC`."""
+    """Return the asset of a pair of address and asset, as `Bitcoin/BTC`."""
     if not isinstance(channel, list) or len(channel) != 2:
         raise Malformed("the node's answer is malformed: an address and its asset are expected")
     named = members(channel[1])

@@ -1,4 +1,4 @@
-"""What is the status of a node as one object, and which warnings follow from it?"""
+"""Report of a node's status as one object, and the warnings that follow from it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from cfnode.core.messages import printable
 __all__ = ["MIN_FLIP", "State", "reported_status"]
 
 MIN_FLIP: Final = Decimal(5)
-"""Below this balance a broker should be funded: opening a channel costs FLIP."""
+"""Balance below which a broker should be funded: opening a channel costs FLIP."""
 MAX_HEAD_AGE_S: Final = 60.0
-"""Ten block times without a block."""
+"""Age of the best block beyond which the node has no new blocks: ten block times."""
 MAX_FINALITY_AGE_S: Final = 120.0
-"""Finality lags a few blocks, and normally catches up within this time."""
+"""Age of the finalized block beyond which finality has stalled: it normally lags a few blocks."""
 
 _WITHOUT_STATE: Final = ("State already discarded", "UnknownBlock", "Unknown block", "still syncing")
-"""What nodes answer about a state that they do not have, of a node that has none yet."""
+"""Parts of answers about a state that the node does not have."""
 
 State = Literal["syncing", "noPeers", "noBlocks", "noFinality", "inStep", "unknown"]
-"""Whether the answers of a node are about the chain's present. `unknown`: the age of its head is unknown."""
+"""Whether a node's answers are about the chain's present. `unknown`: the age of its head is unknown."""
 
 
 def reported_status(asking: Asking, origin: str, account: str | None, now: float) -> Report:
-    """The status of a node; `now` is the Unix time, for the age of blocks.
+    """Return the status of a node; `now` is the Unix time, for the age of blocks.
 
     Raises NodeUnreachable if the node answers no call in time.
     """
@@ -77,9 +77,9 @@ class _Gathered:
 
 
 def _ages(asking: Asking, report: Report, now: float) -> Report:
-    """Adds to best and finalized their times and ages, and their distance; changes these members in place.
+    """Add to best and finalized, in place, their times and ages, and their distance.
 
-    The blocks of a development chain have no age, since it may have its own clock: returns its time and the
+    The blocks of a development chain have no age, since it may have its own clock. Returns its time and the
     distance of that clock from the real one.
     """
     best, final = report.get("best"), report.get("finalized")
@@ -102,7 +102,7 @@ def _ages(asking: Asking, report: Report, now: float) -> Report:
 
 
 def _utc(milliseconds: int) -> str:
-    """A Unix time as ISO 8601, in whole seconds."""
+    """Return a Unix time as ISO 8601, in whole seconds."""
     try:
         return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
@@ -110,7 +110,7 @@ def _utc(milliseconds: int) -> str:
 
 
 def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> None:
-    """Adds the given account, or the node's own broker account, and its parts."""
+    """Add the given account, or the node's own broker account, and its parts."""
     gathered.add("broker", lambda: {"account": account or read_broker(asking)}, "broker")
     found = gathered.report.get("broker", {}).get("account")
     if found is not None:
@@ -119,16 +119,19 @@ def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> Non
 
 
 def _block_ages(report: Report) -> tuple[float, float]:
-    """Seconds since the best and the finalized block; 0 where unknown."""
+    """Return the seconds since the best and the finalized block; 0 where unknown."""
     best, final = report.get("best", {}), report.get("finalized", {})
     return best.get("ageSeconds", 0), final.get("ageSeconds", final.get("secondsBehind", 0))
 
 
 def _state(report: Report) -> State:
-    """A node that is not syncing may still have an old head: it cannot know of blocks that do not arrive."""
+    """Return the state of a node.
+
+    A node that is not syncing may still have an old head: it cannot know of blocks that do not arrive.
+    """
     head, finality = _block_ages(report)
     if report["needsPeers"] and not report["peers"]:
-        return "noPeers"  # nor can it sync
+        return "noPeers"  # without peers it cannot sync, either
     if report["syncing"]:
         return "syncing"
     if head > MAX_HEAD_AGE_S:
@@ -140,7 +143,7 @@ def _state(report: Report) -> State:
 
 
 def _warnings(report: Report) -> list[str]:
-    """The warnings, the most important first."""
+    """Return the warnings, the most important first."""
     head, finality = _block_ages(report)
     rules: tuple[tuple[Any, str], ...] = (
         (

@@ -26,7 +26,7 @@ _STATES: Final[dict[State, str]] = {
 
 
 def screen(report: Report) -> RenderableType:
-    """The whole screen. Texts of the node are printed literally, never as markup."""
+    """Return the whole screen. Texts of the node are printed literally, never as markup."""
     from rich.console import Group
     from rich.text import Text
 
@@ -40,7 +40,7 @@ def _title(report: Report) -> str:
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str]]:
-    """Name and value of each line."""
+    """Yield name and value of each line."""
     if "syncing" in report:
         yield "sync", _sync(report)
         yield "peers", str(report["peers"])

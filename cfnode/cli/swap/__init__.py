@@ -1,4 +1,4 @@
-"""`cfnode swap`: how does a person swap with the SDK? Quote, deposit address, status, live progress."""
+"""`cfnode swap`: commands for a swap with the SDK: quote, deposit address, status, live progress."""
 
 from __future__ import annotations
 

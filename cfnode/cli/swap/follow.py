@@ -1,4 +1,4 @@
-"""`cfnode swap status` and `cfnode swap watch`: what is the state of a swap?"""
+"""`cfnode swap status` and `cfnode swap watch`: the state of a swap, once or until its end."""
 
 from __future__ import annotations
 
@@ -79,25 +79,28 @@ def watch(reference: str, quoted: Decimal | None, every: float | None, as_json: 
 
 
 def _pace(network: str) -> float:
-    """Seconds between two questions about a swap: a development chain may be much faster than the others."""
+    """Return the seconds between two requests about a swap.
+
+    A development chain may be much faster than the others.
+    """
     return DEV_PACE_S if network == "dev" else STATE_CHAIN_MS / 1000
 
 
 def _document(found: SwapStatus, flags: tuple[str, ...]) -> dict[str, Any]:
-    """The status as JSON; a failed swap also has `failedPayout`."""
+    """Return the status as JSON; a failed swap also has `failedPayout`."""
     payout = _lost(found)
     return found.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
 
 
 def _line(found: SwapStatus, flags: tuple[str, ...]) -> str:
-    """A change as JSON on one line."""
+    """Return a change as JSON on one line."""
     import msgspec
 
     return msgspec.json.encode(_document(found, flags)).decode()
 
 
 def _print_end(found: SwapStatus, flags: tuple[str, ...], quoted: Decimal | None) -> None:
-    """The receipt, and for a failed payout where the money is and the command that recovers it."""
+    """Print the receipt, and for a failed payout where the money is and the command that recovers it."""
     print_record(receipt(found, quoted), headline(found))
     payout = _lost(found)
     if payout is None:
@@ -108,7 +111,7 @@ def _print_end(found: SwapStatus, flags: tuple[str, ...], quoted: Decimal | None
 
 
 def _lost(found: SwapStatus) -> FailedPayout | None:
-    """The failed payout of a swap that has failed."""
+    """Return the failed payout of a swap that has failed, or None."""
     return found.failed_payout if found.state == "FAILED" else None
 
 

@@ -1,4 +1,4 @@
-"""Which options and which client do the swap commands share?"""
+"""Options and SDK client that the swap commands share."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _BROKER = (
 
 
 def repeated_options(named: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
-    """The options with which a printed command uses the same services, without secrets in addresses."""
+    """Return the options for the same services in a printed command, without secrets in addresses."""
     from cfnode.sdk.exchange import origin_of
 
     return tuple(
@@ -90,12 +90,12 @@ def repeated_options(named: Iterable[tuple[str, str | None]]) -> tuple[str, ...]
 
 
 def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options for the services, and --json."""
+    """Add the options for the services, and --json, to a command."""
     return _with((*_SERVICES, json_option), command)
 
 
 def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options for the broker and its commission."""
+    """Add the options for the broker and its commission to a command."""
     return _with(_BROKER, command)
 
 
@@ -116,8 +116,9 @@ def client(
     dca: bool = False,
     needs_broker: bool = False,
 ) -> SwapSDK:
-    """A blocking client from the shared options. `needs_broker`: the request has what only a broker grants; a
-    development chain's node is one.
+    """Return a blocking client from the shared options.
+
+    `needs_broker`: the request has what only a broker grants; a development chain's node is one.
     """
     from cfnode.sdk import SwapSDK
 
@@ -142,12 +143,12 @@ def client(
 
 
 def flags_of(network: str, node: str | None, backend: str | None) -> tuple[str, ...]:
-    """The options with which another command uses the same services, without secrets in addresses."""
+    """Return the options for the same services in another command, without secrets in addresses."""
     return repeated_options((("--network", network), ("--node", node), ("--backend", backend)))
 
 
 def amount_of(number: Decimal, asset: Asset) -> int:
-    """A positive amount in whole coins, as base units. Raises Failure (usage)."""
+    """Return a positive amount of whole coins in base units. Raise Failure (usage)."""
     if not number:
         raise Failure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
     return atoms(number, asset.decimals)
@@ -155,7 +156,7 @@ def amount_of(number: Decimal, asset: Asset) -> int:
 
 @contextmanager
 def limits_in(asset: Asset) -> Iterator[None]:
-    """Errors about a limit name it in whole coins of the asset, as the commands take amounts."""
+    """Write limits in errors in whole coins of the asset, as the commands take amounts."""
     from cfnode.sdk import SdkError
 
     try:
@@ -166,7 +167,7 @@ def limits_in(asset: Asset) -> Iterator[None]:
 
 
 def units(amount: int | None, asset: Asset) -> str:
-    """An amount in base units as text in whole coins, with the symbol."""
+    """Return an amount in base units as text in whole coins, with the symbol."""
     if amount is None:
         return ""
     from cfnode.sdk.assets import units as counted
@@ -175,7 +176,7 @@ def units(amount: int | None, asset: Asset) -> str:
 
 
 def fee_text(kind: str, amount: int, chain: str, symbol: str) -> str:
-    """A fee in whole coins, with its kind."""
+    """Return a fee in whole coins, with its kind."""
     try:
         return f"{units(amount, asset_by_symbol(chain, symbol))} {kind.lower()}"
     except KeyError:

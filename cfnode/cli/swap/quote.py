@@ -1,4 +1,4 @@
-"""`cfnode swap quote`: what a swap would give, as a table."""
+"""`cfnode swap quote`: the quotes for a swap, as a table."""
 
 from __future__ import annotations
 

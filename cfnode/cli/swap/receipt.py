@@ -1,4 +1,4 @@
-"""What a swap did with the money: amounts, price, fees, times, addresses and transactions."""
+"""Receipt of a swap: amounts, price, fees, times, addresses and transactions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ _STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
 
 
 def progress(found: SwapStatus) -> str:
-    """The state on one line: how far the swap has come, and with which amounts."""
+    """Return the state on one line: how far the swap has come, and with which amounts."""
     done = _reached(found)
     bar = "●" * done + "○" * (len(_STEPS) - done)
     return f"{bar}  {found.state:<10} {_meaning(found)}"
 
 
 def headline(found: SwapStatus) -> str:
-    """The state, and what it means for the money."""
+    """Return the state, and what it means for the money."""
     return f"{found.state}: {_meaning(found)}"
 
 
 def receipt(found: SwapStatus, quoted: Decimal | None = None) -> list[tuple[str, str]]:
-    """Names and values, in the order of the swap; "" for what is unknown yet. `quoted`: the output in whole
-    coins that the quote promised.
+    """Return names and values, in the order of the swap; "" for what is unknown yet.
+
+    `quoted`: the output in whole coins that the quote promised.
     """
     source, destination = _assets(found)
     channel, deposit, terms = found.deposit_channel, found.deposit, found.fill_or_kill_params
@@ -63,7 +64,7 @@ def receipt(found: SwapStatus, quoted: Decimal | None = None) -> list[tuple[str,
 
 
 def _reached(found: SwapStatus) -> int:
-    """Steps that the swap has reached; a failed one keeps those before its failure."""
+    """Return the number of steps that the swap has reached; a failed one keeps those before its failure."""
     if found.state in _STEPS:
         return _STEPS.index(found.state) + 1
     if found.deposit is not None and found.deposit.failure is not None:
@@ -75,7 +76,7 @@ def _reached(found: SwapStatus) -> int:
 
 
 def _meaning(found: SwapStatus) -> str:
-    """What the state means, with the amount that it is about."""
+    """Explain the state, with the amount that it is about."""
     source, destination = _assets(found)
     amount = _units(found.deposit.amount if found.deposit else None, source)
     match found.state:
@@ -130,7 +131,7 @@ def _refunded(found: SwapStatus) -> str:
 
 
 def _failed(found: SwapStatus) -> str:
-    """Which part of the swap failed."""
+    """Name the part of the swap that failed."""
     for part, text in (
         (found.swap_egress, "the output could not be paid out"),
         (found.refund_egress, "the refund could not be paid out"),
@@ -155,7 +156,7 @@ def _expected(found: SwapStatus, source: Asset | None) -> str:
 
 
 def _outcome(done: str, egress: Egress | None) -> str:
-    """The name of an amount, which depends on the success of the payout."""
+    """Return the name of an amount, which depends on the success of the payout."""
     return f"not {done}" if egress is not None and egress.failure is not None else done
 
 
@@ -168,7 +169,7 @@ def _transaction(part: Transfer | None) -> str:
 
 
 def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None) -> str:
-    """The difference between the output and the quoted one."""
+    """Return the difference between the output and the quoted one."""
     if not quoted or output is None or asset is None:
         return ""
     percent = (Decimal(output.amount).scaleb(-asset.decimals) / quoted - 1) * 100
@@ -177,7 +178,7 @@ def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None)
 
 
 def _price(found: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
-    """The price of what was swapped, against the lowest one that was allowed and the market's."""
+    """Return the price of what was swapped, against the lowest one that was allowed and the market's."""
     swap = found.swap
     if swap is None or source is None or destination is None:
         return ""
@@ -199,7 +200,7 @@ def _price(found: SwapStatus, source: Asset | None, destination: Asset | None) -
 
 
 def _duration(found: SwapStatus) -> str:
-    """The time from the confirmed deposit to the last payout."""
+    """Return the time from the confirmed deposit to the last payout."""
     start = found.deposit.witnessed_at if found.deposit else None
     ends = [each.witnessed_at for each in _egresses(found) if each.witnessed_at is not None]
     if start is None or not ends:

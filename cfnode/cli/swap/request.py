@@ -1,4 +1,4 @@
-"""`cfnode swap request`: how does a user get a deposit address? With a QR code for the wallet."""
+"""`cfnode swap request`: a deposit address for a swap, with a QR code for the wallet."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def request(
 
 @contextmanager
 def _named_as_flags() -> Iterator[None]:
-    """Errors of the SDK about arguments get the names of the command-line options."""
+    """Give arguments in errors of the SDK the names of the command-line options."""
     from cfnode.sdk import ValidationError
     from cfnode.sdk.errors import Issue
 
@@ -184,7 +184,7 @@ class _Swap:
         return self.source.chain, self.source.symbol, self.destination.chain, self.destination.symbol
 
     def quoted(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> Quote:
-        """A new quote. Raises Failure if there is none of that kind."""
+        """Return a new quote. Raise Failure if there is none of that kind."""
         found = sdk.get_quote_v2(
             *self.pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
         )
@@ -198,7 +198,7 @@ class _Swap:
         return quote.boost_quote
 
     def opened(self, sdk: SwapSDK, quote: Quote | None) -> DepositAddress:
-        """A channel for the quote, or with the minimum price of the terms."""
+        """Open a channel for the quote, or with the minimum price of the terms."""
         shared: dict[str, Any] = {"affiliate_brokers": self.affiliates, "ccm_params": self.message}
         if quote is not None:
             return sdk.request_deposit_address_v2(quote, self.recipient, self.terms, **shared)
@@ -224,7 +224,7 @@ def _terms(
 
 
 def _plain(number: Decimal | None) -> str | None:
-    """A number without exponent, since the SDK does not read exponents."""
+    """Return a number without exponent, since the SDK does not read exponents."""
     return None if number is None else format(number, "f")
 
 
@@ -273,7 +273,7 @@ class _Opened:
         return output_at(self.swap.amount, x128)
 
     def to_json(self) -> dict[str, Any]:
-        """The channel's members, and the expected output: base units as decimal strings."""
+        """Return the channel's members, and the expected output: base units as decimal strings."""
         expected = None if self.quote is None else str(self.quote.egress_amount)
         return self.channel.to_json() | {
             "expectedOutput": expected,
@@ -326,7 +326,7 @@ def _coins(amount: int, asset: Asset) -> str:
 
 
 def qr_code(text: str) -> str:
-    """A QR code in half blocks, for a terminal."""
+    """Return a QR code in half blocks, for a terminal."""
     import segno
 
     out = io.StringIO()
