@@ -201,7 +201,7 @@ class EvmThresholdSigner(KeyRotation):
         )
 
     def on_initialize(self, number: int) -> None:
-        """Go on with a rotation, and time out the ceremonies that were not signed until this block."""
+        """Go on with a rotation, and time out the ceremonies that are not signed by this block."""
         super().on_initialize(number)
         for ceremony_id in self.CeremonyRetryQueues.take(number):
             ceremony = self.PendingCeremonies.take(ceremony_id)

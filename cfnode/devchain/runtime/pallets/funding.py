@@ -24,7 +24,7 @@ __all__ = ["Funding"]
 MS = 1_000
 REDEMPTION_TTL_SECONDS = 72 * 3_600
 REDEMPTION_TAX = FLIP // 2
-"""Below the minimum funding, as the chain demands; on the main net 5 FLIP."""
+"""Fee of a redemption: below the minimum funding, as the chain demands; on the main net 5 FLIP."""
 
 
 class Funding(Pallet):

@@ -15,7 +15,7 @@ __all__ = ["barriers_left", "barriers_of_rotation", "last_allowed"]
 WAITS_FOR_THOSE_BEFORE = ("EvmCrypto", "SolanaCrypto")
 NEVER_WAITS = "BitcoinCrypto"
 UNBOUNDED = 2**32 - 1
-"""No broadcast has a greater id."""
+"""Highest id that a broadcast can have."""
 
 
 def barriers_of_rotation(crypto: str, broadcast_id: int, earliest: int) -> list[int]:

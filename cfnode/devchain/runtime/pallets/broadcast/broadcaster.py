@@ -258,7 +258,7 @@ class Broadcaster(ChainPallet):
         seed = self.codec("(u32, u32)").encode((broadcast_id, self.other(System).Number.get()))
         return eligible[int.from_bytes(twox_128(seed)[:8], "big") % len(eligible)]
 
-    # Ends
+    # Outcomes
 
     def on_their_way(self) -> list[int]:
         """Return the pending broadcasts whose nominee has not failed, sorted."""

@@ -1,7 +1,7 @@
 """Delays before a broadcast that has failed is attempted again.
 
-A broadcast is attempted again in the next block, and after many failures every ten blocks; Bitcoin waits
-twice as long each time then, up to two hours. Blocks are the State Chain's, heights the foreign chain's.
+A broadcast is attempted again in the next block, and after many failures every ten blocks; on Bitcoin the
+delay doubles each time then, up to two hours. Blocks are the State Chain's, heights the foreign chain's.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def rebuilt(
     signature: tuple[values.EvmAggKey, values.SigData] | None,
 ) -> values.EvmApi:
     """Return the call with this replay protection and signature."""
-    builder: Any = api_call.value  # the kind of call stays, which the union of them cannot say
+    builder: Any = api_call.value  # the kind of call stays; the union type cannot express that
     return replace(
         api_call, value=replace(builder, replay_protection=protection, signer_and_sig_data=signature)
     )

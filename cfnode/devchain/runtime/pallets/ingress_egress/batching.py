@@ -146,8 +146,8 @@ def _taken(
 def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
     """Return the fetch id by which a channel's deposit is fetched now; None if it cannot be.
 
-    That is so if there is no such channel, or if its contract is being deployed: that of an EVM chain is from
-    now on.
+    It cannot if there is no such channel, or while its contract is being deployed. On an EVM chain a contract
+    that is not deployed yet counts as being deployed from now on.
     """
     channel = pallet.DepositChannelLookup.get(address)
     if channel is None or channel.deposit_channel.state == "Pending":

@@ -1,4 +1,4 @@
-"""Delay between the prewitness of a deposit and its boost.
+"""Delay between the prewitnessing of a deposit and its boost.
 
 A deposit is boosted at once, or some blocks later if governance sets a delay. Until then the deposit waits,
 as it was seen, and its channel (or the vault's name for it) has the status `BoostPending`: no other deposit

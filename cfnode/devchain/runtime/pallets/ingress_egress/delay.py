@@ -1,4 +1,4 @@
-"""Delay between the witness of a deposit and its processing.
+"""Delay between the witnessing of a deposit and its processing.
 
 A deposit counts at once, or some blocks later if governance sets a delay: then it waits, and counts before
 anything else that happens in its block.

@@ -1,9 +1,10 @@
 """Processing of a deposit that is final, on a channel or by way of the vault.
 
 In this order: the channel must exist, the amount must be large enough, and a deposit that is marked for
-rejection is rejected; then it is fetched into the vault (if it is not there already); if it was boosted,
-those who paid for it get it, else the fee is withheld, and what remains becomes a swap. A deposit in another
-asset of the same chain is swapped as the asset that it is. Each deposit on a channel is a swap of its own.
+rejection is rejected. Then the deposit is fetched into the vault (if it is not there already). If it was
+boosted, those who paid for it get it; else the fee is withheld, and what remains is swapped, credited or
+refunded (`actions`). A deposit in another asset of the same chain is swapped as the asset that it is. Each
+deposit on a channel is a swap of its own.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ __all__ = [
 _Timeout = tuple[Transaction, tuple[int, str]]
 """The vault's name for a deposit, the height at which it is lost, and its asset."""
 State = values.DeploymentStatus | values.DepositAddress | tuple[()] | int
-"""What a channel remembers about its address, by the kind of its chain."""
+"""State of a channel's address, by the kind of its chain."""
 
 
 class Lifecycle(NamedTuple):

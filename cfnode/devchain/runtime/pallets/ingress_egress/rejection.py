@@ -78,7 +78,7 @@ def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transact
     pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
     mark = values.TransactionRejectionStatus(expires_at=expires_at, prewitnessed=False)
     pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
-    if known is None:  # else the first entry is put off when it is due
+    if known is None:  # else `expire_marks` puts the first entry off when it is due
         _expire_at(pallet, expires_at, marker, transaction)
 
 

@@ -60,7 +60,7 @@ def check_ccm(
 ) -> values.CheckedCcm:
     """Return the message in its checked form, with decoded additional data. Raises CcmError.
 
-    `destination` is the account on the chain of `asset`. The gas budget is not looked at.
+    `destination` is the account on the chain of `asset`. The gas budget is not checked.
     """
     chain = ASSETS[asset].chain
     data: values.DecodedCcmAdditionalData = "NotRequired"
@@ -94,7 +94,7 @@ def _check_solana(
     versioned: values.SolanaCcmData
     try:
         codec = pallet.codec("VersionedSolanaCcmAdditionalData")
-        versioned, _ = codec.decode_from(ccm.ccm_additional_data, 0)  # what follows it is not looked at
+        versioned, _ = codec.decode_from(ccm.ccm_additional_data, 0)  # bytes after it are ignored
     except ScaleError:
         raise CcmError("Invalid Ccm: Cannot decode additional data") from None
     tables = tables_of(versioned)

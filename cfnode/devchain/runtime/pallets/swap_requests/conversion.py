@@ -1,8 +1,8 @@
 """Rough conversion of an amount of one asset into the amount of another that buys it.
 
-It serves for fees that are withheld in a token but spent in the chain's own coin. The oracle is asked first,
-where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last come
-prices that are written into the runtime.
+Fees that are withheld in a token but spent in the chain's own coin are converted with it. The oracle is asked
+first, where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last
+come prices that are written into the runtime.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Comparison of a swap's price with the oracle, and the limit that stops a swap.
 
 Each leg is compared with the oracle, before fees; the differences of both legs add up. A swap may set its own
-limit; where it does not, the pools' own limits hold. An asset without a price is not looked at; one whose
-price is old stops a swap only if it asked for protection. (`check_swap_price_violation` of the swapping
+limit; where it does not, the pools' own limits hold. An asset without a price is not compared; an asset whose
+price is old stops a swap only if the swap asked for protection. (`check_swap_price_violation` of the swapping
 pallet.)
 """
 

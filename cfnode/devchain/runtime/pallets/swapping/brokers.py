@@ -83,7 +83,8 @@ def ensure_bound_address(
 ) -> None:
     """Fail if a broker that is bound to an address on Ethereum withdraws to another one.
 
-    Only in releases that check bound brokers first: BrokerBoundWithdrawalAddressRestrictionViolated.
+    Fails with BrokerBoundWithdrawalAddressRestrictionViolated, only in releases that check bound brokers
+    first.
     """
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
     first = swapping.runtime.release.rules.bound_brokers_are_checked_first

@@ -188,7 +188,7 @@ class Swapping(Pallet):
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
 
-    # Being a broker
+    # Registration
 
     @call(4)
     def register_as_broker(self, origin: Origin) -> None:
