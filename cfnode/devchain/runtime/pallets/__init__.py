@@ -1,4 +1,4 @@
-"""The pallets: one class a file, indices and types as in runtime 2.2."""
+"""Pallets of the development runtime: one class a file, indices and types as in runtime 2.2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is an account allowed to be?
+"""Roles of accounts, and their vanity names.
 
 AccountRoles (6): every account begins unregistered and may take one role, as broker, liquidity provider,
 validator or operator. A role keeps the account alive.
@@ -63,12 +63,12 @@ class AccountRoles(PalletStorage):
         self.deposit(self.Event.VanityNameSet, account_id=who, name=name)
 
     def role(self, who: bytes) -> str | None:
-        """The account's role, or None if there is no such account."""
+        """Return the account's role, or None if there is no such account."""
         role: str | None = self.AccountRoles.get(who)
         return role
 
     def register(self, who: bytes, role: str) -> None:
-        """Give an unregistered account a role. UnknownAccount, AccountRoleAlreadyRegistered."""
+        """Give an unregistered account a role. Fails with UnknownAccount, AccountRoleAlreadyRegistered."""
         present = self.role(who)
         self.ensure(present is not None, self.Error.UnknownAccount)
         self.ensure(present == UNREGISTERED, self.Error.AccountRoleAlreadyRegistered)
@@ -77,7 +77,7 @@ class AccountRoles(PalletStorage):
         self.deposit(self.Event.AccountRoleRegistered, account_id=who, role=role)
 
     def deregister(self, who: bytes, role: str) -> None:
-        """Take the role away again. BadOrigin if the account has another one."""
+        """Take the role from an account. Fails with BadOrigin if the account has another role."""
         if self.role(who) != role:
             raise bad_origin()
         self.AccountRoles.put(who, UNREGISTERED)
@@ -85,22 +85,22 @@ class AccountRoles(PalletStorage):
         self.deposit(self.Event.AccountRoleDeregistered, account_id=who, role=role)
 
     def ensure_role(self, origin: Origin, role: str) -> bytes:
-        """The account that signed, if it has this role; BadOrigin otherwise."""
+        """Return the account that signed. Fails with BadOrigin if it does not have this role."""
         who = origin.ensure_signed()
         if self.role(who) != role:
             raise bad_origin()
         return who
 
     def ensure_broker(self, origin: Origin) -> bytes:
-        """The broker that signed; BadOrigin if it is none."""
+        """Return the account that signed. Fails with BadOrigin if it is not a broker."""
         return self.ensure_role(origin, "Broker")
 
     def add(self, who: bytes) -> None:
-        """An account came into being."""
+        """Note a new account, which has no role yet."""
         self.AccountRoles.put(who, UNREGISTERED)
 
     def forget(self, who: bytes) -> None:
-        """An account is gone."""
+        """Remove the role and the vanity name of an account that was killed."""
         self.AccountRoles.remove(who)
         names = self.VanityNames.get()
         if any(account == who for account, _ in names):

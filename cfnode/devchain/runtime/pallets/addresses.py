@@ -1,7 +1,7 @@
-"""How does a pallet read and write the addresses of other chains?
+"""Conversion between encoded addresses of other chains and the form that storage has.
 
-Extrinsics and events have them as text or raw bytes (`EncodedAddress`), the runtime keeps them in one form
-for each chain (`ForeignChainAddress`). What a Bitcoin address is depends on the network.
+Extrinsics and events have addresses as text or raw bytes (`EncodedAddress`), storage has one form for each
+chain (`ForeignChainAddress`). The encoding of a Bitcoin address depends on the network.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["decoded", "encoded", "network_of"]
 
 
 def network_of(pallet: PalletStorage) -> Network:
-    """The Bitcoin network of the chain that the pallet belongs to."""
+    """Return the Bitcoin network of the chain that the pallet belongs to."""
     return NETWORKS[pallet.other(EnvironmentStorage).ChainflipNetworkEnvironment.get()]
 
 
 def encoded(pallet: PalletStorage, address: ForeignAddress) -> EncodedAddress:
-    """An address as extrinsics and events have it."""
+    """Return an address as extrinsics and events encode it."""
     return encode_foreign_address(address, network_of(pallet))
 
 
 def decoded(pallet: PalletStorage, address: EncodedAddress, error: ErrorSet) -> ForeignAddress:
-    """An address as the runtime keeps it; what is none fails with this error of the pallet's."""
+    """Return an address as storage has it. A malformed one fails with `error`, which is the pallet's."""
     try:
         return foreign_address(address, network_of(pallet))
     except AddressError:

@@ -1,4 +1,4 @@
-"""Whose are the foreign assets that lie in the vaults?
+"""Balances in foreign assets, withdrawal whitelists and refund addresses of accounts.
 
 AssetBalances (47): what brokers have earned and liquidity providers have deposited, and the fees withheld for
 transactions on the foreign chains (pallet_cf_asset_balances).
@@ -36,7 +36,7 @@ __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
 MULTIPLE = 100
-"""How many times its fee a refund has to be, at least."""
+"""Least size of a refund, as a multiple of its transfer fee."""
 ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
 """Hashers and types of a map from an account and a chain to an address there."""
 DAY = 24 * 3_600
@@ -122,12 +122,12 @@ class AssetBalances(Pallet):
 
     @migration("2.2.9")
     def expect_less_of_tron(self) -> None:
-        """A refund on Tron may be smaller, measured by its fee."""
+        """Set the least size of refunds on Tron, which is a smaller multiple of their fee."""
         self.RefundFeeMultiple.put("Tron", self.runtime.release.rules.tron_refund_multiple)
 
     @migration("2.3.0")
     def take_addresses_over(self) -> None:
-        """Refund addresses were with the providers, bound addresses with the brokers."""
+        """Move refund addresses and bound addresses here from the pallets of providers and of brokers."""
         self.RefundAddresses.take_over("LiquidityProvider", "LiquidityRefundAddress")
         self.BoundBrokerWithdrawalAddress.take_over("Swapping", "BoundBrokerWithdrawalAddress", TWOX_64)
 
@@ -180,7 +180,7 @@ class AssetBalances(Pallet):
         )
 
     def on_idle(self, number: int) -> None:
-        """Changes whose time has come are applied."""
+        """Apply the pending changes whose timelock is over."""
         if not self.runtime.release.rules.withdrawal_whitelists:
             return
         now, pending = self._now, self.PendingChanges.get()
@@ -193,7 +193,7 @@ class AssetBalances(Pallet):
                 self._apply(who, change)
 
     def ensure_allowed(self, who: bytes, destination: values.AccountOrAddress[bytes, ForeignAddress]) -> None:
-        """DestinationNotAllowed if an account may not send its assets there."""
+        """Fail with DestinationNotAllowed if an account may not send its assets to a destination."""
         error = self.Error.DestinationNotAllowed
         address = destination.value if isinstance(destination, values.ExternalAddress) else None
         if address is not None and address[0] == "Eth":
@@ -206,17 +206,17 @@ class AssetBalances(Pallet):
         self.ensure(address is not None and refund == address, error)
 
     def ensure_no_whitelist(self, who: bytes) -> None:
-        """WithdrawalWhitelistNotCleared; in 2.2 there are none."""
+        """Fail with WithdrawalWhitelistNotCleared if the account has a whitelist; 2.2 has none."""
         if self.runtime.release.rules.withdrawal_whitelists:
             cleared = not self.WithdrawalWhitelists.contains(who)
             self.ensure(cleared, self.Error.WithdrawalWhitelistNotCleared)
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
-        """Where an account wants what is on the address's chain back, once its timelock is over."""
+        """Set where assets of the address's chain go back to, once the account's timelock is over."""
         self._schedule(who, values.PendingChangeRefundAddress(address))
 
     def will_have_refund_address(self, who: bytes, chain: str) -> bool:
-        """Whether there is one, or one waits for its time."""
+        """Return whether the account has a refund address on a chain, or one that waits for its timelock."""
         return self.RefundAddresses.contains(who, chain) or any(
             account == who
             and isinstance(change, values.PendingChangeRefundAddress)
@@ -226,7 +226,7 @@ class AssetBalances(Pallet):
         )
 
     def drop_pending(self, who: bytes) -> None:
-        """Forget an account's changes that wait."""
+        """Remove an account's pending changes."""
         if self.runtime.release.rules.withdrawal_whitelists and (pending := self.PendingChanges.get()):
             self.PendingChanges.put(without(pending, who, lambda change: True))
 
@@ -240,7 +240,10 @@ class AssetBalances(Pallet):
         return NO_WHITELIST if found is None else found
 
     def _schedule(self, who: bytes, change: Change) -> int:
-        """Let a change hold after the account's timelock, at once without one; from which second it holds."""
+        """Apply a change once the account's timelock is over, without a timelock at once.
+
+        Return the second from which the change holds. Fails with TooManyPendingUpdates.
+        """
         pending, delay = self.PendingChanges.get(), self._whitelist(who).timelock
         if pending:
             pending = without(pending, who, lambda other: replaces(change, other))
@@ -281,12 +284,12 @@ class AssetBalances(Pallet):
     # Balances
 
     def balance(self, who: bytes, asset: str) -> int:
-        """What an account owns of an asset."""
+        """Return an account's balance of an asset."""
         amount: int = self.FreeBalances.get(who, asset)
         return amount
 
     def credit(self, who: bytes, asset: str, amount: int) -> None:
-        """Add to an account's balance; nothing happens for an amount of zero."""
+        """Add to an account's balance; an amount of zero changes nothing. Fails with BalanceOverflow."""
         if not amount:
             return
         balance = self.balance(who, asset) + amount
@@ -301,7 +304,7 @@ class AssetBalances(Pallet):
         )
 
     def debit(self, who: bytes, asset: str, amount: int) -> None:
-        """Take from an account's balance; an empty balance leaves no entry."""
+        """Take from an account's balance; a balance of zero has no entry. Fails with InsufficientBalance."""
         if not amount:
             return
         balance = self.balance(who, asset) - amount
@@ -319,7 +322,7 @@ class AssetBalances(Pallet):
         )
 
     def record_liability(self, gas_asset: str, owner: values.ExternalOwner, amount: int) -> None:
-        """Note that somebody has paid so much for transactions on the asset's chain."""
+        """Note that `owner` has paid an amount for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
         before = next((debt for who, debt in owed if who == owner), 0)
         others = [entry for entry in owed if entry[0] != owner]
@@ -330,13 +333,13 @@ class AssetBalances(Pallet):
         self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_AMOUNT))
 
     def refund_multiple(self, chain: str) -> int:
-        """How many times its fee a refund has to be, at least."""
+        """Return the least size of a refund on a chain, as a multiple of its transfer fee."""
         can_be_set = self.runtime.release.rules.refund_multiples_can_be_set
         multiple: int = self.RefundFeeMultiple.get(chain) if can_be_set else MULTIPLE
         return multiple
 
     def ensure_no_funds(self, who: bytes) -> None:
-        """FundsRemaining if the account owns any foreign asset."""
+        """Fail with FundsRemaining if the account owns any foreign asset."""
         self.ensure(not any(amount for _, amount in self.FreeBalances.items(who)), self.Error.FundsRemaining)
 
     def on_killed_account(self, who: bytes) -> None:

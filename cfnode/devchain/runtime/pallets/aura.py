@@ -1,4 +1,4 @@
-"""In which slot was the block made, and whose turn was it?
+"""Aura slots and their authorities, and the check of a block's slot and time.
 
 Aura (12): authorities take turns, one slot of 6 s each. The slot stands in the header's pre-runtime digest.
 """
@@ -38,7 +38,7 @@ class Aura(Pallet):
         self.CurrentSlot.put(slot)
 
     def slot_of_digest(self) -> int | None:
-        """The slot that the header states, if it states one."""
+        """Return the slot in the header's pre-runtime digest, or None."""
         for item in self.other(System).Digest.get().logs:
             match item:
                 case values.DigestItemPreRuntime((engine, slot)) if engine == ENGINE:
@@ -46,10 +46,10 @@ class Aura(Pallet):
         return None
 
     def check_time(self, now: int) -> None:
-        """The block's time lies in its slot, or the block is wrong."""
+        """Raise RuntimeTrap if the block's time (milliseconds) lies outside of its slot."""
         if self.slot_of_digest() is not None and now // SLOT_MS != self.CurrentSlot.get():
             raise RuntimeTrap(f"Timestamp slot must match `CurrentSlot`: {now} ms lies in {now // SLOT_MS}")
 
     def author_index(self) -> int:
-        """Whose turn this block is, as an index into the authorities."""
+        """Return the index of the authority whose slot this is."""
         return self.CurrentSlot.get() % (len(self.Authorities.get()) or 1)

@@ -1,4 +1,4 @@
-"""Who has made this block?
+"""Author of the current block.
 
 Authorship (13): the validator account behind the Aura key whose turn it is. Known only while the block runs.
 """

@@ -1,4 +1,4 @@
-"""Which outputs does the Bitcoin vault spend, and what does a transaction leave it?
+"""Coin selection and consolidation of the Bitcoin vault's unspent outputs.
 
 Environment keeps the unspent outputs. A batch takes the smallest that are worth more than what spending them
 costs, one after the other, until they pay for its outputs and fees, and one more where it may, so that small
@@ -45,7 +45,7 @@ class Fees:
     output: int
 
     def net(self, utxo: Utxo) -> int:
-        """What an output is worth once it has been spent."""
+        """Return what an output is worth after the fee for spending it, in satoshi; at least 0."""
         own = utxo.deposit_address.script_path is None
         return max(0, utxo.amount - (self.vault if own else self.deposit))
 
@@ -70,7 +70,7 @@ class Transaction:
 
 
 def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
-    """Take outputs that pay for these transfers; None if the vault has not enough."""
+    """Spend outputs on these transfers. Return None if the vault has too little."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     amount = sum(each for _, each in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
@@ -88,7 +88,7 @@ def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | N
 
 
 def consolidate(pallet: PalletStorage) -> Transaction | None:
-    """Join the outputs that are to be joined into one; None if there are none."""
+    """Join outputs of the vault into one. Return None if there are none to join."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     known = _spendable(pallet) if _key(pallet) else []
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
@@ -102,7 +102,7 @@ def consolidate(pallet: PalletStorage) -> Transaction | None:
 
 
 def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo]:
-    """The first of too many outputs; or else those of the key before this one."""
+    """Return the outputs to join: the first of too many, or else those of the previous key."""
     limits = pallet.other(EnvironmentStorage).ConsolidationParameters.get()
     if len(worth) < limits.consolidation_threshold:
         key = _key(pallet)
@@ -112,7 +112,7 @@ def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo
 
 
 def _spendable(pallet: PalletStorage) -> list[Utxo]:
-    """The outputs of this key and the one before; those of older keys are given up."""
+    """Return the outputs of the current and the previous key; discard those of older keys."""
     environment, key = pallet.other(EnvironmentStorage), _key(pallet)
     known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
     if key is None or key.previous is None:
@@ -127,7 +127,7 @@ def _spendable(pallet: PalletStorage) -> list[Utxo]:
 
 
 def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
-    """What a transaction pays to the vault's own key may be spent from now on."""
+    """Add the outputs that a transaction pays to the vault's own key to the spendable ones."""
     own, tx_id = _own(pallet), transaction.id
     state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
@@ -137,7 +137,10 @@ def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
 
 
 def conjure(pallet: PalletStorage, amount: int) -> None:
-    """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
+    """Add a made-up output to a vault that holds fewer than `amount` satoshi.
+
+    The vault then holds at least as much Bitcoin as the pool that a test fills.
+    """
     environment = pallet.other(EnvironmentStorage)
     held = environment.BitcoinAvailableUtxos.get()
     missing = amount - sum(each.amount for each in held)
@@ -148,7 +151,7 @@ def conjure(pallet: PalletStorage, amount: int) -> None:
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
-    """Neighbors among outputs sorted by worth, at most `limit`, that come to what is needed."""
+    """Return the slice of at most `limit` outputs, sorted by worth, that comes to `needed`; or None."""
     first = next((at for at, each in enumerate(worth) if each > 0), None)
     if first is None:
         return None
@@ -172,14 +175,14 @@ def _fees(pallet: PalletStorage) -> Fees:
 
 
 def _own(pallet: PalletStorage) -> taproot.TaprootDeposit:
-    """The output that pays to the vault's key itself."""
+    """Return the output that pays to the vault's own key."""
     key = _key(pallet)
     assert key is not None
     return taproot.deposit(key.current, CHANGE_SALT)
 
 
 def _key(pallet: PalletStorage) -> values.BtcAggKey | None:
-    """The vault's key with the one before it, x-only."""
+    """Return the vault's key with the previous one, both x-only; None without a key."""
     return pallet.other(BitcoinThresholdSigner).active_key()
 
 
@@ -192,7 +195,7 @@ def _u32(number: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Bitcoin's CompactSize."""
+    """Encode a number as Bitcoin's CompactSize."""
     if number < 0xFD:
         return bytes([number])
     return b"\xfd" + number.to_bytes(2, "little") if number < 2**16 else b"\xfe" + _u32(number)

@@ -1,9 +1,9 @@
-"""Who pays for a boost: the lending pool, the boost pool, or both?
+"""Funding of boosts by lending pools and boost pools, and the loans for it.
 
-LendingPools (53), the part of it that deposits meet. There is one price. Each pool pays in proportion to what
-it has, the lending pool at least 30 percent if it can. What the lending pool pays is a loan: its share of the
+LendingPools (53), the part that boosts deposits. There is one price. Each pool pays in proportion to what it
+has, the lending pool at least 30 percent if it can. What the lending pool pays is a loan: its share of the
 fee is owed with it, and the network's part of that is taken at once, to be swapped once it is worth enough
-(pallet_cf_lending_pools: boost). On a development chain one account has supplied all that such a pool has.
+(pallet_cf_lending_pools: boost). On a development chain one account has supplied all lending pools.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ TIER = 5
 """Basis points that a boost costs."""
 
 NETWORK_PERCENT = 50
-"""The network's part of that fee."""
+"""Percent of the boost fee that the network takes."""
 
 MIN_LENDING_PERCENT = 30
-"""What the lending pool pays of a boost, if it has as much."""
+"""Least percent of a boost that the lending pool pays, if it has as much."""
 
 _LENDING = "pallet_cf_lending_pools::general_lending"
 _PER_BASIS_POINT, _PER_PERCENT, _MILLION = 100, 10_000, 10**6
@@ -105,12 +105,12 @@ class BoostSplit:
 
     @property
     def amounts(self) -> list[tuple[str, int]]:
-        """By source, fees included: as much of the deposit as is owed to it."""
+        """Amount of the deposit that is owed to each source, its fee included."""
         return self._used(self.lending + self.lending_fee, self.boost + self.boost_fee)
 
     @property
     def fees(self) -> list[tuple[str, int]]:
-        """By source."""
+        """Fee that is owed to each source."""
         return self._used(self.lending_fee, self.boost_fee)
 
     def _used(self, lending: int, boost: int) -> list[tuple[str, int]]:
@@ -119,7 +119,7 @@ class BoostSplit:
 
 
 def boost_fees(amount: int) -> tuple[int, int]:
-    """What boosting an amount costs, and the network's part of that."""
+    """Return the fee for boosting an amount, and the network's part of that fee."""
     fee = share(TIER * _PER_BASIS_POINT, amount)
     return fee, _for_network(fee)
 
@@ -129,7 +129,7 @@ def _for_network(fee: int) -> int:
 
 
 def split(amount: int, lending_available: int, boost_available: int) -> BoostSplit | None:
-    """Divide the boost of a deposit between the pools; None if they have not enough."""
+    """Divide the boost of a deposit between the pools. Return None if they have not enough."""
     fee, for_network = boost_fees(amount)
     required = amount - fee
     available = lending_available + boost_available
@@ -195,14 +195,14 @@ class BoostFunding(Pallet):
 
     @migration("2.3.0")
     def forget_debts_to_network(self) -> None:
-        """Pools owe the network nothing any more: its fees are taken at once."""
+        """Remove what pools owe to the network, whose fees are taken at once from 2.3.0 on."""
         pools = self.GeneralLendingPools
         decoder: Decoder[values.LendingPool] = codec_in("2.2.9", pools.item.value, self.names)
         for key, raw in list(pools.raw_items()):
             pools.put(key, replace(decoder.decode(raw), owed_to_network=None))
 
     def on_initialize(self, number: int) -> None:
-        """Now and then the network's fees are swapped, if they are worth it."""
+        """Swap the network's fees at each interval, if they are worth enough."""
         rules = self.LendingConfig.get()
         if number % rules.fee_swap_interval_blocks:
             return
@@ -214,18 +214,18 @@ class BoostFunding(Pallet):
                 self.deposit(self.Event.LendingNetworkFeeSwapInitiated, swap_request_id=request_id)
 
     def _dollars(self, asset: str, amount: int) -> int | None:
-        """Microdollars by the oracle; None without a price that can be relied on."""
+        """Return an amount's worth in microdollars by the oracle; None without a fresh price."""
         feed = self.other(OracleFeed)
         reading = feed.oracle_price(asset)
         return None if reading is None or feed.is_stale(asset) else amount * reading.price >> 128
 
     def lending_depth(self, asset: str) -> int:
-        """How much a lending pool has to lend."""
+        """Return the amount that an asset's lending pool has available."""
         pool = self.GeneralLendingPools.get(asset)
         return 0 if pool is None else pool.available_amount
 
     def supply(self, asset: str, amount: int) -> None:
-        """Have a lending pool lend this much, as its only lender wants."""
+        """Set the available amount of a lending pool, by changing what its only lender supplies."""
         pool = self.GeneralLendingPools.get(asset) or values.LendingPool(
             total_amount=0,
             available_amount=0,
@@ -236,7 +236,10 @@ class BoostFunding(Pallet):
         self._put(asset, pool, total=added, available=added)
 
     def fund_boost(self, deposit_id: int, asset: str, amount: int, boost_available: int) -> BoostSplit | None:
-        """Divide a boost between the pools, and make the lending pool's loan; None if it is too much."""
+        """Divide a boost between the pools, and lend the lending pool's part.
+
+        Return None if the pools have too little.
+        """
         funding = split(amount, self.lending_depth(asset), boost_available)
         if funding is None:
             return None
@@ -255,7 +258,10 @@ class BoostFunding(Pallet):
         return funding
 
     def boost_contribution(self, asset: str, deposit_id: int) -> values.BoostPoolContribution:
-        """What is owed to the boost pool for a boosted deposit: `boosted_amount`, less `network_fee`."""
+        """Return the boost pool's part in a boosted deposit.
+
+        The pool is owed `boosted_amount`, less `network_fee`; both are 0 if it has no part.
+        """
         boosted = self.BoostedDeposits.get(asset, deposit_id)
         found = None if boosted is None else boosted.boost_pool_contribution
         return found or values.BoostPoolContribution(
@@ -263,7 +269,7 @@ class BoostFunding(Pallet):
         )
 
     def settle_boost(self, asset: str, deposit_id: int) -> values.BoostPoolContribution:
-        """A boosted deposit is final: repay the lending pool; what is owed to the boost pool."""
+        """Repay the lending pool for a boosted deposit that is final. Return the boost pool's part."""
         contribution = self.boost_contribution(asset, deposit_id)
         boosted = self.BoostedDeposits.known(asset, deposit_id)
         self.BoostedDeposits.remove(asset, deposit_id)
@@ -278,7 +284,7 @@ class BoostFunding(Pallet):
         return contribution
 
     def lose_boost(self, asset: str, deposit_id: int) -> None:
-        """A boosted deposit will never be final: the pools bear the loss."""
+        """Write off the boost of a deposit that will never be final, at the pools' loss."""
         boosted = self.BoostedDeposits.known(asset, deposit_id)
         self.BoostedDeposits.remove(asset, deposit_id)
         if boosted.lending_loan_id is not None:
@@ -287,7 +293,7 @@ class BoostFunding(Pallet):
             self._end(loan.id, outstanding=loan.owed_principal)
 
     def _lend(self, deposit_id: int, asset: str, funding: BoostSplit) -> int:
-        """Make the loan; its id. The network's part of the fee leaves the pool at once."""
+        """Make a boost's loan and return its id. The network's part of the fee leaves the pool at once."""
         loan_id = self.NextLoanId.get()
         self.NextLoanId.put(loan_id + 1)
         network_fee = _for_network(funding.lending_fee)

@@ -1,4 +1,4 @@
-"""How does one pallet class become one pallet for each foreign chain?"""
+"""Base classes and factories of the pallets that exist once for each foreign chain."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ChainStorage(PalletStorage):
 
 
 def storage_per_chain(kind: type[S]) -> dict[str, type[S]]:
-    """A class of storage for each chain: by it the storage of that chain is found."""
+    """Return a storage class for each chain; `other` finds the storage of the chain by it."""
     return {
         name: type(f"{name}{kind.__name__}", (kind,), {"names": chain.names, "__doc__": kind.__doc__})
         for name, chain in CHAIN_INSTANCES.items()
@@ -52,9 +52,9 @@ def per_chain(
     index: Callable[[ChainInstance], int],
     storage: Mapping[str, type[ChainStorage]] = MappingProxyType({}),
 ) -> dict[str, type[P]]:
-    """The pallets made from one class: `EthereumVault`, `PolkadotVault`, …, by chain, in hook order.
+    """Return a pallet class for each chain, in hook order: `EthereumVault`, `PolkadotVault`, ….
 
-    Each has the `storage` of its chain as the part of that name, if there is any.
+    All are made from one class. Each has the class in `storage` of its chain, if any, as its part `storage`.
     """
     return {
         name: type(

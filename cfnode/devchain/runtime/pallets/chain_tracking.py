@@ -1,8 +1,8 @@
-"""How high are the foreign chains, and what do their transactions cost?
+"""Height and transaction fees of each foreign chain.
 
 ‹Chain›ChainTracking (pallet_cf_chain_tracking). On the main net the authorities vote on what they see; here
 the height follows the block's timestamp at the chain's nominal block time, so that every importer of a block
-comes to the same height, and fees stay at what genesis says, or so many times that as governance wants.
+comes to the same height, and fees stay as genesis has them, times the multiplier that governance sets.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ class ChainTracking(ChainPallet):
         self.deposit(self.Event.FeeMultiplierUpdated, new_fee_multiplier=new_fee_multiplier)
 
     def genesis(self, config: DevGenesis) -> None:
-        """Fees are known from the start; the height only once a block has a time."""
+        """Store the chain's fees; the height follows once a block has a time."""
         self.CurrentChainState.put(values.ChainState(block_height=0, tracked_data=self.chain.tracked_data))
 
     def height(self) -> int:
-        """The chain's height as this block knows it: that of its parent, in the first block its own."""
+        """Return the chain's height as of the parent block; in the first block its own."""
         state = self.CurrentChainState.get()
         return (state and state.block_height) or self._height_now()
 
     def tracked_data(self) -> TrackedData:
-        """What is known of the chain's fees."""
+        """Return what is known of the chain's fees."""
         return self.CurrentChainState.known().tracked_data
 
     def on_finalize(self, number: int) -> None:
-        """Follow the clock."""
+        """Raise the height to that of the block's timestamp."""
         state, height = self.CurrentChainState.get(), self._height_now()
         if state is None or height <= state.block_height:
             return

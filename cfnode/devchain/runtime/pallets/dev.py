@@ -1,8 +1,9 @@
-"""What can a test do that no account may do on the main net?
+"""Test-only calls of the development chain, and the inherent that funds accounts.
 
 Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
 into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,
-`devfund0`, funds the accounts it lists that do not exist yet: how a node's own broker account gets its FLIP.
+`devfund0`, funds the accounts it lists that do not exist yet: this gives a node's own broker account its
+FLIP.
 """
 
 from __future__ import annotations
@@ -273,7 +274,7 @@ class Dev(Pallet):
         return account
 
     def _most(self, asset: str) -> int:
-        """More than there is of any asset, and still far from where sums overflow."""
+        """Return a bound on amounts of an asset: more than exists, and far from where sums overflow."""
         narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
         return MAX_NARROW if narrow else MAX_WIDE
 
@@ -336,7 +337,7 @@ class Dev(Pallet):
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
-        """A funding transaction that never was: its hash is made of the account and the block."""
+        """Return a made-up funding transaction, whose hash is made of the account and the block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
         tx_hash = blake2_256(b"dev" + number + account)
         return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

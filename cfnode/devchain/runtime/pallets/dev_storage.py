@@ -1,4 +1,4 @@
-"""What has genesis written for a test? (the part of `Dev` with it)"""
+"""Storage of `Dev` that genesis writes for tests."""
 
 from __future__ import annotations
 

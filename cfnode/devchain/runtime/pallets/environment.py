@@ -1,4 +1,4 @@
-"""What does the chain know about the other chains, and what is switched off?
+"""Safe mode, batches of calls, calls that foreign wallets have signed, and facts about foreign chains.
 
 Environment (2): contract addresses and chain ids, replay protection counters, Bitcoin's unspent outputs, the
 network's name, and safe mode: one switch board for each pallet, all green unless governance says otherwise.
@@ -37,7 +37,7 @@ from .transaction_payment import TransactionPayment
 
 T = TypeVar("T")
 SignatureData = tuple[str, Mapping[str, Any]]
-"""As `cfnode.core.wallets` has it."""
+"""Kind and fields of a wallet's signature, as `cfnode.core.wallets` defines them."""
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
@@ -155,7 +155,7 @@ class Environment(Pallet):
         self.other(System).inc_nonce(account_of(split(call)[1]["signature_data"]))
 
     def wallet_call(self, extrinsic: values.ChainflipExtrinsic[RuntimeCall]) -> WalletCall:
-        """A value of `ChainflipExtrinsic` as wallets sign it on this chain."""
+        """Return a `ChainflipExtrinsic` as wallets sign it on this chain."""
         version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.storage.ChainflipNetworkName.get()
@@ -165,7 +165,10 @@ class Environment(Pallet):
     def _tags(
         self, source: str, who: bytes, bounds: values.TransactionMetadata
     ) -> tuple[list[bytes], list[bytes]]:
-        """What the call requires and provides; Stale if its time is over or its nonce is used."""
+        """Return the tags that the call requires and provides.
+
+        Raises the validity error Stale if the call's time is over or its nonce is used.
+        """
         nonce, expected = bounds.nonce, self.other(System).nonce(who)
         in_time = bounds.expiry_block > self.other(System).Number.get()
         if not in_time or nonce < expected or (source == "InBlock" and nonce != expected):
@@ -208,7 +211,7 @@ class Environment(Pallet):
                 assets.put(asset, address)
 
     def _keep_for_upgrade(self, bsc: EvmAddresses) -> None:
-        """Contracts on BSC other than the usual, under the keys at which 2.3.0 finds them."""
+        """Store contracts on BSC that are not the default ones under the keys at which 2.3.0 finds them."""
         for item, value in (
             ("BscKeyManagerAddress", bsc.key_manager),
             ("BscVaultAddress", bsc.vault),
@@ -218,7 +221,7 @@ class Environment(Pallet):
 
     @migration("2.3.0")
     def know_bsc(self) -> None:
-        """The contracts on BSC, the token contract of CBBTC, and boards for what is new in safe mode."""
+        """Store the contracts on BSC and the token contract of CBBTC, and add new switches to safe mode."""
         bsc = BSC
         if self.storage.BscVaultAddress.exists():  # stated at genesis
             vault, chain_id = self.storage.BscVaultAddress.get(), self.storage.BscChainId.get()
@@ -236,7 +239,7 @@ class Environment(Pallet):
 
 
 def _with_kept(value: T, kept: T) -> T:
-    """A value of safe mode in which all that an older release knew is as it was."""
+    """Return a value of safe mode in which all switches of an older release keep their state."""
     if not is_dataclass(value) or isinstance(value, type) or type(value) is not type(kept):
         return kept
     names = [each.name for each in fields(value) if getattr(kept, each.name) is not None]

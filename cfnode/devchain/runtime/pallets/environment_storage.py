@@ -1,6 +1,6 @@
-"""What does the chain store about the other chains?
+"""Storage, events and errors of the Environment pallet.
 
-Environment (2, pallet_cf_environment): storage, events and errors, and what others read of them.
+Environment (2, pallet_cf_environment). Other pallets read contract addresses, chain ids and safe mode here;
 `environment` has the calls.
 """
 
@@ -105,47 +105,50 @@ class EnvironmentStorage(PalletStorage):
         FailedToProcessFee = "Signer is unable to pay fee."
 
     def safe_mode(self, member: str, switch: str) -> bool:
-        """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
+        """Return whether a switch of `RuntimeSafeMode` is on.
+
+        For instance `safe_mode("swapping", "withdrawals_enabled")`.
+        """
         on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
         return on
 
     def vault_address(self, chain: str) -> bytes:
-        """The vault contract (20 bytes) on an EVM chain."""
+        """Return the address (20 bytes) of the vault contract on an EVM chain."""
         return self.address(chain, "VaultAddress").get()
 
     def key_manager(self, chain: str) -> bytes:
-        """The key manager contract (20 bytes) on an EVM chain."""
+        """Return the address (20 bytes) of the key manager contract on an EVM chain."""
         return self.address(chain, "KeyManagerAddress").get()
 
     def chain_id(self, chain: str) -> int:
-        """The chain id of an EVM chain."""
+        """Return the chain id of an EVM chain."""
         return self.number(chain, "ChainId").get()
 
     def token_address(self, chain: str, asset: str) -> bytes:
-        """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
+        """Return the contract of a token on an EVM chain; for the chain's own coin 0xee…."""
         return self.contract(chain, asset) or b"\xee" * 20
 
     def contract(self, chain: str, asset: str) -> bytes | None:
-        """The contract of a token on an EVM chain, None for what is no token there."""
+        """Return the contract of a token on an EVM chain, or None if the asset is no token there."""
         assets: StoredMap[str, bytes, bytes | None] = getattr(self, chain + "SupportedAssets")
         return assets.get(asset)
 
     def minted(self, mint: bytes) -> str | None:
-        """The asset of a token's mint on Solana, None if it is none that is swapped."""
+        """Return the asset of a token's mint on Solana, or None if that token is not swapped."""
         known = self.SolanaApiEnvironment.get()
         mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
         return mints.get(mint)
 
     def next_signature_nonce(self, chain: str) -> int:
-        """The next replay protection nonce of an EVM chain; this uses it up."""
+        """Use up the next replay protection nonce of an EVM chain, and return it."""
         return self.number(chain, "SignatureNonce").mutate(lambda used: used + 1)
 
     def address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
-        """An address that each EVM chain has."""
+        """Return the stored value of an address that each EVM chain has."""
         stored: StoredValue[bytes, bytes] = getattr(self, chain + item)
         return stored
 
     def number(self, chain: str, item: str) -> StoredValue[int, int]:
-        """A number that each EVM chain has."""
+        """Return the stored value of a number that each EVM chain has."""
         stored: StoredValue[int, int] = getattr(self, chain + item)
         return stored

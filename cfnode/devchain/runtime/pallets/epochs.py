@@ -1,7 +1,7 @@
-"""Which epoch is it, and when does the next one begin?
+"""Epochs of the authorities: their beginning, end and expiry.
 
 Validator (9): an epoch lasts `EpochDuration` blocks, then the next begins in one block, with the same
-authorities. How governance has new keys generated before that is `rotation`.
+authorities. `rotation` has new keys generated before that, where governance or genesis wants them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .validator_storage import ValidatorStorage
 __all__ = ["REDEMPTION_PERCENT", "Epochs"]
 
 REDEMPTION_PERCENT = 50
-"""How much of an epoch passes until the one before it is expired."""
+"""Percent of an epoch after which the previous epoch expires."""
 
 
 class Epochs:
@@ -24,7 +24,7 @@ class Epochs:
         self.validator = validator
 
     def session_is_over(self, number: int) -> bool:
-        """Whether the next session begins in block `number`."""
+        """Return whether the next session begins in block `number`."""
         validator = self.validator
         phase = validator.CurrentRotationPhase.get()
         if phase == "Idle":
@@ -32,7 +32,7 @@ class Epochs:
         return isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating))
 
     def queue_authorities(self) -> bool:
-        """If a rotation is through, its authorities are those of the session after this one."""
+        """Queue the next authorities if a rotation has activated their keys. Return whether it has."""
         validator = self.validator
         phase = validator.CurrentRotationPhase.get()
         if not isinstance(phase, values.RotationPhaseNewKeysActivated):
@@ -42,7 +42,7 @@ class Epochs:
         return True
 
     def end_epoch(self) -> None:
-        """Let the next epoch begin in the next block, without new keys. RotationInProgress."""
+        """Let the next epoch begin in the next block, without new keys. Fails with RotationInProgress."""
         validator = self.validator
         validator.ensure(validator.CurrentRotationPhase.get() == "Idle", validator.Error.RotationInProgress)
         following = (validator.CurrentAuthorities.get(), validator.Bond.get())
@@ -68,7 +68,10 @@ class Epochs:
         return self.validator.other(DevStorage).RotatesKeys.get()
 
     def expired(self, number: int) -> int | None:
-        """The epoch that has been over for so long, in block `number`, that its authorities are free."""
+        """Expire the epoch that is due in block `number`, and return it; None if none is due.
+
+        Its authorities are free then.
+        """
         validator = self.validator
         epoch = validator.EpochExpiries.take(number)
         if epoch is None:
@@ -81,7 +84,7 @@ class Epochs:
         return epoch
 
     def begin(self, epoch: int, number: int) -> None:
-        """Have an epoch begin, with the present authorities and bond."""
+        """Begin an epoch, with the current authorities and bond."""
         validator = self.validator
         authorities, bond = validator.CurrentAuthorities.get(), validator.Bond.get()
         validator.CurrentEpoch.put(epoch)

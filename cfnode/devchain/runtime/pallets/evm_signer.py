@@ -1,8 +1,8 @@
-"""How is a transaction for an EVM chain signed?
+"""Threshold signatures of transactions for the EVM chains.
 
 EvmThresholdSigner (24), of pallet_cf_threshold_signature. On the main net the authorities sign together and
-one of them submits the result; here the author of the next block signs, with the key that everybody knows,
-and submits the same extrinsic. Transactions are built for the EVM chains only: `signers` has the others.
+one of them submits the result; here the author of the next block signs, with a publicly known key, and
+submits the same extrinsic. Transactions are built for the EVM chains only: `signers` has the other signers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Components = values.SchnorrVerificationComponents
 SIGNATURES_PER_BLOCK = 64
 LONGEVITY = 64
 SILENT = b"devmute0"
-"""Inherent data with which an author says that it does not sign now."""
+"""Inherent data by which an author declines to sign in this block."""
 
 
 class EvmThresholdSigner(KeyRotation):
@@ -127,7 +127,7 @@ class EvmThresholdSigner(KeyRotation):
             self.deposit(self.Event.KeygenVerificationFailure, keygen_ceremony_id=keygen_ceremony_id)
 
     def request_signature(self, payload: bytes) -> int:
-        """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
+        """Have 32 bytes signed by the current key. Return the request's id, which `on_signed` takes."""
         signatories, key = self.other(ValidatorStorage).quorum(), self.active_key()
         assert key is not None
         return self._request(payload, key, self.key_epoch, signatories, "Standard")
@@ -174,7 +174,7 @@ class EvmThresholdSigner(KeyRotation):
         signatories: Sequence[bytes],
         kind: Literal["Standard", "KeygenVerification"],
     ) -> None:
-        """Ask the authorities to sign; if they have not after a while, see `_time_out`."""
+        """Ask the authorities to sign. `_time_out` ends a ceremony that is not signed in time."""
         ceremony_id = self.next_ceremony_id()
         self.PendingCeremonies.put(
             ceremony_id,
@@ -201,7 +201,7 @@ class EvmThresholdSigner(KeyRotation):
         )
 
     def on_initialize(self, number: int) -> None:
-        """Go on with a rotation, and with what has not been signed in time."""
+        """Go on with a rotation, and time out the ceremonies that are not signed by this block."""
         super().on_initialize(number)
         for ceremony_id in self.CeremonyRetryQueues.take(number):
             ceremony = self.PendingCeremonies.take(ceremony_id)
@@ -209,7 +209,7 @@ class EvmThresholdSigner(KeyRotation):
                 self._time_out(ceremony_id, ceremony)
 
     def _time_out(self, ceremony_id: int, ceremony: values.CeremonyContext) -> None:
-        """Ask once more; but a key that is only tried has failed."""
+        """Ask for a signature once more; one that verifies a new key has failed instead."""
         context = ceremony.request_context
         request_id = context.request_id
         if ceremony.threshold_ceremony_type == "KeygenVerification":
@@ -234,11 +234,11 @@ class EvmThresholdSigner(KeyRotation):
         return self.SignerAndSignature.contains(request_id)
 
     def on_signed(self, request_id: int, callback: RuntimeCall) -> None:
-        """Dispatch this call when the request's signature is there."""
+        """Dispatch a call when the request's signature is there."""
         self.RequestCallback.put(request_id, callback)
 
     def take_signature(self, request_id: int) -> tuple[values.EvmAggKey, Signature] | None:
-        """Key and signature of a request that has been signed; it is forgotten."""
+        """Remove a request, and return its key and signature; None if it has not been signed."""
         found = self.SignerAndSignature.take(request_id)
         if found is None or not isinstance(found.signature_result, values.AsyncResultReady):
             return None
@@ -246,7 +246,7 @@ class EvmThresholdSigner(KeyRotation):
         return (found.signer, _signature(verdict[1])) if verdict[0] == "Ok" else None
 
     def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
-        """The signatures of everything that waits for one, oldest first; none if the author keeps silent."""
+        """Return the signatures of pending ceremonies, oldest first; none if the author declines to sign."""
         if SILENT in data:
             return []
         waiting = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
@@ -271,14 +271,17 @@ class EvmThresholdSigner(KeyRotation):
         )
 
     def _has_been_signed(self, request_id: int) -> bool:
-        """Whether a request has ended with a signature; it is forgotten."""
+        """Remove a request, and return whether it has ended with a signature.
+
+        Fails with ThresholdSignatureUnavailable if there is no such request.
+        """
         error = self.Error.ThresholdSignatureUnavailable
         found = self.require(self.SignerAndSignature.take(request_id), error)
         result = found.signature_result
         return isinstance(result, values.AsyncResultReady) and result.value[0] == "Ok"
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:
-        """Dispatch what waits for the end of a request."""
+        """Dispatch the call that waits for the end of a request."""
         callback = self.RequestCallback.take(request_id)
         result: DispatchResult = ("Ok", ())
         try:
@@ -308,7 +311,7 @@ def _signature(value: Components) -> Signature:
 
 
 def _signed(ceremony_id: int, context: values.CeremonyContext) -> Components:
-    """The signature of a ceremony. Its one-time key depends on secret, ceremony and payload, as it must."""
+    """Sign a ceremony. The one-time key depends on secret, ceremony and payload, as it must."""
     payload, secret = context.request_context.payload, secret_of(context.key, context.epoch)
     one_time = keccak_256(secret + ceremony_id.to_bytes(8, "little") + payload)
     signature = schnorr.sign(secret, one_time, payload)

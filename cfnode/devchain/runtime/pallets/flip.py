@@ -1,7 +1,7 @@
-"""Who has how much FLIP, and how much of it is bound?
+"""FLIP balances, bonds, issuance and rewards.
 
-Flip (3): balances and bonds on the chain, and the FLIP that is outside of it. Liquid is what is not bonded.
-Funding moves FLIP in from outside; a burned fee lowers the issuance.
+Flip (3): balances and bonds on the chain, and the FLIP that is outside of it. FLIP that is not bonded is
+liquid. Funding moves FLIP in from outside; a burned fee lowers the issuance, or is kept for rewards.
 """
 
 from __future__ import annotations
@@ -130,38 +130,38 @@ class Flip(Pallet):
     # Reading
 
     def balance(self, who: bytes) -> int:
-        """All of the account's FLIP, bonded or not."""
+        """Return all of the account's FLIP, bonded or not."""
         return self.Account.get(who).balance
 
     def bond(self, who: bytes) -> int:
-        """What is bonded."""
+        """Return the FLIP that the account has bonded."""
         return self.Account.get(who).bond
 
     def liquid(self, who: bytes) -> int:
-        """What is not bonded."""
+        """Return the FLIP that the account has not bonded."""
         account = self.Account.get(who)
         return max(0, account.balance - account.bond)
 
     # Moving
 
     def fund(self, who: bytes, amount: int) -> int:
-        """Bring FLIP in from outside; returns the new balance."""
+        """Bring FLIP in from outside. Return the account's new balance."""
         self.OffchainFunds.mutate(lambda outside: max(0, outside - amount))
         return self._add(who, amount)
 
     def burn(self, who: bytes, amount: int) -> None:
-        """Take FLIP out of the world, or for rewards, from the whole balance (as far as it goes)."""
+        """Burn FLIP from the whole balance, as far as it goes, or keep it for rewards."""
         taken = min(amount, self.balance(who))
         self._add(who, -taken)
         self._retire(taken)
 
     def unburn(self, who: bytes, amount: int) -> None:
-        """Undo part of what was burned."""
+        """Give back part of what was burned."""
         self._add(who, amount)
         self._retire(-amount)
 
     def count_call(self, who: bytes, kind: bytes) -> int:
-        """Count one more call of this kind in the block: by what its fee is multiplied."""
+        """Count one more call of this kind in the block. Return the factor of its fee."""
         count = self.CallCounter.mutate(who + kind, lambda calls: min(calls + 1, U16_MAX))
         rate = self.FeeScalingRate.get()
         if not isinstance(rate, values.FeeScalingRateConfigDelayedExponential):
@@ -170,18 +170,18 @@ class Flip(Pallet):
         return min(max(1, multiplier), U16_MAX)
 
     def burn_liquid(self, who: bytes, amount: int) -> None:
-        """Burn what is not bonded. InsufficientLiquidity."""
+        """Burn FLIP that is not bonded. Fails with InsufficientLiquidity."""
         self.ensure(self.liquid(who) >= amount, self.Error.InsufficientLiquidity)
         self.burn(who, amount)
 
     def set_bond(self, who: bytes, bond: int) -> None:
-        """Bond this much, or the whole balance if it is less."""
+        """Bond this much FLIP, or the whole balance if it is less."""
         new = min(bond, self.balance(who))
         self.Account.mutate(who, lambda account: replace(account, bond=new))
         self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new)
 
     def transfer(self, source: bytes, target: bytes, amount: int) -> None:
-        """Move liquid FLIP between accounts. InsufficientLiquidity, CanNotTransferToSelf."""
+        """Move liquid FLIP between accounts. Fails with InsufficientLiquidity, CanNotTransferToSelf."""
         self.ensure(source != target, self.Error.CanNotTransferToSelf)
         self.ensure(self.liquid(source) >= amount, self.Error.InsufficientLiquidity)
         self._add(source, -amount)
@@ -199,15 +199,15 @@ class Flip(Pallet):
 
     @property
     def pending_rewards(self) -> int:
-        """What the authorities would get if the epoch ended now."""
+        """FLIP that the authorities would get if the epoch ended now."""
         return max(0, self.FlipToDistribute.get()) + self.Reserve.get(REWARDS)
 
     def collect(self, amount: int) -> None:
-        """Keep FLIP in the vault for rewards; what the network has lost (below 0) is taken off first."""
+        """Keep FLIP in the vault for rewards; a loss of the network (below 0) is taken off first."""
         self.FlipToDistribute.mutate(lambda kept: kept + amount)
 
     def distribute(self, authorities: Sequence[bytes]) -> int:
-        """Pay rewards to the authorities in equal parts; how much of it lies in the vault."""
+        """Pay rewards to the authorities in equal parts. Return the amount that lies in the vault."""
         from_vault = max(0, self.FlipToDistribute.get())
         self.FlipToDistribute.mutate(lambda kept: kept - from_vault)
         self.OffchainFunds.mutate(lambda outside: max(0, outside - from_vault))
@@ -229,19 +229,25 @@ class Flip(Pallet):
     # Leaving
 
     def set_aside(self, who: bytes, amount: int) -> None:
-        """Take FLIP that is on its way out from a balance. InsufficientLiquidity."""
+        """Take FLIP that is being redeemed from a balance. Fails with InsufficientLiquidity."""
         self.ensure(amount <= self.liquid(who), self.Error.InsufficientLiquidity)
         self._add(who, -amount)
         self.PendingRedemptionsReserve.put(who, amount)
 
     def pay_out(self, who: bytes) -> int:
-        """What was set aside has left: how much."""
+        """Move FLIP that was set aside off the chain. Return the amount.
+
+        Fails with NoPendingRedemptionForThisID.
+        """
         amount = self._taken(who)
         self.OffchainFunds.mutate(lambda outside: outside + amount)
         return amount
 
     def put_back(self, who: bytes) -> int:
-        """What was set aside has not left: how much."""
+        """Put FLIP that was set aside back into the balance. Return the amount.
+
+        Fails with NoPendingRedemptionForThisID.
+        """
         amount = self._taken(who)
         self._add(who, amount)
         return amount

@@ -1,9 +1,9 @@
-"""How do accounts come into being?
+"""Accounts and their FLIP: funding, restrictions, bindings, rebalancing and sub-accounts.
 
 Funding (5): a holder who sends FLIP to the gateway contract on Ethereum names an account; the first FLIP
 creates it. The contract enforces a minimum there; the pallet's own `MinimumFunding` is 1 FLIP on a
-development chain. Addresses may be restricted, and accounts bound to one address for withdrawals. FLIP goes
-from one account to another, and an account may have accounts of its own.
+development chain. FLIP of an account may be restricted to an address, and an account bound to one address for
+withdrawals. Accounts can rebalance FLIP to each other, and have sub-accounts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FUNDED_AT_GENESIS = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder
 
 
 def sub_account_of(parent: bytes, index: int) -> bytes:
-    """The account that an account has under a number from 0 to 255."""
+    """Return the sub-account (32 bytes) that an account has under a number from 0 to 255."""
     return blake2_256(b"chainflip/subaccount" + parent + bytes([index]))
 
 
@@ -130,7 +130,7 @@ class FundedAccounts:
         self.reap_if_empty(who)
 
     def spawn_sub_account(self, parent: bytes, index: int, amount: int) -> bytes:
-        """Create an account that belongs to `parent`, with FLIP of its; returns it."""
+        """Create a sub-account of `parent`, with some of its FLIP. Return the sub-account."""
         funding = self.funding
         funding.ensure(not funding.ParentAccount.contains(parent), funding.Error.CannotSpawnFromSubAccount)
         who, system = sub_account_of(parent, index), funding.other(System)
@@ -145,7 +145,7 @@ class FundedAccounts:
         return who
 
     def release(self, moved: Redemption) -> None:
-        """Free FLIP that leaves of its restriction. RestrictedBalanceBelowMinimumFunding."""
+        """Lift the restriction of FLIP that leaves. Fails with RestrictedBalanceBelowMinimumFunding."""
         funding = self.funding
         restricted = dict(funding.RestrictedBalances.get(moved.who))
         if moved.address is None or moved.address not in restricted:
@@ -158,7 +158,7 @@ class FundedAccounts:
         funding.RestrictedBalances.put(moved.who, kept)
 
     def reap_if_empty(self, who: bytes) -> None:
-        """End an account that has nothing left."""
+        """End an account that has no FLIP left."""
         funding = self.funding
         if funding.other(Flip).balance(who):
             return
@@ -168,7 +168,7 @@ class FundedAccounts:
             funding.other(System).dec_consumers(parent)
 
     def fund_account(self, who: bytes, amount: int, source: values.FundingSource) -> None:
-        """FLIP has come in for this account: create it if it is new."""
+        """Add FLIP that has come in to an account, and create the account if it is new."""
         funding = self.funding
         if not funding.other(System).exists(who):
             funding.other(System).inc_providers(who)
@@ -184,7 +184,7 @@ class FundedAccounts:
             self.restrict(who, amount, funder)
 
     def restrict(self, who: bytes, amount: int, address: bytes) -> None:
-        """Let FLIP of an account go nowhere but to an address."""
+        """Restrict FLIP of an account to one address."""
         funding = self.funding
         restricted = dict(funding.RestrictedBalances.get(who))
         restricted[address] = restricted.get(address, 0) + amount

@@ -1,8 +1,8 @@
-"""How does FLIP get into accounts, and leave the chain again?
+"""Redemption of FLIP to Ethereum, and the funding of accounts at genesis.
 
-Funding (5): accounts are funded in `funded_accounts`. Who redeems FLIP names an address on Ethereum. The
-authorities sign that the gateway contract may pay it out there; until the holder has it paid out, or the time
-for that is over, it is in no account. A test says with a call of `Dev` what became of it.
+Funding (5): `funded_accounts` funds accounts. A redemption names an address on Ethereum. The authorities sign
+that the gateway contract may pay the FLIP out there; until it is paid out, or the time for that is over, the
+FLIP is in no account. A test decides the outcome with a call of `Dev`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Funding"]
 MS = 1_000
 REDEMPTION_TTL_SECONDS = 72 * 3_600
 REDEMPTION_TAX = FLIP // 2
-"""Below the minimum funding, as the chain demands; on the main net 5 FLIP."""
+"""Fee of a redemption: below the minimum funding, as the chain demands; on the main net 5 FLIP."""
 
 
 class Funding(Pallet):
@@ -82,7 +82,10 @@ class Funding(Pallet):
             self.deposit(self.storage.Event.RedemptionAmountZero, account_id=who)
 
     def _check_bindings(self, who: bytes, address: bytes, executor: bytes | None) -> None:
-        """What came from an address may always go back there."""
+        """Fail if the account is bound to another address or executor.
+
+        What came from a restricted address may always go back there.
+        """
         if address in dict(self.storage.RestrictedBalances.get(who)):
             return
         bound = self.storage.BoundExecutorAddress.get(who)
@@ -119,17 +122,17 @@ class Funding(Pallet):
             expiry_time=expiry,
         )
 
-    # What became of it
+    # Outcome of a redemption
 
     def redeemed(self, who: bytes, tx_hash: bytes) -> None:
-        """It has been paid out. NoPendingRedemption."""
+        """Settle a redemption that has been paid out. Fails with NoPendingRedemption."""
         self._end(who)
         amount = self.other(Flip).pay_out(who)
         self.accounts.reap_if_empty(who)
         self.deposit(self.storage.Event.RedemptionSettled, account_id=who, amount=amount, tx_hash=tx_hash)
 
     def expired(self, who: bytes, tx_hash: bytes) -> None:
-        """It was not paid out in time. NoPendingRedemption."""
+        """Undo a redemption that was not paid out in time. Fails with NoPendingRedemption."""
         pending = self._end(who)
         self.other(Flip).put_back(who)
         if self.storage.RestrictedAddresses.contains(pending.redeem_address):

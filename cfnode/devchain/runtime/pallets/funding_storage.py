@@ -1,7 +1,7 @@
-"""What does the chain store of the FLIP of an account, and which events and errors has it?
+"""Storage, events and errors of the Funding pallet.
 
-Funding (5, pallet_cf_funding): storage, events and errors. Accounts are funded in `funded_accounts`, and
-redeem in `funding`; how much may leave an account (`redemption`) needs no more than this.
+Funding (5, pallet_cf_funding). `funded_accounts` funds accounts, `funding` redeems their FLIP, and
+`redemption` says how much may leave an account.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does gas cost on a chain, and how much of it may a message use?"""
+"""Gas prices of the EVM chains, and gas limits of cross-chain messages."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = [
 
 FeeData = TrackedData | TronEnergy
 MIN_BSC_GAS_PRICE = 100_000_000
-"""In wei: below it no validator of BSC takes a transaction."""
+"""Wei below which no validator of BSC takes a transaction."""
 _BYTES_OF_L1_CALL = 356 + 36
 SUN_PER_ENERGY, SUN_PER_BYTE = 100, 1_000
-"""Of Tron: the price of energy and of bytes."""
+"""Prices of energy and of bytes on Tron."""
 
 
 class HasTracking(Protocol):
@@ -42,14 +42,14 @@ class HasTracking(Protocol):
 
 
 def fee_data(pallet: HasTracking) -> FeeData:
-    """What the fees of a pallet's chain depend on: what is tracked of it, on Tron the release's energy."""
+    """Return what a chain's fees depend on: its tracked data, or on Tron the release's energy."""
     if pallet.chain.name == "Tron":
         return pallet.runtime.release.rules.tron_energy
     return pallet.tracking.tracked_data()
 
 
 def ccm_gas_limit(chain: str, tracked: FeeData, native: bool, budget: int, length: int) -> int:
-    """The gas with which a message is sent; on Tron its fee limit in sun."""
+    """Return the gas limit of a message; on Tron its fee limit in sun."""
     fixed = (90_000 if native else 120_000) + length
     if chain == "Ethereum":
         return min(budget + fixed, 10_000_000)
@@ -64,7 +64,10 @@ def ccm_gas_limit(chain: str, tracked: FeeData, native: bool, budget: int, lengt
 
 
 def gas_price(tracked: FeeData) -> int:
-    """What a unit of gas costs. On BSC, where nothing is burned, it is the tip, and that has a minimum."""
+    """Return the price of a unit of gas.
+
+    On BSC, where nothing is burned, it is the tip, which has a minimum.
+    """
     match tracked:
         case values.BscTrackedData(tip):
             return max(tip, MIN_BSC_GAS_PRICE)

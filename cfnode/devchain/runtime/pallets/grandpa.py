@@ -1,4 +1,4 @@
-"""Who decides what is final?
+"""GRANDPA authorities, their set id and scheduled changes.
 
 Grandpa (14): weighted voters and their set id. A change is announced in the header's digest and takes effect
 when that very block is final (delay 0); the set id goes up by one (Polkadot spec, "GRANDPA", authority set
@@ -112,7 +112,7 @@ class Grandpa(Pallet):
             self.SetIdSession.remove(set_id - KEPT_SESSIONS)
 
     def keep(self, session: int) -> None:
-        """The voters of a session are those of the one before."""
+        """Let a session have the voters of the previous one."""
         self.SetIdSession.put(self.CurrentSetId.get(), session)
 
     def on_finalize(self, number: int) -> None:

@@ -1,10 +1,10 @@
-"""How does a threshold signer come to the key of the next epoch?
+"""Key rotation of a threshold signer: key generation, handover and activation.
 
-The next authorities generate a key and sign with it, to show that they can; where outputs of the old key have
-to be spent later (Bitcoin), the old authorities hand theirs over, and that is tried by a signature too. Then
-the vaults are activated, and the new key signs (pallet_cf_threshold_signature: key_rotator).
+The next authorities generate a key and sign with it, to prove that they can; where outputs of the old key
+have to be spent later (Bitcoin), the old authorities hand their key over, which a signature verifies too.
+Then the vaults are activated, and the new key signs (pallet_cf_threshold_signature: key_rotator).
 
-On the main net each authority reports the outcome of a ceremony. Here all have succeeded in the next block.
+On the main net each authority reports the outcome of a ceremony. Here all succeed in the next block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HAVE_NEW_KEY = (
 
 
 def names_of(key: str, crypto: str) -> dict[str, str]:
-    """The types that have names of their own for a signature scheme."""
+    """Return the types whose names depend on a signature scheme."""
     return {"AggKey": key, "KeyRotationStatus": f"KeyRotationStatus{crypto}"}
 
 
@@ -75,7 +75,7 @@ class KeyRotation(Pallet):
         self.set_key(GENESIS_EPOCH, signer_key(self.name))
 
     def on_new_epoch(self, epoch: int) -> None:
-        """The epoch has the key that a rotation has prepared for it, or else that of the epoch before."""
+        """Keep the previous epoch's key, unless a rotation has prepared one for this epoch."""
         key = self.active_key()
         if self.key_epoch < epoch and key is not None:
             self.set_key(epoch, key)
@@ -86,12 +86,12 @@ class KeyRotation(Pallet):
         return self.CurrentKeyEpoch.get() or 0
 
     def active_key(self) -> AggKey | None:
-        """The key of the current key epoch, or None."""
+        """Return the key of the current key epoch, or None."""
         epoch = self.CurrentKeyEpoch.get()
         return None if epoch is None else self.Keys.get(epoch)
 
     def set_key(self, epoch: int, key: AggKey) -> None:
-        """From now on this key signs."""
+        """Set the key that signs from now on."""
         self.Keys.put(epoch, key)
         self.CurrentKeyEpoch.put(epoch)
 
@@ -146,12 +146,12 @@ class KeyRotation(Pallet):
         )
 
     def await_activation(self, epoch: int, request_ids: Sequence[int]) -> None:
-        """The rotation transactions are being signed; the new key signs whatever comes after them."""
+        """Let the new key sign, and wait for the signatures of the rotation transactions."""
         self.set_key(epoch, self.new_key)
         self.PendingKeyRotation.put(values.KeyRotationStatusAwaitingActivationSignatures(request_ids))
 
     def complete(self) -> None:
-        """The vaults of all chains of this scheme are activated."""
+        """Note that the vaults of all chains of this scheme are activated."""
         self.PendingKeyRotation.put("Complete")
         self.deposit(self.Event.KeyRotationCompleted)
 
@@ -173,7 +173,7 @@ class KeyRotation(Pallet):
 
     @property
     def outcome(self) -> str:
-        """KeygenComplete, KeyHandoverComplete, RotationComplete, Failed, Void or Pending."""
+        """Outcome: Pending, KeygenComplete, KeyHandoverComplete, RotationComplete, Failed or Void."""
         match self.PendingKeyRotation.get():
             case None:
                 return "Void"
@@ -189,20 +189,20 @@ class KeyRotation(Pallet):
 
     @property
     def activation_requests(self) -> Sequence[int] | None:
-        """The signatures that the vaults' activation waits for; None if it does not wait for any."""
+        """Ids of the signature requests that the vaults' activation waits for; None if it waits for none."""
         status = self.PendingKeyRotation.get()
         if isinstance(status, values.KeyRotationStatusAwaitingActivationSignatures):
             return status.request_ids
         return None
 
     def is_unsigned(self, request_id: int) -> bool:
-        """Whether a signature that was requested is not there yet."""
+        """Return whether a requested signature is still missing."""
         return False
 
     # The ceremonies
 
     def on_initialize(self, number: int) -> None:
-        """What the authorities were asked for has been done."""
+        """End the ceremonies that the authorities were asked for in an earlier block."""
         match status := self.PendingKeyRotation.get():
             case values.KeyRotationStatusAwaitingKeygen():
                 if number > self.KeygenResolutionPendingSince.get():
@@ -234,16 +234,16 @@ class KeyRotation(Pallet):
         self.request_verification(key, participants, epoch, status.ceremony_id)
 
     def handed_over(self, new_key: AggKey) -> AggKey:
-        """A new key with the one before it, where that has been handed over to its holders."""
+        """Return a new key, with the previous key where that has been handed over."""
         return new_key
 
     def request_verification(
         self, key: AggKey, participants: Sequence[bytes], epoch: int, ceremony_id: int
     ) -> None:
-        """Have a key tried by a signature, where signatures are; else it is taken as it is."""
+        """Ask for a signature that verifies a key, for a scheme whose signatures are made here."""
 
     def note_verified(self) -> None:
-        """The key that has been generated, or handed over, signs."""
+        """Note that the key that was generated, or handed over, signs."""
         status, key = self.PendingKeyRotation.get(), self.new_key
         if isinstance(status, values.KeyRotationStatusAwaitingKeygenVerification):
             self.PendingKeyRotation.put(values.KeyRotationStatusKeygenVerificationComplete(key))
@@ -253,11 +253,11 @@ class KeyRotation(Pallet):
             self.deposit(self.Event.KeyHandoverVerificationSuccess, agg_key=key)
 
     def note_failed(self) -> None:
-        """The ceremony has failed, and not enough authorities agree whose fault that is."""
+        """Note that a ceremony has failed, without agreement on the offenders."""
         self.PendingKeyRotation.put(values.KeyRotationStatusFailed([]))
 
     def next_ceremony_id(self) -> int:
-        """Take the next id."""
+        """Take the next ceremony id."""
         return self.CeremonyIdCounter.mutate(lambda last: last + 1)
 
 

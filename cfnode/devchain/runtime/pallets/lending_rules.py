@@ -1,7 +1,7 @@
-"""By what rules would be lent and borrowed?
+"""Types of the lending configuration, and its values at genesis.
 
-LendingPools (53, pallet_cf_lending_pools). There are no loans on a development chain, only the rules, which
-governance sets, as the main net's runtime has them at first.
+LendingPools (53, pallet_cf_lending_pools). Users cannot borrow on a development chain: only the rules are
+there, with the values that the main net's runtime has at first. Governance sets them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What does the chain store of a liquidity provider, and which events and errors has it?
+"""Storage, events and errors of the LiquidityProvider pallet, and providers' refund addresses.
 
-LiquidityProvider (31, pallet_cf_lp): storage, events and errors. The calls are in `lp.pallet`; the pools need
-no more than this to know that a provider can be paid back.
+LiquidityProvider (31, pallet_cf_lp). `lp.pallet` has the calls; the pools need only this module to know that
+a provider can be paid back.
 """
 
 from __future__ import annotations
@@ -105,43 +105,46 @@ class ProviderStorage(PalletStorage):
 
     @property
     def _moved(self) -> bool:
-        """Whether the addresses belong to the pallet of balances."""
+        """Whether AssetBalances stores the refund addresses."""
         return self.runtime.release.rules.addresses_lie_with_balances
 
     @property
     def refund_addresses(self) -> StoredDoubleMap[bytes, str, ForeignAddress, ForeignAddress | None]:
-        """By account and chain. From 2.3 on they lie with the balances."""
+        """Refund addresses by account and chain; from 2.3 on AssetBalances stores them."""
         balances = self.other(AssetBalances)
         return balances.RefundAddresses if self._moved else self.LiquidityRefundAddress
 
     def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
-        """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
+        """Return an account's refund address for an asset. Fails with NoLiquidityRefundAddressRegistered."""
         address: ForeignAddress | None = self.refund_addresses.get(who, ASSETS[asset].chain)
         if address is None:
             self.fail(self.Error.NoLiquidityRefundAddressRegistered)
         return address
 
     def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
-        """For other pallets: the error is that of the pallet which keeps the addresses."""
+        """Fail with NoLiquidityRefundAddressRegistered if an account has no refund address for an asset.
+
+        For other pallets: the error is that of the pallet which stores the addresses.
+        """
         balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
         if self._moved:
             balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
         self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
 
     def ensure_own_refund_address(self, who: bytes, asset: str) -> None:
-        """NoLiquidityRefundAddressRegistered, of this pallet."""
+        """Fail with this pallet's NoLiquidityRefundAddressRegistered if there is no refund address."""
         known = self._has_refund_address(who, asset)
         self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
 
     def _has_refund_address(self, who: bytes, asset: str) -> bool:
-        """Whether there is one; from 2.3 on one that waits for its time counts."""
+        """Return whether an account has a refund address; from 2.3 on a pending one counts."""
         balances, chain = self.other(AssetBalances), ASSETS[asset].chain
         if self._moved:
             return balances.will_have_refund_address(who, chain)
         return self.LiquidityRefundAddress.contains(who, chain)
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
-        """Where an account wants what is on the address's chain back."""
+        """Set where assets of the address's chain go back to."""
         balances = self.other(AssetBalances)
         if self._moved:
             balances.register_refund_address(who, address)
@@ -149,5 +152,5 @@ class ProviderStorage(PalletStorage):
             self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
 
     def forget(self, who: bytes) -> None:
-        """An account is gone."""
+        """Remove the refund addresses of an account that was killed."""
         self.refund_addresses.clear(who)

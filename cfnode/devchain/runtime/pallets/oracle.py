@@ -1,8 +1,8 @@
-"""What do others say that an asset costs?
+"""Oracle prices of assets in dollars, which a test sets.
 
 On the main net the authorities read prices in dollars from oracles on other chains; elections keep the
-newest, and say how old it is. Here a test says them, and there are none before. A price is that of one
-feed: the tokens of a dollar share one, as do ETH on Ethereum and on Arbitrum.
+newest, and say how old it is. Here a test sets them; there are none before. A price is that of one feed: all
+tokens of USDC share one, as do those of USDT, and ETH on Ethereum and on Arbitrum.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FEEDS = {
     "Usdc": ("Usdc", "ArbUsdc", "SolUsdc", "HubUsdc"),
     "Usdt": ("Usdt", "ArbUsdt", "SolUsdt", "HubUsdt", "TrxUsdt"),
 }
-"""Which assets each feed is for."""
+"""Assets of each price feed."""
 
 _FEED_OF = {asset: feed for feed, assets in FEEDS.items() for asset in assets}
 
@@ -45,7 +45,7 @@ class OracleFeed(PalletStorage):
     OraclePrices = OptionalMap[str, values.OracleReading]("Twox64Concat", "PriceAsset", "OracleReading")
 
     def read_price(self, feed: str, microdollars: int | None, *, is_stale: bool) -> None:
-        """A price of a whole unit was read, or none any more."""
+        """Store a price of a whole unit in microdollars; remove it for None."""
         if microdollars is None:
             self.OraclePrices.remove(feed)
             return
@@ -59,11 +59,11 @@ class OracleFeed(PalletStorage):
         self.OraclePrices.put(feed, reading)
 
     def oracle_price(self, asset: str) -> values.OracleReading | None:
-        """The newest reading of an asset's price (X128, microdollars a smallest unit), None without one."""
+        """Return the newest reading of an asset's price (X128, microdollars a smallest unit), or None."""
         feed = _FEED_OF.get(asset)
         return None if feed is None else self.OraclePrices.get(feed)
 
     def is_stale(self, asset: str) -> bool:
-        """Whether an asset's price is too old to be relied on."""
+        """Return whether an asset's price is too old to be relied on."""
         reading = self.oracle_price(asset)
         return reading is not None and reading.is_stale

@@ -1,12 +1,11 @@
-"""Who gets back what transactions on the foreign chains have cost, and when?
+"""Reconciliation: payment of what transactions on the foreign chains have cost.
 
-At the start of each epoch, from the fees that were withheld for that. On EVM chains and Tron each account
-that has paid for transactions gets all that it is owed, less the fee of the transfer; or nothing, as long as
-the withheld fees do not suffice or the transfer costs too much. On Bitcoin and Solana the vault has paid
-(pallet_cf_asset_balances: trigger_reconciliation). The largest debt of a chain comes first.
+It happens at the start of each epoch, from the fees that were withheld for it. On EVM chains and Tron each
+account that has paid for transactions gets all that it is owed, less the fee of the transfer; or nothing, as
+long as the withheld fees do not suffice or the transfer costs too much. On Bitcoin and Solana the vault has
+paid (pallet_cf_asset_balances: trigger_reconciliation). The largest debt of a chain comes first.
 
-On Polkadot and Assethub the aggregate key pays. Nothing is sent there on a development chain, so nothing is
-owed.
+On Polkadot and Assethub the aggregate key pays. A development chain sends nothing there, so nothing is owed.
 """
 
 from __future__ import annotations
@@ -60,7 +59,10 @@ def _keep(pallet: AssetBalances, chain: str, asset: str, left: list[Debt], withh
 
 
 def _pay(pallet: AssetBalances, chain: str, owner: values.ExternalOwner, owed: int, withheld: int) -> int:
-    """How much of a debt is paid: to a vault what there is, to an account all of it or nothing."""
+    """Pay a debt, and return what was paid.
+
+    A vault gets what there is, an account all that it is owed or nothing.
+    """
     if owner == "Vault":
         return min(owed, withheld)
     if owed > withheld:
@@ -80,7 +82,10 @@ def _pay(pallet: AssetBalances, chain: str, owner: values.ExternalOwner, owed: i
 
 
 def _transfer(pallet: AssetBalances, chain: str, account: bytes | Script, amount: int) -> tuple[str, int]:
-    """The transfer's id. RefundAmountTooLow where the fee is too large a part of the amount."""
+    """Queue a transfer, and return its id.
+
+    Fails with RefundAmountTooLow where the fee is too large a part of the amount.
+    """
     egress = schedule_egress(pallet.other(INGRESS_EGRESS[chain]), gas_asset(chain).name, amount, account)
     least = pallet.refund_multiple(chain) * egress.fee
     pallet.ensure(egress.amount >= least, pallet.Error.RefundAmountTooLow)

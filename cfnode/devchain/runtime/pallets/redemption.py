@@ -1,8 +1,8 @@
-"""How much FLIP may leave an account?
+"""Amount of FLIP that may leave an account.
 
-Not what is bonded, not what came from restricted addresses (unless it goes back to one of them), and never so
-that less than the least funding stays behind: all or enough. Who takes all must have given up its role. (The
-chain's `pallet_cf_funding`, `Redemption`.)
+Bonded FLIP stays, and so does FLIP that came from restricted addresses, unless it goes back to one of them.
+What stays behind is nothing, or at least the minimum funding. An account that sends all its FLIP must have
+given up its role. (The chain's `pallet_cf_funding`, `Redemption`.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Redemption:
 
     @property
     def debit(self) -> int:
-        """What the account has less afterwards."""
+        """FLIP by which the account's balance falls: amount and fee."""
         return self.amount + self.fee
 
 
@@ -47,7 +47,7 @@ def planned(
     fee: int = 0,
     leaves: bool = True,
 ) -> Redemption:
-    """What of `wanted` may leave; fails with the pallet's error if it may not.
+    """Return what of `wanted` may leave. Fails with the pallet's error if it may not.
 
     `leaves` is False for a query: then the account need not give up its role first.
     """
@@ -70,7 +70,7 @@ def planned(
 def _restricted(
     restricted: dict[bytes, int], wanted: values.RedemptionAmount[int], address: bytes | None, fee: int
 ) -> int:
-    """How much of what leaves is restricted to the address."""
+    """Return how much of the FLIP that leaves is restricted to the address."""
     there = restricted.get(address, 0) if address is not None else 0
     return there if wanted == "Max" else min(wanted.value + fee, there)
 

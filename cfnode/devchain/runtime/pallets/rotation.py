@@ -1,4 +1,4 @@
-"""How does one epoch follow another with new keys?
+"""Rotation of the authorities' keys from one epoch to the next.
 
 Validator (9), the rest of it. Governance begins a rotation. An auction names the next authorities; they
 generate a key for each signature scheme, and take over the old one where the chain needs that. The old key
@@ -37,7 +37,7 @@ SIGNERS: tuple[type[KeyRotation], ...] = (
     BitcoinThresholdSigner,
     SolanaThresholdSigner,
 )
-"""In the order in which rotations go over them."""
+"""Threshold signers, in the order in which a rotation goes over them."""
 
 
 class Rotation:
@@ -57,7 +57,7 @@ class Rotation:
         self._generate_keys()
 
     def go_on(self, number: int) -> None:
-        """Take the next step, if the last one is through; begin if the epoch is over."""
+        """Take the next step if the last one is complete; begin a rotation if the epoch is over."""
         validator = self.validator
         phase = validator.CurrentRotationPhase.get()
         if phase == "Idle":
@@ -79,7 +79,7 @@ class Rotation:
                 validator.enter_phase(values.RotationPhaseNewKeysActivated(state))
 
     def _begin_rotation(self) -> None:
-        """An epoch is over. The last rotation's transactions have to be through before the next begins."""
+        """Begin a rotation, unless the last one's transactions are still pending."""
         validator = self.validator
         broadcasters = [validator.other(BROADCASTERS[chain]) for chain in validator.runtime.release.chains]
         if any(each.IncomingKeyAndBroadcastId.get() is not None for each in broadcasters):
@@ -96,13 +96,13 @@ class Rotation:
         return [self.validator.other(signer) for signer in SIGNERS]
 
     def _chains(self, signer: KeyRotation) -> Sequence[str]:
-        """The chains whose vaults a scheme's key holds, but those that the main net has left."""
+        """Return the chains whose vaults a scheme's key holds, except those that the main net has left."""
         release = self.validator.runtime.release
         held = [name for name, each in release.chains.items() if each.family.signer == signer.name]
         return [name for name in held if name not in release.left]
 
     def _outcome(self) -> str:
-        """What has become of the step that all schemes were asked for; Pending until each has an outcome."""
+        """Return the outcome of a step for all schemes: Pending until each has one, Failed if they differ."""
         found = {signer.outcome for signer in self._signers}
         if "Pending" in found:
             return "Pending"
@@ -145,9 +145,9 @@ class Rotation:
         self.validator.enter_phase(values.RotationPhaseActivatingKeys(state))
 
     def _rotate_vault(self, chain: str, new_key: AggKey, epoch: int) -> Sequence[int]:
-        """Have a chain take the new key; the signatures that this needs.
+        """Have a chain take the new key. Return the ids of the signature requests that this needs.
 
-        On Bitcoin no transaction does that: what the old key holds is spent, or joined, little by little.
+        Bitcoin needs no transaction for it: outputs of the old key are spent, or joined, little by little.
         """
         validator = self.validator
         vault, broadcaster = validator.other(VAULTS[chain]), validator.other(BROADCASTERS[chain])
@@ -164,7 +164,7 @@ class Rotation:
         return requests
 
     def _activate_vaults(self) -> None:
-        """The vaults of a scheme are activated once all their rotation transactions are signed."""
+        """Activate the vaults of each scheme whose rotation transactions are all signed."""
         validator = self.validator
         epoch = validator.CurrentEpoch.get() + 1
         for signer in self._signers:

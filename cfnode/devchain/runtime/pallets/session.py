@@ -1,4 +1,4 @@
-"""Which keys do the validators use, and when do sessions change?
+"""Sessions of the validators, and their Aura and GRANDPA keys.
 
 Session (10): when an epoch is over the session rotates, and the finality voters get a new set id (Grandpa).
 After a rotation of keys it rotates twice: first the next authorities are queued, then their epoch begins.

@@ -1,7 +1,8 @@
-"""Which aggregate keys has Chainflip on the chains for which no transaction is built here?
+"""Threshold signers of Polkadot, Bitcoin and Solana, with their aggregate keys.
 
 PolkadotThresholdSigner (25), BitcoinThresholdSigner (26), SolanaThresholdSigner (42), of
-pallet_cf_threshold_signature: their keys are those of `keys`, and `key_rotation` changes them.
+pallet_cf_threshold_signature: their keys are those of `keys`, and `key_rotation` changes them. No transaction
+is built here for their chains.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How does an account have accounts of its own?
+"""Sub-accounts: accounts without a key, which belong to another account.
 
 AccountRoles (6), the rest of it: a sub-account is named by its owner and a number. It has a role and a
-balance like any other, but no key: its owner makes calls for it and pays their fees. As long as it is there,
-its owner stays.
+balance like any other, but no key: its owner makes calls for it and pays their fees. As long as it exists, so
+does its owner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does every block and every account need?
+"""Blocks and accounts: number, hashes, digest, events, nonces and reference counts.
 
 System (0): number, hashes, digest and events of the block at hand; nonces and reference counts of accounts
 (FRAME's frame_system). An account exists as long as something provides for it.
@@ -166,7 +166,7 @@ class System(Pallet):
         self.deposit(self.Event.Remarked, sender=origin.ensure_signed(), hash=blake2_256(remark))
 
     def _check_version(self, code: bytes) -> None:
-        """The new runtime is of this chain, and newer."""
+        """Fail unless the new runtime is of this chain, and newer."""
         self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
         decoder: Decoder[values.RuntimeVersion] = self.codec("RuntimeVersion")
         try:
@@ -191,7 +191,10 @@ class System(Pallet):
         self.note_version()
 
     def note_version(self) -> int | None:
-        """Remember which runtime is at work; the spec version of another one that was before, else None."""
+        """Store the version of the current runtime.
+
+        Return the spec version that was stored before, if the runtime has changed; else None.
+        """
         version = self.Constant.Version
         present = values.LastRuntimeUpgradeInfo(
             spec_version=version.spec_version, spec_name=version.spec_name
@@ -203,7 +206,7 @@ class System(Pallet):
         return None if last is None else last.spec_version
 
     def begin_block(self, number: int, parent_hash: bytes, digest: values.Digest) -> None:
-        """Forget what belonged to the last block, and note what the header says about this one."""
+        """Clear what belongs to the last block, and store what the header says about this one."""
         for leftover in (self.Events, self.EventCount, self.BlockWeight, self.InherentsApplied):
             leftover.kill()
         self.ExecutionPhase.put("Initialization")
@@ -214,14 +217,14 @@ class System(Pallet):
         self.BlockHash.put(number - 1, parent_hash)
 
     def set_extrinsic_index(self, index: int | None) -> None:
-        """Which extrinsic is being applied; None after the last one."""
+        """Set the index of the extrinsic that is being applied; None after the last one."""
         if index is None:
             self.runtime.host.delete(EXTRINSIC_INDEX)
         else:
             self.runtime.host.set(EXTRINSIC_INDEX, index.to_bytes(4, "little"))
 
     def extrinsic_index(self) -> int:
-        """The index of the extrinsic that is being applied."""
+        """Return the index of the extrinsic that is being applied."""
         return int.from_bytes(self.runtime.host.get(EXTRINSIC_INDEX) or bytes(4), "little")
 
     def log(self, item: values.DigestItem) -> None:
@@ -229,7 +232,7 @@ class System(Pallet):
         self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
     def record(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
-        """Append an event, with the present phase. Block 0 has no events."""
+        """Append an event, with the current phase. Block 0 has no events."""
         if self.Number.get() == 0:
             return
         value = fields[0] if isinstance(fields, tuple) and len(fields) == 1 else fields
@@ -243,12 +246,12 @@ class System(Pallet):
     # Accounts
 
     def exists(self, who: bytes) -> bool:
-        """Whether anything provides for the account."""
+        """Return whether the account exists: something provides for it."""
         account = self.Account.get(who)
         return bool(account.providers or account.sufficients)
 
     def inc_providers(self, who: bytes) -> None:
-        """One more reason for the account to exist; the first one creates it."""
+        """Count one more provider of the account; the first one creates the account."""
         account = self.Account.get(who)
         created = not (account.providers or account.sufficients)
         self.Account.put(who, replace(account, providers=account.providers + 1))
@@ -258,7 +261,7 @@ class System(Pallet):
             self.deposit(self.Event.NewAccount, account=who)
 
     def dec_providers(self, who: bytes) -> None:
-        """One reason less; the last one takes the account away. ConsumerRemaining if something needs it."""
+        """Count one provider less; the last one kills the account. Fails with ConsumerRemaining."""
         account = self.Account.get(who)
         left = max(0, account.providers - 1)
         if left == 0 and account.sufficients == 0:
@@ -269,18 +272,18 @@ class System(Pallet):
             self.Account.put(who, replace(account, providers=left))
 
     def inc_consumers(self, who: bytes) -> None:
-        """Something needs the account to stay. NoProviders if there is none."""
+        """Count one more consumer, which needs the account to stay. Fails with NoProviders."""
         account = self.Account.get(who)
         if not account.providers:
             raise DispatchError("NoProviders")
         self.Account.put(who, replace(account, consumers=account.consumers + 1))
 
     def dec_consumers(self, who: bytes) -> None:
-        """Something needs it no more."""
+        """Count one consumer of the account less."""
         self.Account.mutate(who, lambda account: replace(account, consumers=max(0, account.consumers - 1)))
 
     def consumers(self, who: bytes) -> int:
-        """How many things need the account."""
+        """Return the number of consumers, which need the account to stay."""
         return self.Account.get(who).consumers
 
     def inc_nonce(self, who: bytes) -> None:
@@ -288,7 +291,7 @@ class System(Pallet):
         self.Account.mutate(who, lambda account: replace(account, nonce=account.nonce + 1))
 
     def nonce(self, who: bytes) -> int:
-        """The nonce that the account's next extrinsic carries."""
+        """Return the nonce of the account's next extrinsic."""
         return self.Account.get(who).nonce
 
     def _kill(self, who: bytes) -> None:

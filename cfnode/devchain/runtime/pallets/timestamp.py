@@ -1,6 +1,6 @@
-"""What time is it in this block?
+"""Time of the block, which the author states once a block.
 
-Timestamp (1): the author states the time in milliseconds, once a block, by the inherent `timstap0`.
+Timestamp (1): the time comes in milliseconds, by the inherent `timstap0`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""With how much must a trading strategy begin?
+"""Least amounts of trading strategies.
 
 TradingStrategy (52): orders that the chain keeps for a liquidity provider. There are none on a
 development chain, only the settings, which are those that the main net's runtime begins with.

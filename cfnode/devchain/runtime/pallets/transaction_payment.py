@@ -1,9 +1,9 @@
-"""What does a transaction cost its sender?
+"""Transaction fees: what an extrinsic costs its sender.
 
 TransactionPayment (7): fee = (base + weight of call and extensions) · 10,000 + length · 1,000,000 + tip, in
-the smallest unit of FLIP; the multiplier is constant 1. It is burned from the sender's whole balance, bonded
-FLIP too. An order call takes 1 FLIP in escrow before it is done, and pays back what is more than the fee:
-governance may have the fee of an account's order calls for one asset grow within a block.
+the smallest unit of FLIP; the multiplier is constant 1. The fee is burned from the sender's whole balance,
+bonded FLIP too. An order call takes 1 FLIP in escrow before it is done, and pays back what is more than the
+fee: governance may have the fee of an account's order calls for one asset grow within a block.
 """
 
 from __future__ import annotations
@@ -43,27 +43,30 @@ class TransactionPayment(Pallet):
         self.StorageVersion.put("V2")
 
     def fee(self, length: int, cost: Cost, tip: int = 0) -> int:
-        """The fee of an extrinsic of `length` bytes, its length prefix included; a free call pays the tip."""
+        """Return the fee of an extrinsic; a free call pays only the tip.
+
+        `length` counts the bytes of the extrinsic, its length prefix included.
+        """
         return (sum(self.fee_parts(length, cost)) if cost.pays else 0) + tip
 
     @staticmethod
     def fee_parts(length: int, cost: Cost) -> tuple[int, int, int]:
-        """(base, by length, by weight)."""
+        """Return the parts of a fee: base, by length, by weight."""
         base, by_weight = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
         return base, length * LENGTH_PRICE, by_weight
 
     @staticmethod
     def weight_fee(ref_time: int) -> int:
-        """The price of weight: of no more than a block has room for."""
+        """Return the price of a weight, or of the block's whole weight if that is less."""
         return min(ref_time, MAX_BLOCK) * WEIGHT_PRICE
 
     def can_pay(self, who: bytes, fee: int, call: RuntimeCall) -> bool:
-        """Whether the account's balance covers the fee, and the escrow that an order call wants."""
+        """Return whether the account's balance covers the fee, and the escrow of an order call."""
         needed = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
         return self.other(Flip).balance(who) >= needed
 
     def withdraw(self, who: bytes, fee: int, call: RuntimeCall) -> int | None:
-        """Burn the fee, or for an order call the escrow: how much, None if the balance does not cover it."""
+        """Burn the fee, or the escrow of an order call. Return the amount; None if the balance is too low."""
         flip = self.other(Flip)
         taken = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
         if flip.balance(who) < taken:
@@ -72,7 +75,7 @@ class TransactionPayment(Pallet):
         return taken
 
     def settle(self, who: bytes, fee: int, escrow: int, call: RuntimeCall) -> None:
-        """Pay back what was taken beyond the fee; nothing if the account is gone."""
+        """Pay back what was taken beyond the fee, unless the account no longer exists."""
         if not escrow or not self.other(System).exists(who):
             return
         asset, flip = ordered_asset(call), self.other(Flip)
@@ -86,7 +89,7 @@ class TransactionPayment(Pallet):
 
 
 def ordered_asset(call: RuntimeCall) -> str | None:
-    """The base asset of a call that places or changes one order; None for any other call."""
+    """Return the base asset of a call that places or changes one order; None for any other call."""
     pallet, inner = call
     if pallet != "LiquidityPools" or isinstance(inner, str) or inner[0] not in ORDER_CALLS:
         return None

@@ -1,4 +1,4 @@
-"""How does one epoch follow another?
+"""Hooks of the Validator pallet: epochs, authorities and the rotation of keys.
 
 Validator (9, pallet_cf_validator): at genesis the first epoch begins; in each block an epoch may expire, and
 a rotation may take its next step (`rotation`). When the session has rotated, the next epoch begins

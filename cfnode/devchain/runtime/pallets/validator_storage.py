@@ -1,7 +1,6 @@
-"""What does the chain store of epochs and authorities, and which events and errors are there?
+"""Storage, events and errors of the Validator pallet.
 
-Validator (9, pallet_cf_validator): storage, events and errors. How an epoch begins and ends is in `epochs`,
-how new keys are generated in `rotation`.
+Validator (9, pallet_cf_validator). `epochs` begins and ends epochs, `rotation` has new keys generated.
 """
 
 from __future__ import annotations
@@ -160,19 +159,19 @@ class ValidatorStorage(PalletStorage):
         )
 
     def is_over(self, number: int) -> bool:
-        """Whether the epoch has lasted as long as it should."""
+        """Return whether the epoch has lasted its full duration."""
         return number - self.CurrentEpochStartedAt.get() >= self.EpochDuration.get()
 
     def quorum(self) -> list[bytes]:
-        """As many of the authorities as have to sign, or to share a key: two thirds, rounded up."""
+        """Return as many authorities as have to sign, or to share a key: two thirds, rounded up."""
         authorities = self.CurrentAuthorities.get()
         return sorted(authorities[: -(-2 * len(authorities) // 3)])
 
     def next_auction(self) -> values.AuctionOutcome[bytes, int]:
-        """How an auction would end now (an `AuctionOutcome`): authorities and bond stay."""
+        """Return the outcome of an auction that ends now: authorities and bond stay."""
         return values.AuctionOutcome(winners=self.CurrentAuthorities.get(), bond=self.Bond.get())
 
     def enter_phase(self, phase: values.RotationPhase) -> None:
-        """Go on with the rotation."""
+        """Set the phase of the rotation, and deposit its event."""
         self.CurrentRotationPhase.put(phase)
         self.deposit(self.Event.RotationPhaseUpdated, new_phase=phase)

@@ -1,4 +1,4 @@
-"""From which block of a foreign chain on does an epoch's key hold the vault?
+"""Vaults of the foreign chains: the height from which an epoch's key holds each.
 
 ‹Chain›Vault (pallet_cf_vaults). A rotation activates the vault of each chain: when the transaction that sets
 the new key there has been signed, or at once where none is needed.
@@ -41,22 +41,22 @@ class Vault(ChainPallet):
         self.ChainInitialized.put(True)
 
     def on_new_epoch(self, epoch: int) -> None:
-        """The key holds the vault from now on, unless a rotation has set another height."""
+        """Store that the key holds the vault from now on, unless a rotation has set another height."""
         if not self.VaultStartBlockNumbers.contains(epoch):
             self.VaultStartBlockNumbers.put(epoch, self._height())
 
     def await_activation(self, new_key: AggKey) -> None:
-        """The transaction that sets a new key is being signed."""
+        """Note that the transaction which sets a new key is being signed."""
         self.PendingVaultActivation.put(values.VaultActivationStatusAwaitingActivation(new_key))
 
     def activate(self, epoch: int) -> None:
-        """The new key holds the vault from the chain's next block on."""
+        """Let the new key hold the vault from the chain's next block on."""
         self.PendingVaultActivation.put("Complete")
         self.VaultStartBlockNumbers.put(epoch, self.chain.after_period(self._height()))
         self.deposit(self.Event.VaultActivationCompleted)
 
     def expire(self, epoch: int) -> None:
-        """Forget since when the keys of epochs up to this one held the vault."""
+        """Remove the heights from which the keys of this epoch and older ones held the vault."""
         for each, _ in list(self.VaultStartBlockNumbers.items()):
             if each <= epoch:
                 self.VaultStartBlockNumbers.remove(each)

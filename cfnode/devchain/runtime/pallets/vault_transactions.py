@@ -1,10 +1,10 @@
-"""What do the authorities see in a transaction that somebody has sent to the vault?
+"""Reader of transactions to the vault, which returns what the authorities would witness.
 
-The transaction is what `cf_request_swap_parameter_encoding` gave, as a wallet would have sent it. What the
-main net's engines read out of it, this reads: a `VaultDepositWitness`. What they would not even notice (a
-transaction to somewhere else, a call that is none of the vault's) is an error here, since a test that waits
-for it would wait for ever. A payment to a broker's private Bitcoin channel is always noticed; where its
-OP_RETURN output is empty, no address can be refunded.
+A transaction is what `cf_request_swap_parameter_encoding` returned, as a wallet would have sent it. The
+reader returns what the main net's engines would read out of it: a `VaultDepositWitness`. A transaction that
+they would not notice (to another address, or with a call that is not the vault's) is an error here, since a
+test that waits for it would wait for ever. A payment to a broker's private Bitcoin channel is always noticed;
+where its OP_RETURN output is empty, no address can be refunded.
 """
 
 from __future__ import annotations
@@ -73,17 +73,17 @@ class SentToVault:
 
     @property
     def chain(self) -> str:
-        """The chain whose vault it goes to."""
+        """The chain whose vault the transaction goes to."""
         return chain_of(self.details)
 
 
 def chain_of(details: Details) -> str:
-    """The chain of a transaction to a vault."""
+    """Return the chain of a transaction to a vault."""
     return _CHAINS[type(details)]
 
 
 def vault_deposit(pallet: PalletStorage, sent: SentToVault) -> Witness:
-    """The `VaultDepositWitness` of a transaction. Raises NotNoticed."""
+    """Return the `VaultDepositWitness` of a transaction. Raises NotNoticed."""
     try:
         witness = _read(pallet, sent)
     except ScaleError as error:
@@ -165,7 +165,7 @@ def _bitcoin(
 
 
 def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, TaprootDeposit]:
-    """The broker, the channel id and the output of a Bitcoin address."""
+    """Return the broker, the channel id and the output of a Bitcoin address. Raises NotNoticed."""
     network = network_of(pallet)
     bitcoin = pallet.other(INGRESS_EGRESS["Bitcoin"])
     for broker, channel_id in pallet.other(SwappingStorage).BrokerPrivateBtcChannels.items():
@@ -178,7 +178,10 @@ def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, Tapr
 def _of_payload(
     found: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault, refund_to: bytes | Script
 ) -> Witness:
-    """With the terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
+    """Return a witness with the terms of an OP_RETURN payload.
+
+    The least output becomes a least price, for the amount that was sent.
+    """
     assert sent.amount is not None
     refund = values.ChannelRefundParameters(
         retry_duration=swap.retry_duration,
@@ -203,7 +206,7 @@ def _of_payload(
 def _nowhere_to_go(
     pallet: PalletStorage, sent: SentToVault, utxo: values.Utxo, script: Script, channel_id: int
 ) -> Witness:
-    """A payment whose swap cannot be read."""
+    """Return the witness of a Bitcoin payment whose swap cannot be read."""
     refund = values.ChannelRefundParameters(
         retry_duration=0,
         refund_address=burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
@@ -232,7 +235,7 @@ def _nowhere_to_go(
 def _of_terms(
     sent: SentToVault, swap: SentSwap, asset: str, amount: int | None, sender: bytes | Script | None
 ) -> Witness:
-    """The witness of a transaction that carries `VersionedCfParameters`."""
+    """Return the witness of a transaction that carries `VersionedCfParameters`."""
     assert amount is not None
     terms = swap.terms
     metadata = None
@@ -262,7 +265,7 @@ def _of_terms(
 
 
 def refund_of(terms: SwapTerms, address: T) -> values.ChannelRefundParameters[T, values.CcmMetadata | None]:
-    """Refund parameters as `core.vault_swaps` reads them, with the address in the form that is wanted."""
+    """Return the refund parameters that `core.vault_swaps` has read, with the address in the wanted form."""
     ccm = terms.refund["refund_ccm_metadata"]
     return values.ChannelRefundParameters(
         retry_duration=terms.refund["retry_duration"],
@@ -278,7 +281,7 @@ def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int
 
 
 def _asset_of(pallet: PalletStorage, chain: str, contract: bytes) -> str:
-    """The asset of a token's contract."""
+    """Return the asset of a token's contract. Raises NotNoticed."""
     environment = pallet.other(EnvironmentStorage)
     for asset in pallet.runtime.release.assets_of(chain):
         if asset.chain_index and environment.token_address(chain, asset.name) == contract:

@@ -1,4 +1,4 @@
-"""Which destinations of withdrawals has an account allowed, and which change to that comes into force when?
+"""Withdrawal whitelists: their types and rules, and pending changes of them.
 
 Types and rules of pallet_cf_asset_balances (whitelist.rs). An account without a whitelist may send anywhere.
 With one, even an empty one, it may send only to the destinations on it. A change waits for its timelock.
@@ -61,11 +61,11 @@ enum(
 )
 
 NO_WHITELIST: Whitelist = values.WithdrawalWhitelist(external=[], internal=[], timelock=0)
-"""Never stored: such an account is not restricted."""
+"""Whitelist of an account without restrictions, which is never stored."""
 
 
 def is_allowed(whitelist: Whitelist, destination: values.AccountOrAddress[bytes, ForeignAddress]) -> bool:
-    """Whether a destination is on the list."""
+    """Return whether a destination is on the list."""
     if isinstance(destination, values.InternalAccount):
         return destination.value in whitelist.internal
     address = destination.value
@@ -73,12 +73,12 @@ def is_allowed(whitelist: Whitelist, destination: values.AccountOrAddress[bytes,
 
 
 def entries(whitelist: Whitelist) -> int:
-    """How many destinations are on the list."""
+    """Return the number of destinations on the list."""
     return len(whitelist.internal) + sum(len(addresses) for _, addresses in whitelist.external)
 
 
 def changed(whitelist: Whitelist, change: values.WhitelistChange[bytes, ForeignAddress]) -> Whitelist:
-    """The list after a change."""
+    """Return the list after a change."""
     target, is_member = change.value, isinstance(change, values.WhitelistChangeAllow)
     if isinstance(target, values.InternalAccount):
         return replace(whitelist, internal=_with(whitelist.internal, target.value, is_member))
@@ -97,7 +97,7 @@ def _with(members: Sequence[T], value: T, is_member: bool) -> list[T]:
 
 
 def replaces(new: Change, old: Change) -> bool:
-    """Whether a pending change is dropped for another of the same account."""
+    """Return whether a new change replaces a pending one of the same account."""
     match new, old:
         case values.PendingChangeTimelock(), values.PendingChangeTimelock():
             return True
@@ -107,7 +107,7 @@ def replaces(new: Change, old: Change) -> bool:
 
 
 def without(pending: Pending, who: bytes, dropped: Callable[[Change], bool]) -> Pending:
-    """What is left when an account's changes of a kind are dropped."""
+    """Return the pending changes without those of an account that are `dropped`."""
     left = [
         (time, [(account, change) for account, change in changes if account != who or not dropped(change)])
         for time, changes in pending

@@ -1,9 +1,9 @@
-"""What does the development chain see on the other chains, and what happens there?
+"""Deposits, vault swaps and transactions that the development chain witnesses on the other chains.
 
-On the main net the authorities vote on what they see there, and the elections deliver it at the end of a
-block, before swaps run and transfers are sent. Here a test says what was seen, and this pallet hands it over
-at the same point of the block. A transaction is on its chain one block after it was asked for, unless a test
-holds the chain's transactions back or wants one to fail.
+On the main net the authorities vote on what they see on the other chains, and the elections deliver it at the
+end of a block, before swaps run and transfers are sent. Here a test says what was seen, and this pallet hands
+it over at the same point of the block. A transaction is on its chain one block after it was asked for, unless
+a test holds the chain's transactions back or wants one to fail.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Witnesses(PalletStorage):
     SeenCounter = Value[int]("u64")
 
     def deliver(self) -> None:
-        """The block ends: hand over what was seen, and let transactions reach their chains."""
+        """Hand over what was seen in this block, and let transactions reach their chains."""
         self.WitnessedNow.kill()
         held = []
         for chain, broadcast_id in self.InFlight.take():
@@ -95,7 +95,7 @@ class Witnesses(PalletStorage):
     def _due(
         self, queue: StoredValue[Sequence[T], Sequence[T]], kind: str, chain_of: Callable[[T], str]
     ) -> Sequence[T]:
-        """What a queue has of chains on which the authorities look for it; the rest waits."""
+        """Return a queue's entries of chains whose witnessing is enabled; the others stay in the queue."""
         seen, environment = queue.take(), self.other(EnvironmentStorage)
         due, waiting = list[T](), list[T]()
         for each in seen:
@@ -107,7 +107,7 @@ class Witnesses(PalletStorage):
         return due
 
     def is_held(self, chain: str) -> bool:
-        """Whether no transaction on a chain is witnessed: it takes none, or the authorities do not look."""
+        """Return whether no transaction on a chain is witnessed: a test holds them, or safe mode stops it."""
         member = f"broadcast_{chain.lower()}"
         looking = self.other(EnvironmentStorage).safe_mode(member, "egress_witnessing_enabled")
         return self.HeldChains.contains(chain) or not looking
@@ -121,9 +121,9 @@ class Witnesses(PalletStorage):
         *,
         final: bool = True,
     ) -> None:
-        """A deposit of an asset at an address: handed over at the end of this block.
+        """Queue a deposit of an asset at an address, to be handed over at the end of this block.
 
-        One that is not `final` has been seen, but not yet confirmed.
+        A deposit that is not `final` has been seen, but not yet confirmed.
         """
         sighting = values.Sighting(
             deposit_address=address,
@@ -135,17 +135,17 @@ class Witnesses(PalletStorage):
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
     def see_vault_swap(self, chain: str, witness: values.VaultDepositWitness, *, final: bool = True) -> None:
-        """A vault swap of a chain: handed over at the end of this block."""
+        """Queue a vault swap of a chain, to be handed over at the end of this block."""
         seen = (chain, self.codec(f"VaultDepositWitness{chain}").encode(witness), final)
         self.VaultSwapsSeen.mutate(lambda known: [*known, seen])
 
     def made_up_transaction(self) -> bytes:
-        """The hash of a transaction that never was; each time another one."""
+        """Return the hash of a made-up transaction, another one each time."""
         count = self.SeenCounter.mutate(lambda seen: seen + 1)
         return blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
 
     def account_at(self, address: EncodedAddress, asset: str) -> Account | None:
-        """An address as its chain's own account, None if it is none of the asset's chain."""
+        """Return an address as its chain's own account; None if malformed or not of the asset's chain."""
         try:
             found = foreign_address(address, network_of(self))
         except AddressError:
@@ -153,9 +153,9 @@ class Witnesses(PalletStorage):
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
 
     def _land(self, pallet: IngressEgressStorage, broadcast_id: int) -> None:
-        """A transaction, asked for in an earlier block, reaches its chain or does not.
+        """Let a transaction that was asked for in an earlier block reach its chain, or fail.
 
-        One that was given up while it was held back arrives, too.
+        A transaction that was given up while a test held it back arrives, too.
         """
         broadcaster = self.other(BROADCASTERS[pallet.chain.name])
         if not broadcaster.is_known(broadcast_id):
@@ -210,17 +210,17 @@ class Witnesses(PalletStorage):
         kind: str,
         witness: values.DepositWitness | values.VaultDepositWitness,
     ) -> None:
-        """Keep what was seen for those who ask in this block."""
+        """Keep what was seen for queries in this block."""
         chain = pallet.chain.name
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
         self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, _WITNESSED[kind](encoded))])
 
     def deposits_now(self, chain: str) -> list[tuple[int, values.DepositWitness]]:
-        """The deposits of this block on a chain, with heights."""
+        """Return the deposits of this block on a chain, with heights."""
         return self._witnessed_now(self.codec(f"DepositWitness{chain}"), chain, values.WitnessedDeposit)
 
     def vault_deposits_now(self, chain: str) -> list[tuple[int, values.VaultDepositWitness]]:
-        """The vault swaps of this block on a chain, with heights."""
+        """Return the vault swaps of this block on a chain, with heights."""
         codec = self.codec(f"VaultDepositWitness{chain}")
         return self._witnessed_now(codec, chain, values.WitnessedVaultDeposit)
 
@@ -235,7 +235,7 @@ class Witnesses(PalletStorage):
 def _failing_transfers(
     witnesses: Witnesses, pallet: IngressEgressStorage, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
-    """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
+    """Return the transfers of a transaction whose receivers do not take them: asset, amount, receiver."""
     broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
@@ -253,7 +253,7 @@ def _failing_transfers(
 
 
 def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]:
-    """The transfers of a call; a redemption has none."""
+    """Return the transfers of a call; a redemption has none."""
     match call:
         case values.AllBatch(transfer_params=transfers):
             return transfers
@@ -265,7 +265,7 @@ def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]
 def deposit_details(
     pallet: IngressEgressStorage, channel: values.DepositChannelDetails | None, sighting: values.Sighting
 ) -> Details:
-    """How a chain identifies the transaction of a deposit."""
+    """Return how a chain identifies the transaction of a deposit."""
     transaction = sighting.transaction
     if pallet.chain.is_evm:
         return values.EvmDepositDetails([transaction])

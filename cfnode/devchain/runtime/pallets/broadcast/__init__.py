@@ -1,1 +1,1 @@
-"""What is signed and sent to the foreign chains."""
+"""Broadcasts: transactions that are signed and sent to the foreign chains."""

@@ -1,9 +1,9 @@
-"""Which transactions wait for a key rotation, and which key does a chain's contract or program have?
+"""Broadcast barriers: which transactions wait for a key rotation.
 
-A transaction with a signature of the old key is good only before the rotation's, one of the new key only
-after it. So on the EVM chains and on Solana the rotation waits until all before it are through, and what
-comes later waits for the rotation; on Assethub only the latter. On Bitcoin each output has its own key:
-nothing waits. (pallet_cf_broadcast: barriers; the chains: maybe_broadcast_barriers_on_rotation.)
+A transaction that the old key has signed is valid only before the rotation's transaction, one that the new
+key has signed only after it. So on the EVM chains and on Solana the rotation's transaction waits for all
+before it, and all later ones wait for it; on Assethub only the latter. On Bitcoin each output has its own
+key: nothing waits. (pallet_cf_broadcast: barriers; the chains: maybe_broadcast_barriers_on_rotation.)
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["barriers_left", "barriers_of_rotation", "last_allowed"]
 WAITS_FOR_THOSE_BEFORE = ("EvmCrypto", "SolanaCrypto")
 NEVER_WAITS = "BitcoinCrypto"
 UNBOUNDED = 2**32 - 1
-"""No broadcast has a greater id."""
+"""Highest id that a broadcast can have."""
 
 
 def barriers_of_rotation(crypto: str, broadcast_id: int, earliest: int) -> list[int]:
-    """The barriers that a rotation adds with this broadcast; `earliest` is the first that is pending."""
+    """Return the barriers that a rotation's broadcast adds; `earliest` is the first pending broadcast."""
     barriers = [] if crypto == NEVER_WAITS else [broadcast_id]
     if crypto in WAITS_FOR_THOSE_BEFORE:
         barriers.append(broadcast_id - 1)
@@ -27,10 +27,10 @@ def barriers_of_rotation(crypto: str, broadcast_id: int, earliest: int) -> list[
 
 
 def last_allowed(barriers: Sequence[int]) -> int:
-    """The last broadcast that no barrier holds back."""
+    """Return the id of the last broadcast that no barrier holds back."""
     return barriers[0] if barriers else UNBOUNDED
 
 
 def barriers_left(barriers: Sequence[int], pending: Sequence[int]) -> list[int]:
-    """The barriers up to which something is pending; both are sorted."""
+    """Return the barriers up to which a broadcast is pending; both arguments are sorted."""
     return [each for each in barriers if pending and pending[0] <= each]

@@ -1,11 +1,12 @@
-"""How does a transaction reach its chain, and what if it does not?
+"""Broadcasts to one foreign chain: nominees, timeouts, retries, success and abort.
 
-‹Chain›Broadcaster (pallet_cf_broadcast). A broadcast is pending until its chain has the transaction, or
-all authorities have failed to send it. One authority at a time is asked to: if it reports that it could not,
-or if the transaction is not on its chain when the time is over, another one is asked, until all have failed.
-Then the broadcast is aborted; its data is kept, so that governance can have it signed and sent once more.
+‹Chain›Broadcaster (pallet_cf_broadcast). A broadcast is pending until its chain has the transaction, or all
+authorities have failed to send it. One authority at a time is asked to send it: if it reports that it could
+not, or if the transaction is not on its chain when the time is over, another one is asked, until all have
+failed. Then the broadcast is aborted; its data is kept, so that governance can have it signed and sent once
+more.
 
-Who is asked is drawn by a hash of broadcast and block; the main net draws in another way.
+A hash of broadcast and block draws the nominee; the main net draws in another way.
 """
 
 from __future__ import annotations
@@ -126,14 +127,14 @@ class Broadcaster(ChainPallet):
     # Attempts
 
     def start(self, api_call: values.EvmApi | None) -> int:
-        """Send something to the chain: the broadcast's id. `api_call` is None where none is built."""
+        """Start a broadcast, and return its id. `api_call` is None where no transaction is built."""
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         self.begin(broadcast_id)
         return broadcast_id
 
     def start_rotation(self, api_call: values.EvmApi | None, new_key: AggKey) -> list[int]:
-        """Send the transaction that sets a new key; the requests for its signature.
+        """Start the broadcast that sets a new key. Return the ids of the requests for its signature.
 
         It waits for those before it, and those after it wait for it, where the chain needs that.
         """
@@ -148,11 +149,11 @@ class Broadcaster(ChainPallet):
         return requests
 
     def _sign_rotation(self, broadcast_id: int, api_call: values.EvmApi | None) -> list[int]:
-        """Have a rotation transaction signed, on a chain whose transactions are built here."""
+        """Have a rotation's transaction signed, where it is built. Return the ids of the requests."""
         return []
 
     def begin(self, broadcast_id: int) -> None:
-        """Attempt a broadcast, unless a rotation has to be through before it."""
+        """Attempt a broadcast; later, if a barrier holds it back."""
         if broadcast_id > last_allowed(self.BroadcastBarriers.get()):
             failed = len(self.FailedBroadcasters.get(broadcast_id))
             return self._retry_in(broadcast_id, delay_without_nominee(self.chain, failed))
@@ -173,10 +174,13 @@ class Broadcaster(ChainPallet):
         return self.ask(broadcast_id, nominee)
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
-        """Say what is to be sent, on a chain whose transactions are built here."""
+        """Give a nominee the transaction to send, on a chain whose transactions are built here."""
 
     def fail_attempt(self, broadcast_id: int, who: bytes) -> None:
-        """An authority could not send it: ask another one, or give up. InvalidBroadcastId if it is over."""
+        """Note that an authority could not send a transaction; schedule a retry, or abort.
+
+        Fails with InvalidBroadcastId if the broadcast is not pending.
+        """
         self.ensure(broadcast_id in self.PendingBroadcasts.get(), self.Error.InvalidBroadcastId)
         failed = self.FailedBroadcasters.get(broadcast_id)
         if who in failed:
@@ -198,7 +202,7 @@ class Broadcaster(ChainPallet):
         self.AbortedBroadcasts.mutate(lambda ids: sorted({*ids, broadcast_id}))
 
     def on_initialize(self, number: int) -> None:
-        """Those whose time is over have failed, and what waited for another attempt has one."""
+        """Fail the attempts whose time is over, and make the attempts that are due."""
         if not self.chain.tracked:
             return None
         height, waiting = self.tracking.height(), self.Timeouts.get()
@@ -219,7 +223,7 @@ class Broadcaster(ChainPallet):
         return None
 
     def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
-        """Those that a rotation holds back are looked at again in the next block."""
+        """Retry broadcasts; those that a barrier holds back wait for the next block."""
         last = last_allowed(self.BroadcastBarriers.get())
         for broadcast_id in broadcasts:
             if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
@@ -230,7 +234,7 @@ class Broadcaster(ChainPallet):
     def _put_off(
         self, number: int, height: int, over: Sequence[tuple[int, bytes]], again: Sequence[int]
     ) -> None:
-        """Safe mode: nothing is judged and nothing is tried again for a while."""
+        """Put off timeouts and retries while safe mode stops them."""
         if over:
             later = height + SAFE_MODE_HEIGHTS[self.chain.name]
             self.Timeouts.mutate(lambda waiting: [*waiting, *((later, *each) for each in over)])
@@ -238,7 +242,7 @@ class Broadcaster(ChainPallet):
             self._queue(number + SAFE_MODE_BLOCKS, again)
 
     def _queue(self, number: int, broadcasts: Sequence[int]) -> None:
-        """Look at broadcasts again in block `number`."""
+        """Queue broadcasts for an attempt in block `number`."""
         self.DelayedBroadcastRetryQueue.mutate(number, lambda ids: sorted({*ids, *broadcasts}))
 
     def _retry_in(self, broadcast_id: int, delay: int) -> None:
@@ -254,10 +258,10 @@ class Broadcaster(ChainPallet):
         seed = self.codec("(u32, u32)").encode((broadcast_id, self.other(System).Number.get()))
         return eligible[int.from_bytes(twox_128(seed)[:8], "big") % len(eligible)]
 
-    # Ends
+    # Outcomes
 
     def on_their_way(self) -> list[int]:
-        """The broadcasts that somebody has been asked to send, and that are not over."""
+        """Return the pending broadcasts whose nominee has not failed, sorted."""
         pending = set(self.PendingBroadcasts.get())
         return sorted(
             {
@@ -268,7 +272,7 @@ class Broadcaster(ChainPallet):
         )
 
     def nominee(self, broadcast_id: int) -> bytes | None:
-        """Who has been asked to send a broadcast, and has not failed yet."""
+        """Return the authority that has been asked to send a broadcast and has not failed, or None."""
         if broadcast_id not in self.PendingBroadcasts.get():
             return None
         failed = self.FailedBroadcasters.get(broadcast_id)
@@ -276,11 +280,11 @@ class Broadcaster(ChainPallet):
         return next((who for who in reversed(asked) if who not in failed), None)
 
     def is_known(self, broadcast_id: int) -> bool:
-        """Whether a broadcast would be noticed on its chain: it is not over, or has been given up."""
+        """Return whether a broadcast would be noticed on its chain: it is pending or aborted."""
         return broadcast_id in (*self.PendingBroadcasts.get(), *self.AbortedBroadcasts.get())
 
     def succeed(self, broadcast_id: int) -> None:
-        """The chain has the transaction; even one that was given up."""
+        """Complete a broadcast that its chain has, even an aborted one."""
         out, reference = self.identify(broadcast_id)
         self._is_over(broadcast_id)
         self._note_rotated(broadcast_id)
@@ -295,17 +299,20 @@ class Broadcaster(ChainPallet):
         )
 
     def _note_rotated(self, broadcast_id: int) -> None:
-        """If this was a rotation's transaction: the chain has the new key."""
+        """Store that the chain has the new key, if this was the broadcast that sets it."""
         incoming = self.IncomingKeyAndBroadcastId.get()
         if incoming is not None and incoming[1] == broadcast_id:
             self.CurrentOnChainKey.put(incoming[0])
             self.IncomingKeyAndBroadcastId.kill()
 
     def forget(self, broadcast_id: int) -> None:
-        """Remove what is known of a transaction."""
+        """Remove the data of a transaction."""
 
     def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int | None:
-        """Send an aborted broadcast once more; the id of the signature's request where there is one."""
+        """Send an aborted broadcast once more. Return the id of the signature request, or None.
+
+        Fails with ApiCallUnavailable if the broadcast is not an aborted one.
+        """
         aborted = self.AbortedBroadcasts.get()
         self.ensure(broadcast_id in aborted, self.Error.ApiCallUnavailable)
         self.AbortedBroadcasts.put(_without(aborted, broadcast_id))
@@ -315,7 +322,7 @@ class Broadcaster(ChainPallet):
         return None
 
     def identify(self, broadcast_id: int) -> tuple[OutId, Reference]:
-        """By what the chain names a transaction, and where it is; made up where none is built."""
+        """Return the id and the reference of a transaction on its chain; made up where none is built."""
         seed = blake2_256(self.name.encode() + broadcast_id.to_bytes(4, "little"))
         if self.chain.name == "Bitcoin":
             return seed, seed

@@ -1,7 +1,7 @@
-"""When is a transaction tried again that somebody could not send?
+"""Delays before a broadcast that has failed is attempted again.
 
-In the next block, and after many failures every ten; Bitcoin waits twice as long each time then, up to two
-hours. Blocks are the State Chain's, heights the foreign chain's.
+A broadcast is attempted again in the next block, and after many failures every ten blocks; on Bitcoin the
+delay doubles each time then, up to two hours. Blocks are the State Chain's, heights the foreign chain's.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ SAFE_MODE_HEIGHTS = {
     "Tron": 10,
     "Bsc": 133,
 }
-"""By how much safe mode puts off what is due: about a minute, of Bitcoin ten."""
+"""Heights by which safe mode puts off timeouts: about a minute, on Bitcoin ten."""
 
 MANY, SLOW = 10, 10
 PATIENT, LONGEST = 25, 1_200
 
 
 def delay_after_failure(chain: ChainInstance, failures: int) -> int:
-    """Blocks to the next attempt after so many failures."""
+    """Return the blocks until the next attempt after so many failures."""
     if chain.name == "Bitcoin":
         return _bitcoin(failures)
     return SLOW if failures > MANY else 1
 
 
 def delay_without_nominee(chain: ChainInstance, failures: int) -> int:
-    """Blocks to the next attempt when no authority could be asked."""
+    """Return the blocks until the next attempt when no authority could be asked."""
     return _bitcoin(failures) if chain.name == "Bitcoin" else SLOW
 
 

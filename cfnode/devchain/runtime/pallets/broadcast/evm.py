@@ -1,8 +1,8 @@
-"""How does a call become a transaction of an EVM chain, and what is known of it until it is over?
+"""Broadcasts to an EVM chain: signing, sending, gas and fees of calls.
 
-The call is bound to a nonce, signed by the aggregate key, and given to one authority after the other until
-the chain shows its signature. What is signed stays at hand until then, so that it can be signed again, or be
-sent by somebody else.
+A call is bound to a nonce, signed by the aggregate key, and given to one authority after the other until its
+signature is seen on the chain. The signed call is kept until then, so that it can be signed again, or be sent
+by somebody else.
 """
 
 from __future__ import annotations
@@ -119,13 +119,13 @@ class EvmBroadcaster(Broadcaster):
             self.sign(broadcast_id, api_call, should_broadcast=True)
 
     def only_sign(self, api_call: values.EvmApi) -> int:
-        """Have a call signed that somebody else will send: the broadcast's id."""
+        """Have a call signed that the authorities do not send. Return the broadcast's id."""
         broadcast_id = self._next_id()
         self.sign(broadcast_id, api_call, should_broadcast=False)
         return broadcast_id
 
     def sign(self, broadcast_id: int, api_call: values.EvmApi, *, should_broadcast: bool) -> int:
-        """Have a call signed, by the key of now: the signature request's id."""
+        """Have a call signed by the current key. Return the id of the signature request."""
         payload, signer = message_hash(api_call), self.other(EvmThresholdSigner)
         request_id = signer.request_signature(payload)
         arguments = {
@@ -173,7 +173,7 @@ class EvmBroadcaster(Broadcaster):
     def bound_call(
         self, kind: Callable[[values.EvmTransactionBuilder[C]], values.EvmApi], arguments: C
     ) -> values.EvmApi:
-        """An unsigned call, with the next nonce."""
+        """Return an unsigned call with the next nonce."""
         return kind(self._bound(arguments))
 
     def _bound(self, arguments: C) -> values.EvmTransactionBuilder[C]:
@@ -182,7 +182,7 @@ class EvmBroadcaster(Broadcaster):
         )
 
     def _protection(self, arguments: object) -> values.EvmReplayProtection:
-        """What binds a call to its chain and contract, with the next nonce."""
+        """Return the replay protection of a call: chain, contract and the next nonce."""
         environment, chain = self.other(EnvironmentStorage), self.chain.name
         return values.EvmReplayProtection(
             nonce=environment.next_signature_nonce(chain),
@@ -192,7 +192,7 @@ class EvmBroadcaster(Broadcaster):
         )
 
     def _contract(self, arguments: object) -> bytes:
-        """The contract that has a function: the gateway, the key manager, or the vault."""
+        """Return the contract that has a function: the gateway, the key manager, or the vault."""
         environment, chain = self.other(EnvironmentStorage), self.chain.name
         if isinstance(arguments, values.RegisterRedemption):
             gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
@@ -202,7 +202,7 @@ class EvmBroadcaster(Broadcaster):
         return environment.vault_address(chain)
 
     def transaction(self, api_call: values.EvmApi) -> Transaction:
-        """The transaction of a signed call, without fees."""
+        """Return the transaction of a signed call, without fees."""
         bound, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
         if self.chain.name == "Tron":
             return values.TronTransaction(
@@ -237,7 +237,7 @@ class EvmBroadcaster(Broadcaster):
         self.begin(broadcast_id)
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
-        """Tell an authority what to send, at the fees of now."""
+        """Ask an authority to send a transaction, at the current fees."""
         data = self.AwaitingBroadcast.known(broadcast_id)
         transaction = self._with_fees(data.transaction_payload)
         self.AwaitingBroadcast.put(
@@ -254,7 +254,7 @@ class EvmBroadcaster(Broadcaster):
 
     @staticmethod
     def out_id(api_call: values.EvmApi) -> values.SchnorrVerificationComponents:
-        """By what the chain's event names a signed call."""
+        """Return the id by which the chain's event names a signed call."""
         made = signature_of(api_call)
         return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
 
@@ -285,7 +285,7 @@ class EvmBroadcaster(Broadcaster):
         return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=most)
 
     def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
-        """`TransactionConfirmation` of a transaction that is on its chain, and not yet final there."""
+        """Return the `TransactionConfirmation` of a transaction that is on its chain, but not yet final."""
         out, reference = self.identify(broadcast_id)
         return values.TransactionConfirmation(
             tx_out_id=out,
@@ -296,7 +296,7 @@ class EvmBroadcaster(Broadcaster):
         )
 
     def _fee(self) -> values.TransactionFee | values.TronTransactionFee:
-        """What a plain transaction costs its sender: 200,000 gas at the price of now; on Tron 20 TRX."""
+        """Return the fee of a plain transaction: 200,000 gas at the current price; on Tron 20 TRX."""
         if self.chain.name == "Tron":
             return values.TronTransactionFee(
                 fee=20 * 10 ** ASSETS[gas_asset("Tron").name].decimals,
@@ -312,7 +312,7 @@ class EvmBroadcaster(Broadcaster):
         return values.TransactionFee(effective_gas_price=price, gas_used=200_000)
 
     def _spent(self) -> int:
-        """The same as an amount."""
+        """Return the fee of a plain transaction as an amount of the chain's coin."""
         fee = self._fee()
         if isinstance(fee, values.TronTransactionFee):
             return fee.fee
@@ -320,7 +320,7 @@ class EvmBroadcaster(Broadcaster):
 
 
 def _metadata(transaction: Transaction) -> values.EvmTransactionMetadata | values.TronTransactionMetadata:
-    """What of a transaction has to be met before its sender is paid back."""
+    """Return what a transaction has to meet before its sender is paid back."""
     if isinstance(transaction, values.TronTransaction):
         return values.TronTransactionMetadata(contract=transaction.contract, fee_limit=transaction.fee_limit)
     return values.EvmTransactionMetadata(

@@ -1,7 +1,7 @@
-"""How does a call of the runtime's own become a call of a vault contract?
+"""Conversion of `EvmApi` calls of the runtime into calls of the EVM contracts.
 
-An `EvmApi` value says which call it is, its arguments, what it is bound to, and the signature once there is
-one; `core.vault_calls` knows the contract's bytes.
+An `EvmApi` value has the kind of the call, its arguments, its replay protection, and the signature once there
+is one; `core.vault_calls` encodes the contract's bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["calldata", "contract_call", "message_hash", "rebuilt", "signature_of
 
 
 def contract_call(api_call: values.EvmApi) -> VaultCall:
-    """The contract's call, without a signature."""
+    """Return the contract's call, without a signature."""
     match api_call.value.call:
         case values.AllBatch() as batch:
             return all_batch(
@@ -47,7 +47,7 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
 
 
 def message_hash(api_call: values.EvmApi) -> bytes:
-    """What the aggregate key has to sign."""
+    """Return the hash that the aggregate key has to sign."""
     bound = api_call.value.replay_protection
     protection = ReplayProtection(
         bound.nonce, bound.chain_id, bound.key_manager_address, bound.contract_address
@@ -56,7 +56,7 @@ def message_hash(api_call: values.EvmApi) -> bytes:
 
 
 def signed(api_call: values.EvmApi, key: values.EvmAggKey, signature: Signature) -> values.EvmApi:
-    """The call with its signature."""
+    """Return the call with its signature."""
     data = values.SigData(
         sig=int.from_bytes(signature.s, "big"),
         nonce=api_call.value.replay_protection.nonce,
@@ -70,22 +70,22 @@ def rebuilt(
     protection: values.EvmReplayProtection,
     signature: tuple[values.EvmAggKey, values.SigData] | None,
 ) -> values.EvmApi:
-    """The same call, bound and signed like this."""
-    builder: Any = api_call.value  # the kind of call stays, which the union of them cannot say
+    """Return the call with this replay protection and signature."""
+    builder: Any = api_call.value  # the kind of call stays; the union type cannot express that
     return replace(
         api_call, value=replace(builder, replay_protection=protection, signer_and_sig_data=signature)
     )
 
 
 def signature_of(api_call: values.EvmApi) -> Signature:
-    """The signature of a signed call."""
+    """Return the signature of a signed call."""
     made = api_call.value.signer_and_sig_data
     assert made is not None
     return Signature(made[1].sig.to_bytes(32, "big"), made[1].k_times_g_address)
 
 
 def calldata(api_call: values.EvmApi) -> bytes:
-    """The transaction's data of a signed call."""
+    """Return the transaction data of a signed call."""
     nonce = api_call.value.replay_protection.nonce
     return contract_call(api_call).data(nonce, signature_of(api_call))
 

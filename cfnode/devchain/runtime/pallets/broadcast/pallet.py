@@ -1,4 +1,4 @@
-"""Which broadcaster does each chain have?
+"""Broadcaster pallets of all chains.
 
 Transactions for the EVM chains are built and signed here. On the others broadcasts are counted, with their
 attempts and outcomes, and have no bytes.
@@ -27,4 +27,4 @@ def _made(name: str) -> type[Broadcaster]:
 
 
 BROADCASTERS: dict[str, type[Broadcaster]] = {name: _made(name) for name in CHAIN_INSTANCES}
-"""By chain, in the order of their hooks."""
+"""Broadcaster pallets by chain, in the order of their hooks."""

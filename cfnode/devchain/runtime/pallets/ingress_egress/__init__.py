@@ -1,1 +1,1 @@
-"""Deposit channels into the foreign chains, and what is sent out of them."""
+"""Deposit channels and deposits of the foreign chains, and egress to them."""

@@ -1,8 +1,8 @@
-"""What does the first deposit do for an account that does not exist yet?
+"""Creation of a liquidity provider's account by its first deposit.
 
-It creates it, as a liquidity provider's, with an address for refunds. The account gets a hundredth of a FLIP
-at once, and as much of the deposit is swapped as buys the least funding of an account; of what that swap
-gives, the advance is taken off again. A deposit of FLIP needs no swap.
+The account gets an address for refunds and a hundredth of a FLIP at once, and as much of the deposit is
+swapped as buys the minimum funding of an account; the advance is taken off the output of that swap. A deposit
+of FLIP needs no swap.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def create_account(
     terms: values.ChannelActionLiquidityProvision[bytes],
     amount: int,
 ) -> int:
-    """Create the account of a `LiquidityProvision` if that is asked for: what is spent on it."""
+    """Create the account of a `LiquidityProvision` if that is asked for. Return what is spent on it."""
     who, wanted = terms.lp_account, terms.additional_action
     if wanted is None or pallet.other(System).exists(who):
         return 0
@@ -41,7 +41,7 @@ def create_account(
     pallet.other(FundedAccounts).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
         pallet.other(SwappingStorage).record_gateway_liability(funded)
-    pallet.other(System).inc_nonce(who)  # what it has signed is signed once
+    pallet.other(System).inc_nonce(who)  # the owner's signature has used nonce 0
     pallet.other(AccountRoles).register(who, "LiquidityProvider")
     pallet.other(ProviderStorage).register_refund_address(who, terms.refund_address)
     return (
@@ -50,7 +50,7 @@ def create_account(
 
 
 def _price(pallet: IngressEgressStorage, deposit: Deposit, flip: int) -> int:
-    """How much of the deposit's asset buys so much FLIP."""
+    """Return how much of the deposit's asset buys so much FLIP."""
     return input_for_output(pallet.other(SwappingStorage), deposit.asset, "Flip", flip, with_fee=False)
 
 

@@ -1,6 +1,6 @@
-"""What becomes of a deposit's amount?
+"""Actions on a deposit's amount: swap, credit to a provider, or refund.
 
-The fee of bringing it in is taken, and what remains becomes a swap, a provider's, or goes back.
+The ingress fee is withheld first; the action takes what remains.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["perform_action", "withhold_ingress_fee"]
 
 
 def withhold_ingress_fee(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> tuple[int, int]:
-    """What remains of a deposit's amount, and the fee."""
+    """Withhold the ingress fee of a deposit. Return what remains of the amount, and the fee."""
     estimate = ingress_estimate(pallet, deposit.asset, deposit.origin_type)
     withheld = withhold(pallet, deposit.asset, amount, estimate)
     return withheld.remaining, withheld.fee
 
 
 def perform_action(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> values.DepositAction:
-    """Do with an amount what the deposit is for."""
+    """Swap, credit or refund an amount, as the deposit's action says."""
     match deposit.action:
         case values.ChannelActionSwap() as terms:
             return _swap(pallet, deposit, terms, amount)

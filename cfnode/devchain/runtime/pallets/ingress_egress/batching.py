@@ -1,9 +1,9 @@
-"""What goes out of a chain's vault at the end of a block?
+"""Batches and messages that leave a chain's vault at the end of a block.
 
-Everything that waits: fetches of deposits and transfers in one batch (on Solana a transaction each), messages
-one by one. A batch for which Bitcoin's vault has not enough outputs says so and is tried again in each block.
-An EVM deposit contract that does not exist yet is deployed by its first fetch, and other fetches from it wait
-until that has happened.
+Fetches of deposits and transfers go out in one batch (on Solana a transaction each), messages one by one. A
+batch for which Bitcoin's vault has not enough outputs is reported, and tried again in each block. An EVM
+deposit contract that does not exist yet is deployed by its first fetch, and other fetches from it wait until
+that has happened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Bsc": 20, "Solana": 5}
 MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
-"""In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
+"""Limits in a block. Other chains have none, except Solana, by the nonce accounts of its transactions."""
 
 
 Account = bytes | Script
@@ -58,7 +58,7 @@ class Payment:
 
 
 def send_batches(pallet: IngressEgressStorage) -> None:
-    """Send what has been queued, as far as it can be sent now; all of it, or nothing."""
+    """Send the queued fetches and transfers, as far as they can be sent now; all of them, or nothing."""
     queue = pallet.ScheduledEgressFetchOrTransfer.get()
     if not queue:
         return
@@ -82,7 +82,7 @@ class _CannotBuild(Exception):
 
 
 def join_outputs(pallet: IngressEgressStorage) -> None:
-    """On Bitcoin: join the vault's outputs if there are too many of them."""
+    """Join outputs of the Bitcoin vault if there are too many; do nothing on other chains."""
     if pallet.chain.name != "Bitcoin":
         return
     transaction = bitcoin_vault.consolidate(pallet)
@@ -108,7 +108,7 @@ def send_messages(pallet: IngressEgressStorage) -> None:
 
 
 def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
-    """The broadcaster of the pallet's EVM chain."""
+    """Return the broadcaster of the pallet's EVM chain."""
     found = pallet.other(BROADCASTERS[pallet.chain.name])
     assert isinstance(found, EvmBroadcaster)
     return found
@@ -117,7 +117,7 @@ def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
 def transfer_params(
     pallet: IngressEgressStorage, asset: str, to: Account, amount: int
 ) -> values.EncodableTransferAssetParams:
-    """A transfer on an EVM chain as a call has it."""
+    """Return a transfer on an EVM chain as a call has it."""
     assert isinstance(to, bytes)
     token = pallet.other(EnvironmentStorage).token_address(pallet.chain.name, asset)
     return values.EncodableTransferAssetParams(asset=token, to=to, amount=amount)
@@ -126,7 +126,7 @@ def transfer_params(
 def _taken(
     pallet: IngressEgressStorage, queue: Sequence[values.FetchOrTransfer]
 ) -> tuple[Fetches, Transfers, Sequence[values.FetchOrTransfer]]:
-    """Fetches and transfers to be sent now, and what waits."""
+    """Return the fetches and transfers to send now, and the entries that wait."""
     fetches, transfers, waiting = Fetches(), Transfers(), list[values.FetchOrTransfer]()
     for entry in queue:
         is_fetch = isinstance(entry, values.FetchOrTransferFetch)
@@ -144,9 +144,10 @@ def _taken(
 
 
 def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
-    """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
+    """Return the fetch id by which a channel's deposit is fetched now; None if it cannot be.
 
-    There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
+    It cannot if there is no such channel, or while its contract is being deployed. On an EVM chain a contract
+    that is not deployed yet counts as being deployed from now on.
     """
     channel = pallet.DepositChannelLookup.get(address)
     if channel is None or channel.deposit_channel.state == "Pending":
@@ -158,8 +159,8 @@ def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
         pending = replace(channel, deposit_channel=replace(found, state="Pending"))
         pallet.DepositChannelLookup.put(address, pending)
         return values.EvmFetchIdDeployAndFetch(found.channel_id)
-    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. What the
-    # channel was opened for says what is in it, whatever has come.
+    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. The
+    # asset that the channel was opened for decides, whatever has come.
     if ASSETS[found.asset].chain_index == 0 and pallet.chain.name != "Tron":
         return "NotRequired"
     assert isinstance(found.address, bytes)
@@ -169,7 +170,7 @@ def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
 def fetch_params(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]]
 ) -> tuple[list[Deploy], list[Fetch]]:
-    """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
+    """Return the fetches of an EVM call: those that deploy a contract, and the others."""
     deploys, calls = list[Deploy](), list[Fetch]()
     for asset, how in fetches:
         token = pallet.other(EnvironmentStorage).token_address(pallet.chain.name, asset)
@@ -183,7 +184,7 @@ def fetch_params(
 def finalise_fetches(
     pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Account | None]
 ) -> None:
-    """Have the contracts that a broadcast deploys noted, once it has succeeded."""
+    """Note the contracts that a broadcast deploys, for when it has succeeded."""
     known = [address for address in addresses if address is not None]
     deployed = [address for address in known if _is_on_its_way(pallet, address)]
     if deployed:
@@ -222,7 +223,7 @@ def _batch(
 def reject_call(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
 ) -> values.EvmApi | None:
-    """On EVM chains: fetch a deposit and send it back, in one call."""
+    """Return the call that fetches a deposit and sends it back at once; None where it is not built."""
     if not pallet.chain.is_evm:
         return None
     return evm_broadcaster(pallet).bound_call(values.EvmApiRejectCall, _batch(pallet, fetches, payments))
@@ -234,9 +235,9 @@ def _send_together(pallet: IngressEgressStorage, fetches: Fetches, transfers: Tr
 
 
 def _send_bitcoin(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
-    """Deposits are spent from where they lie: without a transfer there is no transaction.
+    """Send transfers on Bitcoin; deposits are not fetched, but spent from where they lie.
 
-    A transfer below Bitcoin's own dust limit is left out.
+    Without a transfer there is no transaction. A transfer below Bitcoin's own dust limit is left out.
     """
     outputs = [
         (each.destination_address, each.amount)
@@ -266,7 +267,7 @@ def _start(pallet: IngressEgressStorage) -> int:
 def with_message(
     egress_id: tuple[str, int], payment: Payment, ccm: values.CheckedCcmDeposit
 ) -> values.CrossChainMessage:
-    """A transfer with its message."""
+    """Return a transfer with its message."""
     return values.CrossChainMessage(
         egress_id=egress_id,
         asset=payment.asset,
@@ -295,7 +296,7 @@ def _ccm_of(message: values.CrossChainMessage) -> values.CheckedCcmDeposit:
 def message_call(
     pallet: IngressEgressStorage, payment: Payment, ccm: values.CheckedCcmDeposit
 ) -> values.EvmApi | None:
-    """On EVM chains: pay a receiver and call it with a message."""
+    """Return the call that pays a receiver and calls it with a message; None where it is not built."""
     if not pallet.chain.is_evm:
         return None
     source = ccm.source_address

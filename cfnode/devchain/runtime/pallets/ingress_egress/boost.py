@@ -1,9 +1,10 @@
-"""How does a deposit count before it is final?
+"""Boosting: the credit of a deposit before it is final.
 
-A broker's channel may offer a boost fee. When a deposit has been seen but not yet confirmed, somebody who has
-put money up for it pays the user at once and gets the deposit later. There is one price for that, 5 basis
+A broker's channel may offer a boost fee. When a deposit has been seen but not yet confirmed, those who have
+put money up for it pay the user at once and get the deposit later. There is one price for that, 5 basis
 points, of which the network takes its part. The money comes from a boost pool and from a lending pool
-(`boost_funding`); on the development chain one account has put up all that a pool has, as much as `Dev` says.
+(`boost_funding`); on the development chain one account has put up all that a boost pool has, as much as `Dev`
+says.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
 
 
 def boost_depth(pallet: IngressEgressStorage, asset: str) -> int:
-    """How much the boost pool of an asset has."""
+    """Return the amount that the boost pool of an asset has."""
     return pallet.other(AssetBalances).balance(BOOSTER, asset)
 
 
 def set_boost_depth(pallet: IngressEgressStorage, asset: str, amount: int) -> None:
-    """Put this much up for boosting an asset."""
+    """Set the amount that the boost pool of an asset has."""
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
 
 
 def prewitness(pallet: IngressEgressStorage, deposit: Deposit) -> None:
-    """A deposit has been seen that is not yet final: boost it if its owner wants that."""
+    """Boost a deposit that has been seen but is not yet final, if its owner wants that."""
     asset, amount = deposit.asset, deposit.amount
     if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
         return None
@@ -75,7 +76,7 @@ def prewitness(pallet: IngressEgressStorage, deposit: Deposit) -> None:
 def finalise_boosted(
     pallet: IngressEgressStorage, deposit: Deposit
 ) -> values.DepositActionBoostersCredited | None:
-    """Give a deposit that was boosted to those who paid for it; None if it was not boosted."""
+    """Give a boosted deposit to those who paid for it. Return None if it was not boosted."""
     status, asset = deposit.boost_status, deposit.asset
     if not is_boosted(status) or status.amount != deposit.amount:
         return None
@@ -129,7 +130,7 @@ def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, fund
 def remember_boost(
     pallet: IngressEgressStorage, deposit: Deposit, status: values.BoostStatus[int, int]
 ) -> None:
-    """Write down how far a deposit is: with its channel, or by the vault's name for it."""
+    """Store the boost status of a deposit: with its channel, or under the vault's name for it."""
     if deposit.channel is not None:
         address = deposit.channel_account
         channel = pallet.DepositChannelLookup.known(address)

@@ -1,8 +1,8 @@
-"""When is a deposit boosted that has been seen?
+"""Delay between the prewitnessing of a deposit and its boost.
 
-At once, or some blocks later if governance wants to have time. Until then the deposit itself waits, as it
-was seen, and its channel (or the vault's name for it) allows it: no other is boosted there. If it is final
-before its block has come, there is nothing left to boost.
+A deposit is boosted at once, or some blocks later if governance sets a delay. Until then the deposit waits,
+as it was seen, and its channel (or the vault's name for it) has the status `BoostPending`: no other deposit
+is boosted there. A deposit that is final before its block has come is not boosted any more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_BOOSTED: Final = "NotBoosted"
 
 
 def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
-    """A deposit has been seen that is not yet final."""
+    """Boost a deposit that is not yet final, at once or after the delay."""
     delay = pallet.BoostDelayBlocks.get()
     if not delay:
         return prewitness(pallet, deposit)
@@ -40,7 +40,7 @@ def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
 
 
 def process_prewitnessed(pallet: IngressEgressStorage, number: int) -> None:
-    """Boost what has waited for this block."""
+    """Boost the deposits that have waited for this block."""
     for entry in pallet.PendingPrewitnessedDeposits.take(number):
         deposit = _as_seen(pallet, entry)
         if deposit is not None and isinstance(deposit.boost_status, values.BoostStatusBoostPending):
@@ -49,7 +49,7 @@ def process_prewitnessed(pallet: IngressEgressStorage, number: int) -> None:
 
 
 def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
-    """A deposit is final: if it was to be boosted, that is over."""
+    """Cancel the pending boost of a deposit that is final."""
     status = deposit.boost_status
     if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
         return
@@ -62,7 +62,7 @@ def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
 
 
 def _place(deposit: Deposit) -> values.BoostStatusLookup:
-    """Where a deposit's `BoostStatus` is written down."""
+    """Return where a deposit's `BoostStatus` is stored."""
     if deposit.channel is None:
         return values.BoostStatusLookupVault(deposit.vault_transaction)
     return values.BoostStatusLookupChannel(deposit.channel_account)
@@ -94,7 +94,7 @@ def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
 
 
 def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
-    """The deposit that waits; None if its channel is gone."""
+    """Return the deposit that waits; None if its channel no longer exists."""
     seen = entry.deposit
     match entry.boost_status_lookup:
         case values.BoostStatusLookupVault(transaction):

@@ -1,7 +1,7 @@
-"""When does a deposit count that has been witnessed?
+"""Delay between the witnessing of a deposit and its processing.
 
-At once, or some blocks later if governance wants to have time: then it waits, and counts before anything else
-that happens in its block.
+A deposit counts at once, or some blocks later if governance sets a delay: then it waits, and counts before
+anything else that happens in its block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 
 
 def admit_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, height: int) -> None:
-    """A deposit has reached the chain's safety margin at `height`."""
+    """Process a deposit that has reached the safety margin at `height`, at once or after the delay."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingDepositChannelDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -29,7 +29,7 @@ def admit_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, 
 def admit_vault_deposit(
     pallet: IngressEgressStorage, witness: values.VaultDepositWitness, height: int
 ) -> None:
-    """A vault swap is final."""
+    """Process a vault swap that is final, at once or after the delay."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingVaultDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -38,7 +38,7 @@ def admit_vault_deposit(
 
 
 def process_delayed(pallet: IngressEgressStorage, number: int) -> None:
-    """Take what has waited for this block."""
+    """Process the deposits that have waited for this block."""
     for witness, height in pallet.PendingDepositChannelDeposits.take(number):
         process_deposit(pallet, witness, height)
     for swap, height in pallet.PendingVaultDeposits.take(number):
@@ -46,5 +46,5 @@ def process_delayed(pallet: IngressEgressStorage, number: int) -> None:
 
 
 def _due(pallet: IngressEgressStorage, delay: int) -> int:
-    """The block in which what comes now counts."""
+    """Return the block in which a deposit that is witnessed now counts."""
     return min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)

@@ -1,6 +1,6 @@
-"""What is a deposit, seen on a channel or by way of the vault?
+"""Deposits, on a channel or by way of the vault: their value, origin and events.
 
-A value that goes through the steps of `pipeline`; and what is reported of it at the end.
+A `Deposit` goes through the steps of `pipeline`, which reports its outcome at the end.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ class Deposit:
 
     @property
     def origin_type(self) -> str:
-        """`DepositOriginType`."""
+        """`DepositOriginType` of the deposit."""
         return VAULT if self.channel is None else CHANNEL
 
     @property
     def channel_account(self) -> Account:
-        """The address of the channel that it came to."""
+        """Address of the channel that the deposit came to."""
         assert self.address is not None
         return self.address
 
     @property
     def vault_transaction(self) -> Transaction:
-        """The vault's name for it."""
+        """The vault's name for the deposit."""
         assert self.transaction is not None
         return self.transaction
 
@@ -87,7 +87,7 @@ def deposit_on(
     witness: values.DepositWitness,
     height: int,
 ) -> Deposit:
-    """A deposit with what its channel was opened for."""
+    """Return a deposit with the action and terms of its channel."""
     return Deposit(
         asset=witness.asset,
         amount=witness.amount,
@@ -109,7 +109,7 @@ def deposit_on(
 def channel_origin(
     pallet: IngressEgressStorage, channel: values.DepositChannelDetails, height: int
 ) -> values.SwapOrigin[bytes]:
-    """The origin of a deposit on a channel, seen at a height of its chain."""
+    """Return the origin of a deposit on a channel, seen at a height of its chain."""
     deposited = channel.deposit_channel
     return values.SwapOriginDepositChannel(
         deposit_address=channel_address(pallet, deposited.address),
@@ -122,7 +122,7 @@ def channel_origin(
 def vault_origin(
     pallet: IngressEgressStorage, transaction: Transaction, broker: bytes | None
 ) -> values.SwapOrigin[bytes]:
-    """The origin of a deposit by way of the vault."""
+    """Return the origin of a deposit by way of the vault."""
     return values.SwapOriginVault(tx_id=_transaction_id(pallet, transaction), broker_id=broker)
 
 
@@ -137,7 +137,7 @@ def _transaction_id(pallet: IngressEgressStorage, transaction: Transaction) -> v
 
 
 def _with_deposit(action: values.ChannelAction[bytes, values.CheckedCcm, Account], chain: str) -> Action:
-    """A channel's action, its messages now as those that have come with a deposit."""
+    """Return a channel's action with its messages as those that have come with a deposit."""
     match action:
         case values.ChannelActionSwap(refund_params=refund):
             return values.ChannelActionSwap(
@@ -164,7 +164,7 @@ def _with_deposit(action: values.ChannelAction[bytes, values.CheckedCcm, Account
 
 
 def channel_address(pallet: IngressEgressStorage, account: Account) -> EncodedAddress:
-    """An account of the pallet's chain as extrinsics and events have it."""
+    """Return an account of the pallet's chain as extrinsics and events encode it."""
     return encoded(pallet, (CHAINS[pallet.chain.name].address, account))
 
 
@@ -198,5 +198,5 @@ def report_failed(
 
 
 def is_boosted(status: values.BoostStatus[int, int]) -> TypeGuard[values.BoostStatusBoosted[int]]:
-    """Whether a boost pool has paid for a deposit already."""
+    """Return whether boosters have paid for a deposit already."""
     return isinstance(status, values.BoostStatusBoosted)

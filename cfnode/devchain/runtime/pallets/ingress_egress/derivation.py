@@ -1,6 +1,6 @@
-"""Which address belongs to a channel id, by what the chain knows of its own vaults?
+"""Derivation of deposit addresses from channel ids and the chain's vault.
 
-The formulas are `core.addresses`; here they get the vault's key, contract, program or account from storage.
+`core.addresses` has the formulas; here they get the vault's key, contract, program or account from storage.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ __all__ = ["bitcoin_channel", "bitcoin_state", "derive", "is_fresh", "watched_ou
 
 
 def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
-    """The address of a new channel, as the chain's account type, and the state to remember with it."""
+    """Return the address of a new channel, as the chain's account type, and the state to store with it."""
     return _DERIVATIONS[pallet.chain.name](pallet, channel_id, asset)
 
 
 def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.TaprootDeposit:
-    """The Bitcoin output of a channel id under the current vault key."""
+    """Return the Bitcoin output of a channel id under the current vault key."""
     return watched_outputs(pallet, channel_id)[0]
 
 
 def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[taproot.TaprootDeposit]:
-    """The Bitcoin outputs of a private channel: under the current vault key, and under the one before."""
+    """Return the Bitcoin outputs of a private channel under the current and the previous vault key.
+
+    Fails with MissingBitcoinVault, BitcoinChannelIdTooLarge.
+    """
     key = pallet.other(BitcoinThresholdSigner).active_key()
     key = pallet.require(key, pallet.Error.MissingBitcoinVault)
     pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
@@ -40,7 +43,7 @@ def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[tapro
 
 
 def is_fresh(pallet: IngressEgressStorage, channel: values.DepositChannel) -> bool:
-    """Whether deposits on an unused channel could be spent: on Bitcoin, by the vault's present key."""
+    """Return whether deposits on an unused channel could be spent: on Bitcoin, by the current vault key."""
     if not isinstance(channel.state, values.DepositAddress):
         return True
     key = pallet.other(BitcoinThresholdSigner).active_key()
@@ -48,7 +51,7 @@ def is_fresh(pallet: IngressEgressStorage, channel: values.DepositChannel) -> bo
 
 
 def bitcoin_state(output: taproot.TaprootDeposit) -> values.DepositAddress:
-    """What is remembered of an output so that it can be spent."""
+    """Return what is stored of an output so that it can be spent."""
     path = values.TapscriptPath(
         salt=output.salt,
         tweaked_pubkey_bytes=output.output_key,

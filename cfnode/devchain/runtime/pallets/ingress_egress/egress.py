@@ -1,4 +1,4 @@
-"""How is a transfer out of a chain's vault queued?"""
+"""Queueing of transfers out of a chain's vault."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def schedule_egress(
     destination: Account,
     ccm: values.CheckedCcmDeposit | None = None,
 ) -> ScheduledEgress:
-    """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive."""
+    """Queue a transfer of `amount` less the fee.
+
+    Fails with BelowEgressDustLimit if too little would arrive, ChainDeprecated on a chain that the release
+    has left.
+    """
     pallet.ensure(pallet.chain.name not in pallet.runtime.release.left, pallet.Error.ChainDeprecated)
     number = pallet.EgressIdCounter.mutate(lambda last: last + 1)
     estimate = egress_estimate(pallet, asset, None if ccm is None else ccm.channel_metadata)

@@ -1,9 +1,10 @@
-"""What becomes of a transfer that its receiver could not take?
+"""Fallback calls for transfers and messages that failed on an EVM chain.
 
-The batch went through and the money is still in the vault. So a call is signed that pays it and that anybody
-may send, with as much gas as it needs; the authorities do not send it for the user. It is offered in the
-epoch in which the transfer failed, signed anew by the key of the next epoch, and given up when the one after
-that begins. A message whose transaction no authority could send is offered in the same way.
+When a receiver could not take a transfer, its batch has gone through and the money is still in the vault. So
+a call is signed that pays it and that anybody may send, with as much gas as it needs; the authorities do not
+send it for the user. It is offered in the epoch in which the transfer failed, signed anew by the key of the
+next epoch, and given up when the one after that begins. A message whose transaction no authority could send
+is offered in the same way.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = [
 
 
 def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, destination: bytes) -> None:
-    """A transfer out of an EVM vault has failed: have its fallback signed."""
+    """Have the fallback signed of a transfer that has failed on an EVM chain."""
     broadcaster = evm_broadcaster(pallet)
     arguments = values.TransferFallback(transfer_params(pallet, asset, destination, amount))
     broadcast_id = broadcaster.only_sign(broadcaster.bound_call(values.EvmApiTransferFallback, arguments))
@@ -44,7 +45,7 @@ def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, desti
 
 
 def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    """A transaction is on its chain: the deposit contracts that it deployed are there."""
+    """Complete a broadcast that is on its chain, and note the contracts that it has deployed."""
     action = pallet.BroadcastActions.take(broadcast_id)
     if isinstance(action, values.BroadcastActionFinaliseFetch):
         deployed = values.DeploymentStatusDeployed(pallet.tracking.height())
@@ -57,14 +58,14 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
 
 
 def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    """No authority could send a transaction; one with a message can be sent by its user."""
+    """Offer an aborted broadcast to its user, if it carries a message."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
 
 
 def review_failed_calls(pallet: IngressEgressStorage) -> None:
-    """Look at one of the last epoch's failed calls: sign it anew, or give it up."""
+    """Take one of the last epoch's failed calls: sign it anew, or give it up."""
     epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
     calls = pallet.FailedForeignChainCalls.get(epoch - 1)
     if not calls:
@@ -95,7 +96,7 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
 def failed_call(
     pallet: IngressEgressStorage, broadcast_id: int
 ) -> values.EvmTransaction | values.TronTransaction | None:
-    """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
+    """Return the transaction of a failed call, if it is offered in this epoch and has been signed."""
     offered = pallet.FailedForeignChainCalls.get(pallet.other(ValidatorStorage).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)

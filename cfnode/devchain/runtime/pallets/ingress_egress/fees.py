@@ -1,7 +1,7 @@
-"""What does a deposit or a transfer cost on its own chain, and who pays for it?
+"""Ingress and egress fees: their estimates, and how they are withheld.
 
-The user: the fee is estimated from what is known of the chain (`ChainTracking`), withheld from the amount and
-kept for the authorities' transaction costs. A fee in a token is swapped into the chain's coin.
+The user pays: the fee is estimated from what is known of the chain (`ChainTracking`), withheld from the
+amount and kept for the authorities' transaction costs. A fee in a token is swapped into the chain's coin.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 MICRO = 10**6
 BATCH_ENERGY = 40_000
-"""Of Tron: what each batch takes."""
+"""Energy that each batch on Tron takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def withhold(pallet: IngressEgressStorage, asset: str, available: int, estimate:
 
 
 def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: int) -> Withheld:
-    """What `withhold` would take and leave."""
+    """Return what `withhold` would take and leave."""
     if asset == pallet.gas_asset:
         # The whole estimate is reported, even where the amount does not cover it.
         return Withheld(max(0, available - estimate), estimate)
@@ -70,7 +70,7 @@ def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: i
 
 
 def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "DepositChannel") -> int:
-    """What bringing a deposit of `asset` into the vault costs, in the chain's own coin.
+    """Return the cost of bringing a deposit of `asset` into the vault, in the chain's own coin.
 
     `origin` is a value of `DepositOriginType`: on most chains what is sent to the vault is there already.
     """
@@ -82,7 +82,7 @@ def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "De
 def egress_estimate(
     pallet: IngressEgressStorage, asset: str, ccm: values.CcmChannelMetadata[object] | None = None
 ) -> int:
-    """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
+    """Return the cost of a transfer of `asset`, with the message `ccm` if any, in the chain's own coin."""
     native, tracked = ASSETS[asset].chain_index == 0, fee_data(pallet)
     if ccm is None:
         return _scaled(pallet, _EGRESS[pallet.chain.name](tracked, native))
@@ -110,13 +110,13 @@ def _bitcoin_ingress(tracked: FeeData, native: bool) -> int:
 
 
 def _bitcoin_egress(tracked: FeeData, native: bool) -> int:
-    """A transaction's fixed part, one vault input and two outputs, by their virtual bytes."""
+    """Return the cost of the fixed part, one vault input and two outputs, by their virtual bytes."""
     rate = _sats_per_kilobyte(tracked)
     return 16 * rate // 1000 + 58 * rate // 1000 + 2 * (51 * rate // 1000)
 
 
 def _solana(tracked: FeeData, units: int, rent: int = 0) -> int:
-    """The signature's fee, compute units at their price, and for a token the rent of a new account."""
+    """Return the signature's fee, compute units at their price, and for a token a new account's rent."""
     assert isinstance(tracked, values.SolTrackedData)
     price = max(tracked.priority_fee, 10 * MICRO)
     return 5_000 + -(-price * units // MICRO) + rent
@@ -127,7 +127,7 @@ def _solana_egress(tracked: FeeData, native: bool) -> int:
 
 
 def _tron(size: int, energy: int) -> int:
-    """A batch of so many bytes with one transfer or fetch, in sun."""
+    """Return the cost of a batch of `size` bytes with one transfer or fetch, in sun."""
     return (BATCH_ENERGY + energy) * SUN_PER_ENERGY + size * SUN_PER_BYTE
 
 

@@ -1,4 +1,4 @@
-"""How does a deposit get into the vault?"""
+"""Scheduling of fetches, which bring deposits into the vault."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What may governance change about a chain's deposits and transfers?
+"""Governance calls on a chain's deposits and transfers.
 
-Fees, least amounts and times of deposit channels; and an asset's transfers can be held back.
+Governance sets fees, least amounts and times of deposit channels, and can hold back an asset's transfers.
 """
 
 from __future__ import annotations
@@ -68,6 +68,6 @@ class IngressEgressGovernance:
                 pallet.IngressDelayBlocks.put(blocks)
 
     def check_bounds(self, arguments: Arguments) -> None:
-        """ScaleError if a call has more updates than the chain decodes."""
+        """Raise ScaleError if a call has more updates than the chain decodes."""
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")

@@ -1,7 +1,7 @@
-"""How does a deposit channel open?
+"""Opening of deposit channels.
 
 The owner pays the fee, and the channel gets an address: kept back for the account, left over from an old
-channel, or newly derived. What is to happen with a deposit is written down. The channel counts deposits for
+channel, or newly derived. The action for a deposit is stored with it. The channel counts deposits for
 `DepositChannelLifetime` blocks of its chain, and is listed for as long again (`recycling`).
 """
 
@@ -22,7 +22,7 @@ from .storage import IngressEgressStorage
 __all__ = ["OpenedChannel", "next_channel_id", "open_channel"]
 
 MAX_CHANNEL_ID = 2**64 - 1
-# A contract costs gas to deploy, so no addresses are made in advance there.
+# On EVM chains a contract costs gas to deploy, so no addresses are made in advance.
 NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 
@@ -87,7 +87,7 @@ def _may_open(pallet: IngressEgressStorage) -> bool:
 
 
 def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.DepositChannel:
-    """A channel for the account: the first kept back for it, after the store has been filled up."""
+    """Return a channel for the account: the first kept back for it, once enough are kept back."""
     limit = pallet.MaximumPreallocatedChannels.get(pallet.other(AccountRoles).role(owner) or "Unregistered")
     kept = [each for each in pallet.PreallocatedChannels.get(owner) if is_fresh(pallet, each)]
     while len(kept) <= limit:

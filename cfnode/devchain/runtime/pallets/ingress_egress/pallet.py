@@ -1,8 +1,7 @@
-"""What happens in a block to the deposits and transfers of one chain?
+"""Ingress-egress pallets of the foreign chains: their hooks, and the calls of brokers.
 
-‹Chain›IngressEgress (pallet_cf_ingress_egress): its hooks, and the calls of brokers. Other pallets open a
-channel (`opening`) or queue a transfer (`egress`); what was seen on the chain comes in by `delay` and
-`boost_delay`.
+‹Chain›IngressEgress (pallet_cf_ingress_egress). Other pallets open a channel (`opening`) or queue a transfer
+(`egress`); what was seen on the chain comes in by `delay` and `boost_delay`.
 """
 
 from __future__ import annotations
@@ -48,24 +47,27 @@ class IngressEgress(ChainPallet):
 
     @migration("2.3.0")
     def name_deposits(self) -> None:
-        """Deposits on Assethub get other names."""
+        """Name the pending deposits on Assethub by block and extrinsic."""
         if self.chain.name == "Assethub":
             name_deposits_by_block(self.storage)
 
     def on_initialize(self, number: int) -> None:
-        """Take the deposits that have waited for this block."""
+        """Process the deposits that have waited for this block."""
         process_prewitnessed(self.storage, number)
         process_delayed(self.storage, number)
 
     def on_idle(self, number: int) -> None:
-        """Forget the channels, boosts and marks whose time is over; keep addresses that can be used again."""
+        """Remove the channels, boosts and marks whose time is over; keep addresses that can be used again."""
         recycle_expired(self.storage)
         expire_boosts(self.storage)
         if self.storage.Constant.AllowTransactionReports:
             expire_marks(self.storage, number)
 
     def on_finalize(self, number: int) -> None:
-        """Send what waits. Everything up to a safe distance below the chain's height has been witnessed."""
+        """Send what is queued, and set the height up to which the chain has been witnessed.
+
+        That height lies a safe distance below the chain's.
+        """
         if not self.chain.tracked:
             return
         send_batches(self.storage)
@@ -100,4 +102,4 @@ class IngressEgress(ChainPallet):
 
 
 INGRESS_EGRESS_PALLETS = per_chain(IngressEgress, lambda chain: chain.ingress_egress_index, INGRESS_EGRESS)
-"""By chain, in the order of their hooks."""
+"""Ingress-egress pallets by chain, in the order of their hooks."""

@@ -1,7 +1,7 @@
-"""What does genesis say about deposits and transfers?
+"""Genesis parameters of deposits and transfers.
 
-Amounts in the assets' smallest units. Governance has set the main net's minimum deposits after genesis; these
-are of their size.
+Amounts are in the assets' smallest units. Governance has set the main net's minimum deposits after genesis;
+these are of their size.
 """
 
 from __future__ import annotations
@@ -33,4 +33,4 @@ MINIMUM_DEPOSITS: dict[str, dict[str, int]] = {
 }
 
 DUST_LIMITS: dict[str, dict[str, int]] = {"Bitcoin": {"Btc": 600}}
-"""Where it is more than 1."""
+"""Dust limits by chain and asset, where they are more than 1."""

@@ -1,9 +1,10 @@
-"""What happens when a deposit is final, on a channel or by way of the vault?
+"""Processing of a deposit that is final, on a channel or by way of the vault.
 
-In this order: is there such a channel, is the amount enough, has somebody asked to reject it; then it is
-fetched into the vault (if it is not there already); if it was boosted, those who paid for it get it, else
-the fee is withheld, and what remains becomes a swap. A deposit in another asset of the same chain is swapped
-as the asset that it is. Each deposit on a channel is a swap of its own.
+In this order: the channel must exist, the amount must be large enough, and a deposit that is marked for
+rejection is rejected. Then the deposit is fetched into the vault (if it is not there already). If it was
+boosted, those who paid for it get it; else the fee is withheld, and what remains is swapped, credited or
+refunded (`actions`). A deposit in another asset of the same chain is swapped as the asset that it is. Each
+deposit on a channel is a swap of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["process", "process_deposit"]
 
 
 def process_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, height: int) -> None:
-    """Take a deposit that has reached the chain's safety margin at `height`."""
+    """Process a deposit on a channel that has reached the chain's safety margin at `height`."""
     channel = pallet.DepositChannelLookup.get(witness.deposit_address)
     if channel is None:
         reason = pallet.error(pallet.Error.InvalidDepositAddress).value
@@ -33,7 +34,7 @@ def process_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness
 
 
 def process(pallet: IngressEgressStorage, deposit: Deposit) -> None:
-    """Take a deposit that is final."""
+    """Process a deposit that is final."""
     boosted = is_boosted(deposit.boost_status)
     if not boosted and deposit.amount < pallet.MinimumDeposit.get(deposit.asset):
         return report_failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")

@@ -1,8 +1,8 @@
-"""How does a deposit channel end, and can its address serve another one?
+"""End of deposit channels and of boosts, and the reuse of channel addresses.
 
-A channel whose time is over is forgotten. An EVM contract that was deployed, or an Assethub account, serves a
-later channel. What was boosted and never became final is then lost to those who paid for it; a vault swap has
-no channel, so a timeout of its own says when.
+A channel whose time is over is removed. An EVM contract that was deployed, or an Assethub account, serves a
+later channel. A boosted deposit that never became final is then lost to those who paid for it; a vault swap
+has no channel, so it has a timeout of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 _Timeout = tuple[Transaction, tuple[int, str]]
 """The vault's name for a deposit, the height at which it is lost, and its asset."""
 State = values.DeploymentStatus | values.DepositAddress | tuple[()] | int
-"""What a channel remembers about its address, by the kind of its chain."""
+"""State of a channel's address, by the kind of its chain."""
 
 
 class Lifecycle(NamedTuple):
@@ -43,7 +43,10 @@ class Lifecycle(NamedTuple):
 
 
 def lifecycle(pallet: IngressEgressStorage) -> Lifecycle:
-    """The heights of a channel that opens now: it is listed for another lifetime after it has expired."""
+    """Return the heights of a channel that opens now.
+
+    It is listed for another lifetime after it has expired.
+    """
     opened_at = pallet.tracking.height() + pallet.chain.witness_period
     lifetime = pallet.DepositChannelLifetime.get()
     expires_at = pallet.chain.after_period(opened_at + lifetime)
@@ -51,10 +54,10 @@ def lifecycle(pallet: IngressEgressStorage) -> Lifecycle:
 
 
 def recycled_state(chain: ChainInstance, state: State) -> State | None:
-    """The state in which the channel waits for its next owner, or None if it is gone for good.
+    """Return the state in which a channel waits for its next owner, or None if none can use it.
 
     A deployed contract can take deposits again, one that was never deployed was never paid to; one that was
-    being deployed counts as deployed since ever. Accounts of Substrate chains always serve again, Bitcoin
+    being deployed counts as deployed at height 0. Accounts of Substrate chains always serve again, Bitcoin
     outputs and Solana accounts never.
     """
     if chain.family.signer == "EvmThresholdSigner":
@@ -65,7 +68,7 @@ def recycled_state(chain: ChainInstance, state: State) -> State | None:
 
 
 def recycle_expired(pallet: IngressEgressStorage) -> None:
-    """Forget the channels whose time is over; keep the addresses that can be used again."""
+    """Remove the channels whose time is over; keep the addresses that can be used again."""
     reached = _reached(pallet)
     queue = sorted(pallet.DepositChannelRecycleBlocks.get(), key=lambda entry: entry[0])
     due = [address for height, address in queue if height <= reached]
@@ -79,7 +82,7 @@ def recycle_expired(pallet: IngressEgressStorage) -> None:
 
 
 def start_timeout(pallet: IngressEgressStorage, transaction: Transaction, asset: str) -> None:
-    """A vault swap was boosted: it is lost when a channel that opens now would be forgotten."""
+    """Let a boosted vault swap be lost when a channel that opens now would be removed."""
     if pallet.runtime.release.rules.boosted_vault_swaps_expire:
         timeout = (transaction, (lifecycle(pallet).recycled_at, asset))
         others = _timeouts_without(pallet, transaction)
@@ -87,13 +90,13 @@ def start_timeout(pallet: IngressEgressStorage, transaction: Transaction, asset:
 
 
 def cancel_timeout(pallet: IngressEgressStorage, transaction: Transaction) -> None:
-    """A boosted vault swap is final."""
+    """Remove the timeout of a boosted vault swap that is final."""
     if pallet.runtime.release.rules.boosted_vault_swaps_expire:
         pallet.BoostedVaultTransactionTimeout.put(_timeouts_without(pallet, transaction))
 
 
 def expire_boosts(pallet: IngressEgressStorage) -> None:
-    """Those who boosted vault swaps that did not become final in time bear the loss."""
+    """Write off boosted vault swaps that were not final in time, at the boosters' loss."""
     if not pallet.runtime.release.rules.boosted_vault_swaps_expire:
         return
     reached, queue = _reached(pallet), pallet.BoostedVaultTransactionTimeout.get()
@@ -110,7 +113,7 @@ def _timeouts_without(pallet: IngressEgressStorage, transaction: Transaction) ->
 
 
 def _order(timeout: _Timeout) -> tuple[int, int] | bytes | tuple[bytes, int]:
-    """Entries of a map are in the order of their keys."""
+    """Return the sort key of a timeout: entries of a map are in the order of their keys."""
     transaction = timeout[0]
     if isinstance(transaction, values.TxId):
         return transaction.block_number, transaction.extrinsic_index
@@ -118,7 +121,7 @@ def _order(timeout: _Timeout) -> tuple[int, int] | bytes | tuple[bytes, int]:
 
 
 def _reached(pallet: IngressEgressStorage) -> int:
-    """The height of its chain that has been passed for certain."""
+    """Return the height that the pallet's chain has passed for certain."""
     if pallet.chain.name in pallet.runtime.release.rules.height_ends_channels:
         return pallet.tracking.height()
     processed: int = pallet.ProcessedUpTo.get()

@@ -1,8 +1,8 @@
-"""How does a broker refuse a deposit that it does not want to be part of?
+"""Rejection of deposits that a broker has marked.
 
-It marks the transaction (or its channel) before the deposit counts. Such a deposit becomes no swap: it is
+A broker marks a transaction (or its channel) before the deposit counts. Such a deposit becomes no swap: it is
 sent back to the refund address, less what both ways cost, however little remains. A mark lasts an hour, or
-until the deposit is final if it has been noticed before that; one that has had its effect is removed in the
+until the deposit is final if it has been noticed before that; a mark that has been used is removed in the
 next block. Brokers that the network trusts to screen (`WhitelistedBrokers`) mark in the name of one account,
 and their marks count for the deposits of all brokers.
 """
@@ -48,12 +48,16 @@ Refundable = (
 )
 Rejected = values.TransactionRejectionDetails
 USED = 0
-"""In place of the block in which a mark expires: a deposit has been rejected for it."""
+"""Expiry block of a mark for which a deposit has been rejected."""
 SCREENING_ID = bytes.fromhex("026de9d675fae14536ce79a478f4d16215571984b8bad180463fa27ea78d9c4f")
 
 
 def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: Transaction) -> None:
-    """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if a mark has been noticed already."""
+    """Mark a transaction, so that its deposits are rejected.
+
+    Fails with TransactionAlreadyPrewitnessed if a mark has been noticed already, UnsupportedChain where the
+    chain has no marks.
+    """
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     marker = SCREENING_ID if pallet.WhitelistedBrokers.contains(broker) else broker
     expires_at = pallet.other(System).Number.get() + MARK_BLOCKS
@@ -74,12 +78,16 @@ def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transact
     pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
     mark = values.TransactionRejectionStatus(expires_at=expires_at, prewitnessed=False)
     pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
-    if known is None:  # else the first entry is put off when it is due
+    if known is None:  # else `expire_marks` puts the first entry off when it is due
         _expire_at(pallet, expires_at, marker, transaction)
 
 
 def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Account) -> None:
-    """Refuse all further deposits of a channel. CannotMarkChannel if it is another's, unless one screens."""
+    """Mark a channel, so that all its further deposits are rejected.
+
+    Fails with CannotMarkChannel if the channel is another broker's, unless the caller screens; with
+    InvalidDepositAddress, TransactionAlreadyPrewitnessed, UnsupportedChain.
+    """
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     known = pallet.DepositChannelLookup.get(address)
     channel = pallet.require(known, pallet.Error.InvalidDepositAddress)
@@ -94,7 +102,7 @@ def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Account) 
 def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
     """Remove the marks that were used, and those whose deposit has not come in time.
 
-    One that has been noticed waits for its deposit.
+    A mark that has been noticed waits for its deposit.
     """
     for marker, transaction in pallet.ReportExpiresAt.take(number):
         mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
@@ -112,21 +120,24 @@ def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
 
 
 def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
-    """Whether somebody wants a deposit sent back, by its transaction or by its channel."""
+    """Return whether a deposit is to be sent back, by a mark of its transaction or of its channel."""
     if not pallet.Constant.AllowTransactionReports:
         return False
     return deposit.is_marked or bool(_marks(pallet, deposit))
 
 
 def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
-    """The marks of these transactions have been noticed: they do not expire any more."""
+    """Note that a deposit's marks have been noticed: they do not expire any more."""
     for marker, transaction in _marks(pallet, deposit):
         mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
         pallet.TransactionsMarkedForRejection.put(marker, transaction, replace(mark, prewitnessed=True))
 
 
 def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | None:
-    """Have a marked deposit sent back at the end of the block: the reason why it leads to nothing."""
+    """Have a marked deposit sent back at the end of the block.
+
+    Return the reason for the deposit's failure, or None if it is not marked.
+    """
     if not is_marked(pallet, deposit):
         return None
     for marker, transaction in _marks(pallet, deposit):
@@ -147,7 +158,10 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
 
 
 def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transaction) -> None:
-    """A mark counts for all deposits of its block, and is removed in the next; in 2.2.3 for one deposit."""
+    """Use a mark: it counts for all deposits of its block, and is removed in the next.
+
+    In 2.2.3 it counts for one deposit.
+    """
     if not pallet.runtime.release.rules.used_marks_stay:
         return pallet.TransactionsMarkedForRejection.remove(marker, transaction)
     mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
@@ -160,7 +174,7 @@ def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transact
 def _refund_to(
     pallet: IngressEgressStorage, action: Refundable
 ) -> tuple[ForeignAddress, values.CheckedCcmDeposit | None]:
-    """Where a deposit is sent back to, and the message that goes with it."""
+    """Return where a deposit is sent back to, and the message that goes with it."""
     match action:
         case values.ChannelActionSwap(refund_params=terms):
             return terms.refund_address, terms.refund_ccm_metadata
@@ -172,7 +186,7 @@ def _refund_to(
 
 
 def send_rejected(pallet: IngressEgressStorage) -> None:
-    """Send the deposits back that were rejected; one that cannot be fetched yet has to wait."""
+    """Send rejected deposits back; one that cannot be fetched yet has to wait."""
     waiting = []
     for details in pallet.ScheduledTransactionsForRejection.take():
         about = {"tx_id": details.deposit_details}
@@ -198,9 +212,10 @@ class _CannotBeSentBack(Exception):
 
 
 def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
-    """Fetch a deposit and pay what is left of it after both ways; until 2.3 even if that is nothing.
+    """Fetch a deposit, and pay what is left of it after both ways; until 2.3 even if that is nothing.
 
-    _CannotBeSentBack for dust, and for a message to Solana with lookup tables. Fees are taken even so.
+    Return the broadcast's id. Raises _CannotBeFetched; _CannotBeSentBack for dust, and for a message to
+    Solana with lookup tables. Fees are taken even so.
     """
     asset, fetch, origin = details.asset, None, "Vault"
     address = details.deposit_address
@@ -241,7 +256,7 @@ def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transac
 
 
 def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, Transaction]]:
-    """The marks that a deposit's broker and the screening account have set: who, and which transaction."""
+    """Return the marks of a deposit's broker and of the screening account: marker and transaction."""
     if deposit.broker is None:
         return []
     marks = pallet.TransactionsMarkedForRejection
@@ -250,7 +265,7 @@ def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, 
 
 
 def _transactions(details: Details) -> list[Transaction]:
-    """By what a broker names the transactions of a deposit; none where it cannot."""
+    """Return the names by which a broker marks a deposit's transactions; none where it cannot."""
     match details:
         case values.EvmDepositDetails(hashes):
             return list(hashes or ())

@@ -1,7 +1,7 @@
-"""What does an ingress-egress pallet keep, and what does it say?
+"""Storage, events, errors and constants of the ingress-egress pallets.
 
-‹Chain›IngressEgress (pallet_cf_ingress_egress): storage, events, errors and constants. The calls and hooks
-are in `ingress_egress.pallet`; what is done with all this needs no more than this class.
+‹Chain›IngressEgress (pallet_cf_ingress_egress). `ingress_egress.pallet` has the calls and hooks; the other
+modules of the package need only this class.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class IngressEgressStorage(ChainStorage):
 
 
 INGRESS_EGRESS = storage_per_chain(IngressEgressStorage)
-"""By chain: `pallet.other(INGRESS_EGRESS["Bitcoin"])`."""
+"""Ingress-egress storage by chain: `pallet.other(INGRESS_EGRESS["Bitcoin"])`."""
 
 
 class _NoReports(IngressEgressStorage.Constant):

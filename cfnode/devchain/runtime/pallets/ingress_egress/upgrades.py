@@ -1,6 +1,6 @@
-"""What becomes of Assethub's pending deposits when a release names them by block and extrinsic?
+"""Migration of Assethub's pending deposits to names of block and extrinsic.
 
-Until 2.2.9 a deposit was named by its extrinsic alone; the block is the one in which it was seen.
+Until 2.2.9 a deposit was named by its extrinsic alone; the new name has the block in which it was seen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ W = TypeVar("W", values.DepositWitness, values.VaultDepositWitness, values.Pendi
 
 
 def name_deposits_by_block(pallet: IngressEgressStorage) -> None:
-    """Rewrite what is pending; rejections that wait are dropped, as on the chain."""
+    """Rename pending deposits; pending and failed rejections are dropped, as on the main net."""
     _rewrite(pallet, pallet.PendingPrewitnessedDeposits, _entry)
     _rewrite(pallet, pallet.PendingDepositChannelDeposits, _pair)
     _rewrite(pallet, pallet.PendingVaultDeposits, _pair)

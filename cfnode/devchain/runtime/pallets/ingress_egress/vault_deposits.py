@@ -1,7 +1,7 @@
-"""What happens to money that somebody sends to the vault itself?
+"""Deposits to the vault itself, which carry the terms of their swap.
 
-The terms of the swap travel with it, and no call has checked them before. What would have been refused when a
-channel was opened is found here, and the money goes back; if there is nowhere to send it back to, it stays.
+No call has checked the terms before. What would have been refused when a channel was opened is found here,
+and the money goes back; if there is nowhere to send it back to, it stays.
 (`derive_channel_action_from_vault_deposit_witness` of the ingress-egress pallet.)
 """
 
@@ -43,19 +43,19 @@ class _SentBack(Exception):
 
 
 def process_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
-    """Take a vault swap that is final."""
+    """Process a vault swap that is final."""
     process(pallet, _deposit(pallet, witness, height))
 
 
 def prewitness_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
-    """A vault swap has been seen that is not yet final: it may be boosted, but is not refunded yet."""
+    """Admit a vault swap that is not yet final: it may be boosted, but is not refunded yet."""
     deposit = _deposit(pallet, witness, height)
     if isinstance(deposit.action, values.ChannelActionSwap):
         admit_prewitnessed(pallet, deposit)
 
 
 def burn_address(pallet: IngressEgressStorage) -> Account:
-    """The refund address that says: there is none."""
+    """Return the address that stands for a missing refund address."""
     if pallet.chain.name == "Bitcoin":
         return "Taproot", bytes(32)
     return bytes(20 if pallet.chain.is_evm else 32)
@@ -82,7 +82,7 @@ def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> Dep
 
 
 def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
-    """What the terms ask for, as far as they can be met."""
+    """Return the action that the terms ask for, as far as they can be met."""
     refund, source = witness.refund_params, witness.input_asset
     address = refund.refund_address
     if address == burn_address(pallet):
@@ -150,7 +150,7 @@ def _terms(
 
 
 def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.Beneficiary[bytes]]:
-    """The broker's fee, at least its own minimum, and those of the affiliates that it has."""
+    """Return the fees of the broker, at least its own minimum, and of its affiliates. Raises _SentBack."""
     fee, swapping = witness.broker_fee, pallet.other(SwappingStorage)
     if fee is None:
         raise _SentBack("InvalidBrokerFees")
@@ -177,7 +177,7 @@ def _message(
     asset: str,
     destination: ForeignAddress,
 ) -> values.CheckedCcmDeposit | None:
-    """The message in its checked form, or None."""
+    """Return the message in its checked form, or None. Raises _SentBack."""
     if ccm is None:
         return None
     if not supports_ccm(asset):

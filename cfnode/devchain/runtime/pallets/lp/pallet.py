@@ -1,7 +1,7 @@
-"""What can a liquidity provider do, besides its orders?
+"""Calls of liquidity providers on their accounts, deposits, withdrawals and swaps.
 
-LiquidityProvider (31): it registers, says where it wants its assets back, deposits into channels of its own,
-takes assets out again, swaps them or gives them to another provider.
+LiquidityProvider (31): a provider registers, says where it wants its assets back, deposits into channels of
+its own, takes assets out again, swaps them or gives them to another provider. Its orders are in the pools.
 """
 
 from __future__ import annotations
@@ -239,13 +239,13 @@ class LiquidityProvider(Pallet):
         )
 
     def _take(self, who: bytes, asset: str, amount: int) -> None:
-        """Take from what a provider owns, what its orders have earned included."""
+        """Take an amount from a provider's balance, after adding what its orders have earned."""
         if amount:
             sweep(self.other(PoolsStorage), who)
             self.other(AssetBalances).debit(who, asset, amount)
 
     def _take_or_fail(self, who: bytes, asset: str, amount: int) -> None:
-        """The same, with this pallet's own error."""
+        """Take an amount from a provider's balance. Fails with this pallet's InsufficientBalance."""
         try:
             self._take(who, asset, amount)
         except DispatchError:

@@ -1,7 +1,7 @@
-"""With what do the pools of a development chain begin?
+"""Liquidity with which the pools of a development chain begin.
 
-An account without a key has an order over all prices in each pool. A test may set a pool's
-price and depth: then that order is replaced.
+An account without a key has an order over all prices in each pool. A test may set a pool's price and depth:
+then that order is replaced.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ POOL_FEE = 20  # parts per million
 def refill(pools: PoolsStorage, asset: str, price: int | None, depth: int | None) -> dict[str, int]:
     """Set a pool's price (of a whole unit) and its USDC, both in microdollars, or keep either.
 
-    Returns what is in the pool then, by side. The order that is there from the beginning is replaced;
-    other providers' range orders are closed, since they hold what they hold at the price that was.
+    Return what is in the pool then, by side. The order that is there from the beginning is replaced; other
+    providers' range orders are closed, since what they hold depends on the old price.
     """
     for lp, number, _, _ in list(pools.stored_pool(asset).range_orders()):
         if lp != MAKER:
@@ -59,7 +59,7 @@ def refill(pools: PoolsStorage, asset: str, price: int | None, depth: int | None
 
 
 def fill(pools: PoolsStorage, pool: DevPool) -> None:
-    """Open a pool with the one order over all prices, of `MAKER`."""
+    """Open a pool with one order of `MAKER` over all prices."""
     sqrt_price = sqrt_price_of_amounts(10 ** ASSETS[pool.asset].decimals, pool.microdollars)
     liquidity = liquidity_for_quote(sqrt_price, pool.depth)
     ranges = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, POOL_FEE)

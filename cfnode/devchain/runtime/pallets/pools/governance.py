@@ -1,7 +1,7 @@
-"""What may governance change about pools?
+"""Governance calls of the pools pallet.
 
-It opens them and sets their fee, how far a swap may move a price, and from which amount on a limit order is
-paid out by itself.
+Governance opens pools and sets their fee, how far a swap may move a price, the least amounts of limit orders,
+and from which amount on a limit order is paid out by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .stored import STABLE, StoredPool, pair_of
 __all__ = ["PoolsGovernance"]
 
 MAX_FEE = 500_000
-"""Parts per million."""
+"""Highest fee of a pool, in parts per million."""
 MOST = {"limits": 10, "updates": 100}
 
 
@@ -115,7 +115,7 @@ class PoolsGovernance:
             pools.deposit(pools.Event.PalletConfigUpdated, update=update)
 
     def check_bounds(self, arguments: Arguments) -> None:
-        """ScaleError if a call has more limits or updates than the chain decodes."""
+        """Raise ScaleError if a call has more limits or updates than the chain decodes."""
         for argument, most in MOST.items():
             if len(arguments.get(argument, ())) > most:
                 raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")

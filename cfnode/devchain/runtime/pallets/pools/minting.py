@@ -1,7 +1,7 @@
-"""How is liquidity put into an order of a pool, and taken out?
+"""Minting and burning of liquidity in limit orders and range orders.
 
-What comes is taken from the provider's balance, what goes is added to it, and with each change an order pays
-what it has earned.
+Minted amounts are taken from the provider's balance, burned amounts are added to it, and with each change an
+order pays what it has earned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def mint_limit(
     *,
     may_be_nothing: bool = False,
 ) -> None:
-    """Let a limit order sell so much more; `may_be_nothing`: to make one of nothing changes nothing."""
+    """Let a limit order sell `amount` more.
+
+    With `may_be_nothing`, an amount of 0 for an order that does not exist changes nothing.
+    """
     sold = SIDES[side]
     try:
         order, limits = stored.pool.limit_orders.minted(sold, (lp, number), tick, amount)
@@ -51,7 +54,7 @@ def mint_limit(
 def burn_limit(
     pools: PoolsStorage, stored: StoredPool, lp: bytes, side: str, number: int, tick: int, amount: int
 ) -> int:
-    """Let a limit order sell so much less, or nothing any more: what it gives back."""
+    """Let a limit order sell `amount` less, or nothing any more. Return what it gives back."""
     sold = SIDES[side]
     try:
         taken, order, limits = stored.pool.limit_orders.burned(sold, (lp, number), tick, amount)
@@ -70,7 +73,7 @@ def _changed_limit(
     side: str,
     change: values.IncreaseOrDecrease[int],
 ) -> None:
-    """Pay what the order has bought, and say what has become of it."""
+    """Pay what the order has bought, and deposit the event of the change."""
     lp, number = order.owner
     bought = order.collected.bought
     pools.other(AssetBalances).credit(lp, stored.asset_of(other(order.side)), bought)
@@ -93,7 +96,7 @@ def _changed_limit(
 
 
 def _size(size: values.RangeOrderSize) -> Size:
-    """As `cfnode.core.amm` has it."""
+    """Return a size in the form of `cfnode.core.amm`."""
     if isinstance(size, values.RangeOrderSizeLiquidity):
         return "Liquidity", {"liquidity": size.liquidity}
     return "AssetAmounts", {"maximum": size.maximum, "minimum": size.minimum}
@@ -108,7 +111,10 @@ def mint_range(
     *,
     may_be_nothing: bool = False,
 ) -> RangeChange | None:
-    """Give liquidity to a range order; None if `may_be_nothing` and there is neither size nor order."""
+    """Give liquidity to a range order, and return the change.
+
+    Return None if `may_be_nothing` and there is neither size nor order.
+    """
     try:
         change = minted(stored.pool.range_orders, owner, *place, _size(size))
     except OrderRefused as refusal:
@@ -129,7 +135,7 @@ def burn_range(
     place: tuple[int, int],
     size: values.RangeOrderSize,
 ) -> RangeChange:
-    """Take liquidity from a range order."""
+    """Take liquidity from a range order, and return the change."""
     try:
         change = burned(stored.pool.range_orders, owner, *place, _size(size))
     except OrderRefused as refusal:
@@ -148,7 +154,7 @@ def _changed_range(
     change: RangeChange,
     direction: type[values.Increase[_Moved]] | type[values.Decrease[_Moved]],
 ) -> None:
-    """Pay what the order has earned, and say what has become of it."""
+    """Pay what the order has earned, and deposit the event of the change."""
     lp, number = owner
     stored.pool = replace(stored.pool, range_orders=change.pool)
     for side, fee in change.fees.items():

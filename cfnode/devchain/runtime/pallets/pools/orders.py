@@ -1,7 +1,7 @@
-"""What happens when a provider makes, changes or closes an order?
+"""Setting, updating and closing of limit orders and range orders.
 
-First everything that its orders have earned is paid out (`sweeping`), then the order changes. An order that
-is to lie elsewhere is closed and made again. (The chain's `pallet_cf_pools`:
+First all that the provider's orders have earned is paid out (`sweeping`), then the order changes. An order
+that moves to another tick or range is closed and made again. (The chain's `pallet_cf_pools`:
 `inner_update_limit_order_at_tick`, `inner_update_range_order`.)
 """
 
@@ -37,7 +37,7 @@ _ALL_LIQUIDITY = values.RangeOrderSizeLiquidity(MAX_AMOUNT)
 def set_limit_order(
     pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int | None, amount: int
 ) -> None:
-    """Let an order sell exactly an amount, at its own tick or at another one."""
+    """Set the amount that an order sells, at its own tick or at another one."""
     sweep(pools, lp)
     stored, sold = pools.stored_pool(asset), SIDES[side]
     before = stored.limits[sold].get(lp, {}).get(number)
@@ -92,7 +92,7 @@ def update_limit_order(
 
 
 def ensure_enough(pools: PoolsStorage, asset: str, side: str, amount: int) -> None:
-    """BelowMinimumOrderAmount if an order would sell something, but less than the release allows."""
+    """Fail with BelowMinimumOrderAmount if an order would sell more than 0, but less than allowed."""
     if not pools.runtime.release.rules.minimum_limit_orders:
         return
     least = pools.MinimumLimitOrderAmount.get(asset if side == "Sell" else STABLE)
@@ -100,7 +100,7 @@ def ensure_enough(pools: PoolsStorage, asset: str, side: str, amount: int) -> No
 
 
 def close_limit_order(pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int) -> bool:
-    """Close an order; False if there is none."""
+    """Close a limit order. Return False if it does not exist."""
     stored = pools.stored_pool(asset)
     tick = stored.limits[SIDES[side]].get(lp, {}).get(number)
     if tick is None:
@@ -121,7 +121,7 @@ def set_range_order(
     ticks: Mapping[str, int] | None,
     size: values.RangeOrderSize,
 ) -> None:
-    """Let an order have exactly a size, in its own range or in another one."""
+    """Set the size of an order, in its own range or in another one."""
     sweep(pools, lp)
     stored = pools.stored_pool(asset)
     before = stored.ranges.get(lp, {}).get(number)
@@ -141,7 +141,10 @@ def update_range_order(
     ticks: Mapping[str, int] | None,
     change: values.IncreaseOrDecrease[values.RangeOrderSize],
 ) -> None:
-    """Let an order grow or shrink; in another range it is made again first, of what came out of the old."""
+    """Let an order grow or shrink.
+
+    In another range it is made again first, of what came out of the old one.
+    """
     sweep(pools, lp)
     stored = pools.stored_pool(asset)
     before = stored.ranges.get(lp, {}).get(number)
@@ -158,7 +161,7 @@ def update_range_order(
 
 
 def close_range_order(pools: PoolsStorage, lp: bytes, asset: str, number: int) -> bool:
-    """Close an order; False if there is none."""
+    """Close a range order. Return False if it does not exist."""
     stored = pools.stored_pool(asset)
     place = stored.ranges.get(lp, {}).get(number)
     if place is None:

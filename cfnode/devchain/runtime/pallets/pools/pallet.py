@@ -1,8 +1,8 @@
-"""What can liquidity providers do with the pools, and what do the pools do by themselves?
+"""Pools pallet: calls of liquidity providers on orders, and the hooks of a block.
 
 LiquidityPools (35, pallet_cf_pools): one pool for each asset against USDC, filled by liquidity providers with
-range orders and limit orders (`orders`). What a pool gives for an amount is in `trading`, and with what it
-begins on a development chain in `first_liquidity`.
+range orders and limit orders (`orders`). `trading` swaps in a pool, and `first_liquidity` has the liquidity
+with which pools begin on a development chain.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LiquidityPools(Pallet):
             self.storage.MinimumLimitOrderAmount.put(asset, amount)
 
     def on_initialize(self, number: int) -> None:
-        """Pay out what has bought much, then do what was scheduled for this block."""
+        """Sweep the limit orders that have bought much, then do the updates scheduled for this block."""
         auto_sweep(self.storage, list(self.storage.with_limit_orders()))
         dispatch_due(self.storage, number)
 
@@ -186,7 +186,7 @@ class LiquidityPools(Pallet):
             raise ScaleError(f"orders: up to {MAX_CLOSED}, not {len(arguments['orders'])}")
 
     def _provider(self, origin: Origin, base_asset: str, quote_asset: str, kind: str) -> tuple[bytes, str]:
-        """The provider that signed, and the asset of the pool it means."""
+        """Return the provider that signed, and the asset of the pool between the two assets."""
         error = self.storage.Error
         disabled = error.UpdatingLimitOrdersDisabled if kind == "limit" else error.UpdatingRangeOrdersDisabled
         self.ensure(self._may_update(kind), disabled)

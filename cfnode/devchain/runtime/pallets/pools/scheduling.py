@@ -1,4 +1,4 @@
-"""How does an order change in a block that has not come yet?
+"""Limit order updates that are scheduled for a later block.
 
 A limit order may be set or changed in one of the next two blocks, and closed again within twenty blocks of
 the call: the update waits, and is done at the beginning of its block as if it had been called then. A
@@ -28,7 +28,7 @@ Update = values.LimitOrderUpdate
 
 
 def _replaces(new: Update, old: Update) -> bool:
-    """Whether an update makes a waiting one needless: both set or both close the same order."""
+    """Return whether an update replaces a waiting one: both set or both close the same order."""
     if (new.lp, new.base_asset, new.side, new.id) != (old.lp, old.base_asset, old.side, old.id):
         return False
     set_ = values.LimitOrderUpdateDetailsSet
@@ -49,7 +49,7 @@ def update_or_schedule(pools: PoolsStorage, update: Update, at: int | None) -> N
 def set_or_schedule(
     pools: PoolsStorage, update: Update, order: values.LimitOrderUpdateDetailsSet[int], at: int | None
 ) -> None:
-    """Set an order now, or at a block; it may say when it is to be closed again."""
+    """Set an order now, or at a block, and schedule its closing if it names a block for that."""
     closing = order.close_order_at
     if at is not None:
         _checked(pools, at)
@@ -66,7 +66,7 @@ def set_or_schedule(
 
 
 def dispatch_due(pools: PoolsStorage, now: int) -> None:
-    """Do what was scheduled for this block."""
+    """Do the updates that were scheduled for this block."""
     if not pools.ScheduledLimitOrderUpdates.contains(now):
         return
     for waiting in pools.ScheduledLimitOrderUpdates.take(now):
@@ -83,7 +83,7 @@ def dispatch_due(pools: PoolsStorage, now: int) -> None:
 
 
 def _dispatch(pools: PoolsStorage, update: Update) -> None:
-    """Do an update, and say how it went."""
+    """Do an update, and deposit the event of its outcome."""
     pools.runtime.host.begin()
     try:
         if isinstance(update.details, values.LimitOrderUpdateDetailsSet):

@@ -1,7 +1,6 @@
-"""What does the pools pallet keep, and what does it say?
+"""Storage, events and errors of the pools pallet, and access to stored pools.
 
-LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and errors. The calls are in
-`pools.pallet`.
+LiquidityPools (35, pallet_cf_pools). `pools.pallet` has the calls.
 """
 
 from __future__ import annotations
@@ -131,10 +130,10 @@ class PoolsStorage(PalletStorage):
     # Pools
 
     def assets(self, *providers: bytes) -> list[str]:
-        """The assets that have a pool, in storage order.
+        """Return the assets that have a pool, in storage order.
 
-        With providers: those in whose pool one of them may have orders. A pool without the bytes of its
-        account has none of its orders, and need not be decoded.
+        With providers: those in whose pool one of them may have orders. A pool without the bytes of a
+        provider's account has none of its orders, and need not be decoded.
         """
         return [
             pair.assets["base"]
@@ -143,12 +142,12 @@ class PoolsStorage(PalletStorage):
         ]
 
     def pool_asset(self, asset: str, quote_asset: str) -> str:
-        """The asset of the pool between two. PoolDoesNotExist if there can be none."""
+        """Return the asset of the pool between two. Fails with PoolDoesNotExist if there can be none."""
         self.ensure(quote_asset == STABLE and asset != STABLE, self.Error.PoolDoesNotExist)
         return asset
 
     def stored_pool(self, asset: str) -> StoredPool:
-        """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
+        """Return a pool with its orders, to be changed and put back. Fails with PoolDoesNotExist."""
         value = self.require(self.Pools.get(pair_of(asset)), self.Error.PoolDoesNotExist)
         return StoredPool.from_value(asset, value)
 
@@ -157,22 +156,25 @@ class PoolsStorage(PalletStorage):
         self.Pools.put(pair_of(stored.asset), stored.to_value())
 
     def pool(self, asset: str) -> Pool:
-        """The orders of an asset's pool. PoolDoesNotExist."""
+        """Return the orders of an asset's pool. Fails with PoolDoesNotExist."""
         return self.stored_pool(asset).pool
 
     def with_limit_orders(self) -> Iterator[str]:
-        """The assets whose pools have any. Their caches come after that of range orders: no more is read."""
+        """Yield the assets whose pools have limit orders.
+
+        Their cache comes after that of the range orders: no more is decoded.
+        """
         for pair, raw in self.Pools.raw_items():
             _, offset = self.codec(_CACHE).decode_from(raw, 0)
             if raw[offset : offset + 2] != b"\0\0":
                 yield pair.assets["base"]
 
     def has_orders(self, who: bytes) -> bool:
-        """Whether an account has open orders."""
+        """Return whether an account has open orders."""
         return any(who in self.stored_pool(asset).providers() for asset in self.assets())
 
     def in_orders(self, who: bytes) -> Iterator[tuple[str, int]]:
-        """What an account has in its orders: (asset, amount), the same asset more than once."""
+        """Yield what an account has in its orders: (asset, amount), an asset more than once."""
         for asset in self.assets():
             stored = self.stored_pool(asset)
             for side, amount in stored.owned_by(who).items():

@@ -1,7 +1,7 @@
-"""How does a pool lie in the state?
+"""A pool taken out of the state: its orders, and where each provider's orders are.
 
-The orders themselves, and besides, for each provider, which of its orders is where: an order is named by
-its provider and a number of the provider's own.
+An order is named by its provider and a number of the provider's own. Besides the orders themselves the state
+has, for each provider, the tick or the range of each of its orders.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["SIDES", "STABLE", "StoredPool", "pair_of"]
 
 STABLE = "Usdc"
 SIDES = {"Sell": "base", "Buy": "quote"}
-"""What an order sells, by its side."""
+"""Side of the pool that an order sells, by the side of the order."""
 
 T = TypeVar("T")
 Ranges = dict[bytes, dict[int, tuple[int, int]]]
@@ -35,7 +35,7 @@ class StoredPool:
 
     @classmethod
     def from_value(cls, asset: str, value: values.Pool) -> StoredPool:
-        """Of a value of `pallet_cf_pools::Pool`."""
+        """Read a value of `pallet_cf_pools::Pool`."""
         ranges = {
             lp: {number: (each["start"], each["end"]) for number, each in orders}
             for lp, orders in value.range_orders_cache
@@ -47,7 +47,7 @@ class StoredPool:
         return cls(asset, Pool.from_value(value.pool_state), ranges, limits)
 
     def to_value(self) -> values.Pool:
-        """As a value of `pallet_cf_pools::Pool`."""
+        """Return the pool as a value of `pallet_cf_pools::Pool`."""
         ranges = [
             (lp, [(number, {"start": low, "end": high}) for number, (low, high) in sorted(orders.items())])
             for lp, orders in sorted(self.ranges.items())
@@ -61,11 +61,11 @@ class StoredPool:
         )
 
     def asset_of(self, side: str) -> str:
-        """The asset of the "base" or the "quote" side."""
+        """Return the asset of the "base" or the "quote" side."""
         return self.asset if side == "base" else STABLE
 
     def note(self, cache: dict[bytes, dict[int, T]], lp: bytes, number: int, place: T | None) -> None:
-        """Say where an order of a provider is, nowhere if it is gone."""
+        """Store the place of a provider's order; None removes the order."""
         orders = {each: known for each, known in cache.get(lp, {}).items() if each != number}
         if place is not None:
             orders[number] = place
@@ -75,11 +75,11 @@ class StoredPool:
             cache.pop(lp, None)
 
     def providers(self) -> list[bytes]:
-        """Those who have orders."""
+        """Return the providers that have orders."""
         return sorted({*self.ranges, *(lp for cache in self.limits.values() for lp in cache)})
 
     def owned_by(self, lp: bytes) -> dict[str, int]:
-        """What a provider's orders would give back if they were closed now, without what they have earned."""
+        """Return what a provider's orders would give back if closed now, by side, without their earnings."""
         owned = {"base": 0, "quote": 0}
         for side, cache in self.limits.items():
             for number, tick in cache.get(lp, {}).items():
@@ -92,18 +92,18 @@ class StoredPool:
         return owned
 
     def range_orders(self) -> Iterator[tuple[bytes, int, int, int]]:
-        """(provider, number, start, end) of each range order."""
+        """Yield (provider, number, start, end) of each range order."""
         for lp, orders in sorted(self.ranges.items()):
             for number, (low, high) in sorted(orders.items()):
                 yield lp, number, low, high
 
     def limit_orders(self, side: str) -> Iterator[tuple[bytes, int, int]]:
-        """(provider, number, tick) of each limit order that sells "base" or "quote"."""
+        """Yield (provider, number, tick) of each limit order that sells "base" or "quote"."""
         for lp, orders in sorted(self.limits[side].items()):
             for number, tick in sorted(orders.items()):
                 yield lp, number, tick
 
 
 def pair_of(asset: str) -> values.AssetPair:
-    """The `AssetPair` of an asset's pool."""
+    """Return the `AssetPair` of an asset's pool."""
     return values.AssetPair({"base": asset, "quote": STABLE})

@@ -1,4 +1,4 @@
-"""When are the earnings of orders paid out without a change of theirs? (The chain's `inner_sweep`.)"""
+"""Sweeping: payout of what orders have earned, without a change of them (the chain's `inner_sweep`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEVER = 2**128
 
 
 def sweep(pools: PoolsStorage, *providers: bytes) -> None:
-    """Pay out what all orders of these providers have earned; of all of them if none is named."""
+    """Pay out what all orders of these providers have earned; of all providers if none is named."""
     for asset in pools.assets(*providers):
         stored = pools.stored_pool(asset)
         before = stored.pool

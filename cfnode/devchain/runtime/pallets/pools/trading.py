@@ -1,7 +1,7 @@
-"""What does a pool give for an amount?
+"""Swaps in a pool, and quotes of what a swap would give.
 
-All pools are against USDC. What a pool has sold, and what it would give, is the arithmetic of `core.amm`;
-governance limits how far one swap may move a price.
+All pools are against USDC. `core.amm` computes what a pool sells, or would sell; governance limits how far
+one swap may move a price.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ MAX_AMOUNT = 2**128 - 1
 
 
 def swap(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> int:
-    """Change an amount; one of the assets is USDC. InsufficientLiquidity, and nothing has happened.
+    """Swap an amount, and return the output; one of the assets is USDC.
 
-    Nothing can always be changed, into nothing.
+    Fails with InsufficientLiquidity, and changes nothing then. An amount of 0 can always be swapped, into 0.
     """
     asset, sold = direction(from_asset, to_asset)
     stored = pools.stored_pool(asset)
@@ -37,7 +37,7 @@ def swap(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> in
 
 
 def quote(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> int:
-    """What `swap` would give, changing nothing."""
+    """Return what `swap` would give, without a change. Fails with InsufficientLiquidity."""
     asset, sold = direction(from_asset, to_asset)
     return _tried(pools, asset, pools.pool(asset), sold, amount).output
 
@@ -56,5 +56,5 @@ def _tried(pools: PoolsStorage, asset: str, pool: Pool, sold: str, amount: int) 
 
 
 def direction(from_asset: str, to_asset: str) -> tuple[str, str]:
-    """The pool between two assets, and which of its sides is sold."""
+    """Return the asset of the pool between two assets, and which side of the pool is sold."""
     return (from_asset, "base") if to_asset == STABLE else (to_asset, "quote")

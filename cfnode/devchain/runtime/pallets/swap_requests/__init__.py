@@ -1,1 +1,1 @@
-"""What other pallets need to have something swapped: requests, prices, fees and checks."""
+"""Swap requests of other pallets: parameters, prices, fees and checks."""

@@ -1,4 +1,4 @@
-"""Is a cross-chain message one that its destination can take?
+"""Checks of cross-chain messages (CCM) against their destination chain.
 
 A message (CCM) travels with a swap's output and is given to the receiving contract. EVM contracts need
 nothing but the message; Solana needs to know every account the program will touch, and all of it must fit
@@ -51,16 +51,16 @@ def check_ccm_bounds(ccm: values.CcmMetadata | None) -> None:
 
 
 def supports_ccm(asset: str) -> bool:
-    """Whether messages can be sent to the chain of an asset."""
+    """Return whether messages can be sent to the chain of an asset."""
     return CHAINS[ASSETS[asset].chain].ccm
 
 
 def check_ccm(
     pallet: PalletStorage, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
 ) -> values.CheckedCcm:
-    """The message in its checked form, with decoded additional data; or CcmError.
+    """Return the message in its checked form, with decoded additional data. Raises CcmError.
 
-    `destination` is the account on the chain of `asset`. The gas budget is not looked at.
+    `destination` is the account on the chain of `asset`. The gas budget is not checked.
     """
     chain = ASSETS[asset].chain
     data: values.DecodedCcmAdditionalData = "NotRequired"
@@ -75,7 +75,7 @@ def check_ccm(
 
 @lru_cache(maxsize=1)
 def _xcm_call() -> Codec:
-    """The codec of Assethub's calls, of a type table of its own: they stand in no metadata of ours."""
+    """Return the codec of Assethub's calls, of a type table of its own: no metadata of ours has them."""
     table = TypeTable(COMMON)
     call = table.id("XcmCall")
     return table.registry.codec(call)
@@ -94,7 +94,7 @@ def _check_solana(
     versioned: values.SolanaCcmData
     try:
         codec = pallet.codec("VersionedSolanaCcmAdditionalData")
-        versioned, _ = codec.decode_from(ccm.ccm_additional_data, 0)  # what follows it is not looked at
+        versioned, _ = codec.decode_from(ccm.ccm_additional_data, 0)  # bytes after it are ignored
     except ScaleError:
         raise CcmError("Invalid Ccm: Cannot decode additional data") from None
     tables = tables_of(versioned)
@@ -108,19 +108,19 @@ def _check_solana(
 
 
 def accounts_of(data: values.SolanaCcmData) -> values.CcmAccounts:
-    """The accounts that a program will touch."""
+    """Return the accounts that a program will touch."""
     return data.value if isinstance(data, values.SolanaCcmDataV0) else data.ccm_accounts
 
 
 def tables_of(data: values.SolanaCcmData) -> Sequence[bytes]:
-    """The address lookup tables of a message."""
+    """Return the address lookup tables of a message."""
     return () if isinstance(data, values.SolanaCcmDataV0) else data.alts
 
 
 def _accounts_length(
     accounts: values.CcmAccounts, tables: int, asset: str, destination: bytes | Script
 ) -> int:
-    """Bytes that the further accounts add: a reference each, and a key for each new one."""
+    """Return the bytes that further accounts add: a reference each, and a key for each new one."""
     known = {*_ALWAYS_THERE, destination, accounts.cf_receiver.pubkey}
     if asset != "Sol":
         known.add(_TOKEN_PROGRAM)

@@ -1,8 +1,8 @@
-"""How much of one asset buys a given amount of another, roughly?
+"""Rough conversion of an amount of one asset into the amount of another that buys it.
 
-Used for fees that are withheld in a token but spent in the chain's own coin. The oracle is asked first,
-where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last come
-prices that are written into the runtime.
+Fees that are withheld in a token but spent in the chain's own coin are converted with it. The oracle is asked
+first, where it has a price; then the pools: what 20 USDC buy or what so much of the asset sells for; last
+come prices that are written into the runtime.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SLIPPAGE, SLIPPAGE_OF_DOLLARS = 40, 3
 def input_for_output(
     swapping: SwappingStorage, input_asset: str, output_asset: str, output: int, *, with_fee: bool = True
 ) -> int:
-    """How much of `input_asset` has to be swapped so that about `output` of `output_asset` comes out.
+    """Return how much of `input_asset` has to be swapped for about `output` of `output_asset`.
 
     `with_fee` includes the network fee that the swap will pay, without its minimum.
     """
@@ -44,13 +44,16 @@ def input_for_output(
 
 
 def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:
-    """So much that `amount` remains after the network fee: in whole basis points, and nine decimals."""
+    """Return so much that `amount` remains after the network fee.
+
+    The fee is in whole basis points, the factor has nine decimals.
+    """
     rate = share(network_fee(swapping, *assets).rate, ALL)
     return amount * (ALL * FIXED_ONE // (ALL - rate)) // FIXED_ONE if rate < ALL else 0
 
 
 def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
-    """Microdollars for the smallest unit, with 128 fractional bits; an oracle's price a little worse."""
+    """Return microdollars for the smallest unit (X128); an oracle's price is taken a little worse."""
     oracle = swapping.other(OracleFeed)
     reading = oracle.oracle_price(asset)
     if reading is not None:
@@ -62,7 +65,7 @@ def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
 
 
 def _buying(swapping: SwappingStorage, asset: str) -> int:
-    """Microdollars for the smallest unit when it is bought, with 128 fractional bits."""
+    """Return microdollars for the smallest unit when it is bought, with 128 fractional bits."""
     if asset == STABLE:
         return 1 << 128
     try:
@@ -72,7 +75,7 @@ def _buying(swapping: SwappingStorage, asset: str) -> int:
 
 
 def _selling(swapping: SwappingStorage, asset: str) -> int:
-    """Microdollars for the smallest unit when it is sold, with 128 fractional bits."""
+    """Return microdollars for the smallest unit when it is sold, with 128 fractional bits."""
     if asset == STABLE:
         return 1 << 128
     amount = max(1, (SAMPLE << 128) // _fixed(asset))

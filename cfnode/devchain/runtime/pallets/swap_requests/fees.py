@@ -1,9 +1,9 @@
-"""What is taken from a swap for the network, its broker and the affiliates?
+"""Fees of a swap for the network, its broker and the affiliates.
 
-All of it in USDC, in the middle of the swap, chunk by chunk. The network fee has a minimum that a user's
-request pays once, with its first chunk; brokers' shares are of what the network fee has left. A fee for a
-foreign chain that is swapped into its coin pays the rate too, but no minimum; the network's own swaps pay
-nothing.
+All fees are taken in USDC, in the middle of the swap, chunk by chunk. The network fee has a minimum that a
+user's request pays once, with its first chunk; brokers' shares are of what the network fee has left. A fee
+for a foreign chain that is swapped into its coin pays the rate too, but no minimum; the network's own swaps
+pay nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def charge(swapping: SwappingStorage, request: values.SwapRequest, amount: int) 
 
 
 def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False) -> values.FeeRateAndMinimum:
-    """The fee of a swap between assets: the highest rate of theirs."""
+    """Return the network fee of a swap between assets: the highest of their rates, and the minimum."""
     standard, of_asset = swapping.NetworkFee.get(), swapping.NetworkFeeForAsset
     if internal:
         standard, of_asset = swapping.InternalSwapNetworkFee.get(), swapping.InternalSwapNetworkFeeForAsset
@@ -62,12 +62,12 @@ def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False)
 
 
 def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
-    """The tracker of a request that has paid nothing yet."""
+    """Return the fee tracker of a request that has paid nothing yet."""
     return values.NetworkFeeTracker(network_fee=fee, accumulated_stable_amount=0, accumulated_fee=0)
 
 
 def network_fee_due(tracker: values.NetworkFeeTracker, amount: int) -> tuple[int, values.NetworkFeeTracker]:
-    """The network fee for a further `amount`, and the tracker with it."""
+    """Return the network fee for a further `amount`, and the tracker with it."""
     fee, stable = tracker.network_fee, tracker.accumulated_stable_amount + amount
     due = max(share(fee.rate, stable), fee.minimum)
     taking = min(max(0, due - tracker.accumulated_fee), amount)
@@ -76,7 +76,7 @@ def network_fee_due(tracker: values.NetworkFeeTracker, amount: int) -> tuple[int
 
 
 def share(millionths: int, amount: int) -> int:
-    """A part of an amount in parts per million, to the nearest, halves down."""
+    """Return a part of an amount, in parts per million, rounded to the nearest, halves down."""
     return (millionths * amount + MILLION // 2 - 1) // MILLION
 
 

@@ -1,9 +1,9 @@
-"""Is a swap's price so much worse than what oracles say that it must not run?
+"""Comparison of a swap's price with the oracle, and the limit that stops a swap.
 
-Each leg is compared with the oracle, before fees; what one side loses and the other adds up. A swap may say
-how much it bears; where it does not, the pools' own limits hold. An asset without a price is not looked at;
-one whose price is old stops a swap only if it asked for protection. (`check_swap_price_violation` of the
-swapping pallet.)
+Each leg is compared with the oracle, before fees; the differences of both legs add up. A swap may set its own
+limit; where it does not, the pools' own limits hold. An asset without a price is not compared; an asset whose
+price is old stops a swap only if the swap asked for protection. (`check_swap_price_violation` of the swapping
+pallet.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Violated(Exception):
 
 
 def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int | None:
-    """What the oracle says an asset is worth in another (X128); None without a reading of both."""
+    """Return the oracle's price of an asset in another (X128); None without a reading of both."""
     feed = swapping.other(OracleFeed)
     asked, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
     return None if asked is None or unit is None else (asked.price << 128) // unit.price
@@ -45,9 +45,9 @@ def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int 
 def delta_to_oracle(
     swapping: SwappingStorage, source: str, amount: int, target: str, output: int
 ) -> int | None:
-    """How much better a price is than the oracle's, in hundredths of a basis point; Stale.
+    """Return how much better a price is than the oracle's, in hundredths of a basis point.
 
-    None without a price: none was read, or nothing was sold.
+    None without a price: none was read, or nothing was sold. Raises Stale.
     """
     expected = relative_price(swapping, source, target)
     if not amount or expected is None:
@@ -65,7 +65,10 @@ def delta_to_oracle(
 def protected_delta(
     swapping: SwappingStorage, swap: values.Swap, gross_stable: int, net_stable: int, output: int
 ) -> int | None:
-    """The difference of both legs to the oracle, without fees. Violated if it is more than the swap bears."""
+    """Return the difference of both legs to the oracle, without fees, in hundredths of a basis point.
+
+    Raises Violated if it is more than the swap bears, or if a protected swap meets an old price.
+    """
     refund = swap.refund_params
     limit = None if refund is None else refund.price_limits.max_oracle_price_slippage
     try:
@@ -84,7 +87,7 @@ def protected_delta(
 
 
 def rounded(delta: int | None) -> int | None:
-    """Basis points, rounded away from zero."""
+    """Return a difference in basis points, rounded away from zero."""
     if delta is None:
         return None
     whole = delta // PER_BASIS_POINT if delta < 0 else -(-delta // PER_BASIS_POINT)
@@ -105,7 +108,7 @@ def _of_both_legs(
 
 
 def _usual_limit(swapping: SwappingStorage, *assets: str) -> int | None:
-    """Basis points that the pools of a swap may differ from the oracle in all, None without a feed."""
+    """Return the pools' limits on the difference to the oracle, in basis points; None without a feed."""
     limits: list[int] = [
         swapping.DefaultOraclePriceSlippageProtection.get(pair_of(asset))
         for asset in assets

@@ -1,7 +1,7 @@
-"""Which parameters may a swap have?
+"""Checks of a swap's parameters, and fees at genesis.
 
-Limits on retries, on the pieces a swap is cut into, and on price protection by the oracle; where its output
-can go; and what genesis says about fees.
+The checks limit retries, the pieces a swap is cut into (DCA), and price protection by the oracle, and say
+where the output can go.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 
-"""Basis points, of the broker and all affiliates together."""
-
 NETWORK_FEE = values.FeeRateAndMinimum(rate=1_000, minimum=500_000)
 INTERNAL_NETWORK_FEE = values.FeeRateAndMinimum(rate=100, minimum=500_000)
 """Rates in parts per million, minimum in the smallest unit of USDC."""
@@ -45,7 +43,10 @@ ORACLE_ASSETS = STABLES | {"Eth", "ArbEth", "Btc", "Sol", "Usdc"}
 
 
 def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
-    """An address to which the asset can be sent, in its checked form."""
+    """Return an address to which the asset can be sent, in its checked form.
+
+    Fails with InvalidDestinationAddress, IncompatibleAssetAndAddress.
+    """
     error = swapping.Error
     destination = decoded(swapping, address, error.InvalidDestinationAddress)
     fits = chain_of_address(destination) == ASSETS[asset].chain
@@ -54,19 +55,19 @@ def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddres
 
 
 def check_retry(swapping: SwappingStorage, retry_duration: int) -> None:
-    """A swap is not retried for longer than the chain allows. Blocks."""
+    """Fail with RetryDurationTooHigh if a swap is retried for more blocks than the chain allows."""
     longest = swapping.MaxSwapRetryDurationBlocks.get()
     swapping.ensure(retry_duration <= longest, swapping.Error.RetryDurationTooHigh)
 
 
 def check_price_protection(swapping: SwappingStorage, slippage: int | None, *assets: str) -> None:
-    """Protection by the oracle needs a feed for each asset."""
+    """Fail with OraclePriceNotAvailable if an asset of a protected swap has no price feed."""
     available = slippage is None or ORACLE_ASSETS.issuperset(assets)
     swapping.ensure(available, swapping.Error.OraclePriceNotAvailable)
 
 
 def check_dca(swapping: SwappingStorage, dca: values.DcaParameters | None) -> None:
-    """A swap in pieces must not go on for too long."""
+    """Fail if the chunks of a swap (DCA) are invalid, or go on for longer than the chain allows."""
     if dca is None or dca.number_of_chunks == 1:
         return
     error = swapping.Error

@@ -1,8 +1,8 @@
-"""How does a swap come into being?
+"""Swap requests of users and of the runtime, and the scheduling of their chunks.
 
-A swap request is what somebody wants; it is carried out by one or more swaps, scheduled by block. Users'
-swaps come from deposits, or from what a provider owns on the chain; the runtime itself swaps withheld fees
-into the coin of their chain, and network fees into FLIP.
+A swap request is carried out by one or more swaps, scheduled by block. Users' swaps come from deposits, or
+from what a provider owns on the chain; the runtime itself swaps withheld fees into the coin of their chain,
+and network fees into FLIP.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 SWAP_DELAY = 2
 """Blocks from the request to the first swap."""
 LAST_BLOCK = 2**32 - 1
-"""What is put off further than that is put off until then, which never comes."""
+"""Last block that can be scheduled: what is due later waits for it, which never comes."""
 Output = values.SwapOutputAction[ForeignAddress, bytes]
 Internal = Literal["NetworkFee", "IngressEgressFee"]
-"""What the runtime swaps for itself."""
+"""Kinds of swaps that the runtime makes for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class UserSwap:
 
 
 def ccm_deposit(metadata: values.CheckedCcm | None, source_chain: str) -> values.CheckedCcmDeposit | None:
-    """A channel's message as one that has come with a deposit, or None."""
+    """Return a channel's message as one that has come with a deposit, or None."""
     if metadata is None:
         return None
     return values.CcmDepositMetadata(
@@ -72,7 +72,7 @@ def limits_of(
     refund_to: values.AccountOrAddress[bytes, ForeignAddress],
     message: values.CheckedCcmDeposit | None = None,
 ) -> values.PriceLimitsAndExpiry:
-    """The least price of `terms`, for so many blocks."""
+    """Return the price limits of `terms`, with a refund after `retry_duration` blocks."""
     expiry = values.ExpiryBehaviourRefundIfExpires(
         retry_duration=retry_duration, refund_address=refund_to, refund_ccm_metadata=message
     )
@@ -84,7 +84,7 @@ def limits_of(
 
 
 def request_swap(swapping: SwappingStorage, swap: UserSwap) -> int:
-    """Begin a user's swap: its id. The first chunk runs two blocks later."""
+    """Begin a user's swap, and return the request's id. The first chunk runs two blocks later."""
     request_id = _next_id(swapping)
     amount = _confiscate_excess(swapping, request_id, swap)
     dca = _reduced(swapping, swap)
@@ -119,13 +119,13 @@ def _not_begun(amount: int, dca: values.DcaParameters | None) -> values.DcaState
 
 
 def user_swap(request: values.SwapRequest) -> values.SwapRequestStateUserSwap:
-    """The state of a user's request."""
+    """Return the state of a user's request."""
     assert isinstance(request.state, values.SwapRequestStateUserSwap)
     return request.state
 
 
 def schedule_chunk(swapping: SwappingStorage, request: values.SwapRequest, delay: int) -> values.SwapRequest:
-    """Schedule the next chunk of a user's request, `delay` blocks from now: the request with it."""
+    """Schedule the next chunk of a user's request, `delay` blocks from now. Return the changed request."""
     state = user_swap(request)
     dca, amount = state.dca_state, next_chunk(state.dca_state)
     execute_at = min(swapping.other(System).Number.get() + delay, LAST_BLOCK)
@@ -153,7 +153,7 @@ def _refund_of(
 
 
 def next_chunk(dca: values.DcaState) -> int:
-    """How much the next chunk of a user's request sells; 0 after the last."""
+    """Return how much the next chunk of a user's request sells; 0 after the last."""
     return dca.remaining_input_amount // dca.remaining_chunks if dca.remaining_chunks else 0
 
 
@@ -163,7 +163,7 @@ def request_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int, o
 
 
 def request_network_fee_swap(swapping: SwappingStorage, input_asset: str, amount: int) -> int:
-    """Have a network fee swapped into FLIP, to be burned: the swap's id."""
+    """Have a network fee swapped into FLIP, to be burned or paid as reward. Return the request's id."""
     return _request_internal(swapping, "NetworkFee", input_asset, amount, "Flip")
 
 
@@ -196,7 +196,7 @@ def _next_id(swapping: SwappingStorage) -> int:
 
 
 def _confiscate_excess(swapping: SwappingStorage, request_id: int, swap: UserSwap) -> int:
-    """What may be swapped of the input; the rest is kept."""
+    """Return the part of the input that may be swapped; confiscate the rest."""
     amount, most = swap.input_amount, swapping.MaximumSwapAmount.get(swap.input_asset)
     if most is None or amount <= most:
         return amount
@@ -212,7 +212,7 @@ def _confiscate_excess(swapping: SwappingStorage, request_id: int, swap: UserSwa
 
 
 def _reduced(swapping: SwappingStorage, swap: UserSwap) -> values.DcaParameters | None:
-    """The DCA parameters with no more chunks than are worth it, by all that was paid."""
+    """Return the DCA parameters with no more chunks than the least size allows, by all that was paid."""
     if swap.dca is None:
         return None
     least = swapping.MinimumChunkSize.get(swap.input_asset)

@@ -1,7 +1,7 @@
-"""What does the swapping pallet keep, and what does it say?
+"""Storage, events and errors of the swapping pallet.
 
-Swapping (30, pallet_cf_swapping): storage, events and errors. The calls are in `swapping.pallet`; pallets
-below it, such as ingress-egress, need no more than this to have a fee swapped.
+Swapping (30, pallet_cf_swapping). `swapping.pallet` has the calls; pallets below it, such as ingress-egress,
+need only this class to have a fee swapped.
 """
 
 from __future__ import annotations
@@ -268,24 +268,24 @@ class SwappingStorage(PalletStorage):
         PendingSwapRequest = "The account has a pending swap request.", since("2.3.0")
 
     def ensure_no_swap(self, account_id: bytes) -> None:
-        """PendingSwapRequest if the output or the refund of a user's swap goes to this account."""
+        """Fail with PendingSwapRequest if output or refund of a user's swap goes to this account."""
         mine = any(account_id in _accounts(request.state) for _, request in self.SwapRequests.items())
         self.ensure(not mine, self.Error.PendingSwapRequest)
 
     def record_gateway_liability(self, amount: int) -> None:
-        """An account has got FLIP that lies in the vault."""
+        """Note FLIP that an account has got but that lies in the vault: the gateway is owed it."""
         self.FlipToBeSentToGateway.mutate(lambda owed: owed + amount)
 
     @property
     def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
-        """The address on Ethereum that a broker has bound itself to, wherever the release keeps it."""
+        """Addresses on Ethereum that brokers have bound themselves to, where the release stores them."""
         balances = self.other(AssetBalances)
         moved = self.runtime.release.rules.addresses_lie_with_balances
         return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
 
 
 def _accounts(state: values.SwapRequestState) -> Iterator[bytes]:
-    """The accounts on the chain to which something of a user's swap may go."""
+    """Yield the accounts on the chain to which output or refund of a user's swap may go."""
     if not isinstance(state, values.SwapRequestStateUserSwap):
         return
     match state.output_action:

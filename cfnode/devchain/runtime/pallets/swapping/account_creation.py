@@ -1,9 +1,9 @@
-"""How does somebody without FLIP get an account?
+"""Deposit channels that create and fund the account of a wallet's owner.
 
 The owner of a wallet on Ethereum or Solana signs where a deposit should go back to: the call
 `System.remark(address)`, with nonce 0. A broker opens a channel with that signature, and the first deposit
-creates the account, makes it a liquidity provider's and funds it. Nothing but the signature says who it is,
-so it is checked before the channel costs anything.
+creates the account, makes it a liquidity provider's and funds it. Only the signature proves the owner, so it
+is checked before the channel costs anything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def open_account_channel(
     boost_fee: int,
     refund_address: EncodedAddress,
 ) -> None:
-    """Check what was signed, open a channel for the account that signed, and say where it is."""
+    """Check what was signed, open a channel for the account that signed, and report its address."""
     who, error = account_of(signature_data), swapping.Error
     swapping.ensure(not swapping.other(System).exists(who), error.AccountAlreadyExists)
     refund_to = _refund_to(swapping, asset, refund_address)

@@ -1,4 +1,4 @@
-"""What becomes of a broker's fees, affiliates and private Bitcoin channel?
+"""Fees, affiliates and private Bitcoin channels of brokers.
 
 Fees are earned in USDC and lie in `AssetBalances` until the whole of them is withdrawn. An affiliate is an
 account without a key, derived from its broker's, that earns a share of the fees for an Ethereum address. A
@@ -40,14 +40,14 @@ SHORT_IDS = 256
 
 
 def affiliate_account(broker: bytes, short_id: int) -> bytes:
-    """The account (32 bytes) of a broker's affiliate."""
+    """Return the account (32 bytes) of a broker's affiliate."""
     return blake2_256(b"chainflip/affiliate" + broker + bytes([short_id]))
 
 
 def withdraw_all(
     swapping: SwappingStorage, who: bytes, asset: str, destination: ForeignAddress, stated: EncodedAddress
 ) -> None:
-    """Send all that an account owns of an asset; `stated` is the destination as events show it."""
+    """Send all that an account owns of an asset; `stated` is the destination as the event has it."""
     balances, is_checked = (
         swapping.other(AssetBalances),
         swapping.runtime.release.rules.withdrawals_share_checks,
@@ -73,7 +73,7 @@ def withdraw_all(
 
 
 def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
-    """WithdrawalsDisabled while safe mode stops withdrawals."""
+    """Fail with WithdrawalsDisabled while safe mode stops withdrawals."""
     enabled = swapping.other(EnvironmentStorage).safe_mode("swapping", "withdrawals_enabled")
     swapping.ensure(enabled, swapping.Error.WithdrawalsDisabled)
 
@@ -81,7 +81,11 @@ def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
 def ensure_bound_address(
     swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
 ) -> None:
-    """Where bound brokers are checked first: one withdraws to no other address on Ethereum."""
+    """Fail if a broker that is bound to an address on Ethereum withdraws to another one.
+
+    Fails with BrokerBoundWithdrawalAddressRestrictionViolated, only in releases that check bound brokers
+    first.
+    """
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
     first = swapping.runtime.release.rules.bound_brokers_are_checked_first
     if not first or ASSETS[asset].chain != "Ethereum":
@@ -91,7 +95,10 @@ def ensure_bound_address(
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
-    """Nothing may be left that only a broker can have."""
+    """Fail if something is left that only a broker can have.
+
+    That is funds, a whitelist, a private channel, fees of an affiliate, or a bond.
+    """
     balances, error = swapping.other(AssetBalances), swapping.Error
     balances.ensure_no_funds(broker)
     balances.ensure_no_whitelist(broker)
@@ -105,7 +112,7 @@ def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
 
 
 def forget_affiliates(swapping: SwappingStorage, broker: bytes) -> None:
-    """The accounts of a broker's affiliates go with it."""
+    """Remove a broker's affiliates and their accounts."""
     for affiliate, _ in list(swapping.AffiliateAccountDetails.items(broker)):
         swapping.other(System).dec_providers(affiliate)
     swapping.AffiliateAccountDetails.clear(broker)
@@ -134,13 +141,13 @@ def register_affiliate(swapping: SwappingStorage, broker: bytes, withdrawal_addr
 
 
 def affiliate_details(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> values.AffiliateDetails:
-    """What was registered for an affiliate; AffiliateNotRegisteredForBroker."""
+    """Return what was registered for an affiliate. Fails with AffiliateNotRegisteredForBroker."""
     details = swapping.AffiliateAccountDetails.get(broker, affiliate)
     return swapping.require(details, swapping.Error.AffiliateNotRegisteredForBroker)
 
 
 def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
-    """Take an affiliate away, once it has withdrawn what it earned."""
+    """Remove an affiliate. Fails with AffiliateEarnedFeesNotWithdrawn before it has withdrawn its fees."""
     details = affiliate_details(swapping, broker, affiliate)
     owns = swapping.other(AssetBalances).balance(affiliate, FEE_ASSET)
     swapping.ensure(not owns, swapping.Error.AffiliateEarnedFeesNotWithdrawn)
@@ -174,7 +181,7 @@ def open_private_channel(swapping: SwappingStorage, broker: bytes) -> None:
 
 
 def close_private_channel(swapping: SwappingStorage, broker: bytes) -> None:
-    """Give the channel up and the bond back."""
+    """Close the broker's private channel, and free its bond."""
     channel_id = swapping.BrokerPrivateBtcChannels.take(broker)
     swapping.ensure(channel_id is not None, swapping.Error.NoPrivateChannelExistsForBroker)
     swapping.other(Flip).set_bond(broker, 0)

@@ -1,9 +1,9 @@
-"""How does a broker open a deposit channel for a swap?
+"""Opening of deposit channels for swaps, with the checks of a broker's request.
 
-The checks come in the order of the chain's own, since the first that fails names the error. What is not
-checked here is on purpose: the boost fee, the least size of a chunk, whether an affiliate is registered,
-whether source and destination differ, and the least price are the broker's business or are applied when the
-swap runs.
+The checks come in the order of the chain's own, since the first that fails names the error. Some things are
+not checked on purpose: the boost fee, the least size of a chunk, whether an affiliate is registered, whether
+source and destination differ, and the least price are the broker's business or are applied when the swap
+runs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_request_bounds(arguments: Arguments) -> None:
 
 
 def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest) -> None:
-    """Check the request, open the channel on the source chain, and say where it is."""
+    """Check the request, open the channel on the source chain, and report its address."""
     action = _checked_action(swapping, broker, request)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[request.source_asset].chain])
     channel = open_channel(pallet, broker, request.source_asset, action, request.boost_fee)
@@ -76,7 +76,7 @@ def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapCha
 def _checked_action(
     swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest
 ) -> values.ChannelActionSwap[bytes, values.CheckedCcm]:
-    """What the channel is to do, once everything about the request is right."""
+    """Return the action of the channel, once the whole request is checked."""
     own = values.Beneficiary(account=broker, bps=request.broker_commission)
     fees = [own, *request.affiliate_fees]
     in_all = sum(fee.bps for fee in fees)
@@ -122,7 +122,7 @@ def _checked_message(
 
 
 def _check_refund_chain(address: ForeignAddress, source_asset: str) -> None:
-    """A deposit can be sent back only on its own chain."""
+    """Fail if the refund address cannot take a deposit back on the deposit's own chain."""
     chains = {chain_of_address(address), ASSETS[source_asset].chain}
     if len(chains) > 1 and not any(chains <= family for family in _SAME_ACCOUNTS):
         raise DispatchError("Other", "Invalid Refund address")
@@ -143,7 +143,7 @@ def _checked_refund_message(
 
 
 def _account(address: ForeignAddress) -> bytes:
-    """The raw account; a chain that takes messages always has one."""
+    """Return the raw account; a chain that takes messages always has one."""
     account = address[1]
     assert isinstance(account, bytes)
     return account

@@ -1,8 +1,8 @@
-"""Where does a swap's output go, and where what was not swapped?
+"""Outputs and refunds of swaps: where they are sent or credited.
 
-To an address on its chain, to an account of this one, or, as FLIP, into an account's own balance: that is
-how an account that a deposit in another asset has created is funded. A refund goes to an address or an
-account.
+An output goes to an address on its chain, to an account's balance of the asset, or, as FLIP, into an
+account's own balance: that is how an account that a deposit in another asset has created is funded. A refund
+goes to an address or an account.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _fund(
     terms: values.SwapOutputActionCreditFlipAndTransferToGateway[bytes],
     amount: int,
 ) -> None:
-    """The account has had a little FLIP in advance, which the network gets back first."""
+    """Fund an account with FLIP, less the advance that it has had from the network."""
     advance = terms.flip_to_subtract_from_swap_output
     paid = 0 if swapping.runtime.release.rules.funding_moves_flip else advance
     swapping.record_gateway_liability(paid + max(0, amount - advance))
@@ -94,7 +94,7 @@ def _fund(
 
 
 def refund(swapping: SwappingStorage, request: values.SwapRequest, amount: int) -> None:
-    """Return what was not swapped, less the network fee's minimum."""
+    """Send back or credit what was not swapped, less the network fee's minimum."""
     asset, left = request.input_asset, amount - _refund_fee(swapping, request, amount)
     if not left:
         nothing = swapping.error(swapping.Error.NoRefundAmountRemaining)
@@ -180,5 +180,5 @@ def _ignored(
     amount: int,
     error: DispatchError,
 ) -> None:
-    """So little is left that sending it is not worth the fee: it stays."""
+    """Deposit the event of an amount that stays, since sending it is not worth the fee."""
     swapping.deposit(what, swap_request_id=request_id, asset=asset, amount=amount, reason=error.value)

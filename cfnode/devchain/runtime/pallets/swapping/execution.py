@@ -1,9 +1,9 @@
-"""How do the swaps of a block run?
+"""Execution of a block's due swaps as one batch through USDC.
 
-All that are due run as one batch, through USDC: first everything that is sold for USDC, one pool swap for
-each asset with the proceeds shared out, then the fees, then everything that USDC buys. Whatever cannot run (a
-pool without liquidity, an output below somebody's least price) is taken out, and the rest begins anew from
-the state before: no swap moves a price for the others and then does not happen.
+First everything that is sold for USDC is swapped, one pool swap for each asset with the proceeds shared out,
+then the fees are taken, then everything that USDC buys is swapped. A swap that cannot run (a pool without
+liquidity, an output below its least price) is taken out, and the rest begins anew from the state before: no
+swap moves a price for the others and then does not happen.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def run_due_swaps(swapping: SwappingStorage, now: int) -> None:
 
 
 def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[SwapState], Requests, Failed]:
-    """Run as many swaps as can run together; their requests; those that cannot, with reasons."""
+    """Run as many swaps as can run together.
+
+    Return them, their requests, and the swaps that cannot run, with reasons.
+    """
     waiting, failed = due, Failed()
     while waiting:
         out: Failed
@@ -148,7 +151,7 @@ def _take_fees(swapping: SwappingStorage, requests: Requests, state: SwapState) 
 def _leg(
     swapping: SwappingStorage, batch: Iterable[SwapState], leg: str, amount_of: Callable[[SwapState], int]
 ) -> list[tuple[SwapState, int]]:
-    """One side of the batch: one pool swap for each asset; each swap's share of the output."""
+    """Run one side of the batch, one pool swap for each asset. Return each swap's share of the output."""
     groups: dict[str, list[SwapState]] = {}
     for state in batch:
         groups.setdefault(state.swap.from_ if leg == "ToStable" else state.swap.to, []).append(state)
@@ -160,7 +163,7 @@ def _leg(
         try:
             output = trading.swap(swapping.other(PoolsStorage), *ends, amount)
         except DispatchError:
-            # Of equal ones the last goes.
+            # Of the largest swaps the last one is taken out.
             raise _LegFailed(asset, leg, amount, max(reversed(group), key=amount_of).swap) from None
         shares += [(state, amount_of(state) * output // max(1, amount)) for state in group]
     return shares
@@ -174,7 +177,7 @@ def _violates_price(state: SwapState) -> bool:
 
 
 def _violation(swapping: SwappingStorage, state: SwapState) -> values.SwapFailureReason | None:
-    """Why a swap does not accept its price, if so; what the oracle says is noted."""
+    """Return why a swap does not accept its price, or None; store its difference to the oracle."""
     if _violates_price(state):
         return "MinPriceViolation"
     gross = state.stable + state.network_fee + state.broker_fee
@@ -191,7 +194,7 @@ def _violation(swapping: SwappingStorage, state: SwapState) -> values.SwapFailur
 
 
 def _settle(swapping: SwappingStorage, requests: Requests, state: SwapState) -> None:
-    """Report what a swap gave, and send the output."""
+    """Report what a swap gave, and send or keep the output."""
     swap, request = state.swap, requests[state.swap.swap_request_id]
     through = STABLE not in (swap.from_, swap.to)
     swapping.deposit(

@@ -1,8 +1,8 @@
-"""How does FLIP get from the vault to the gateway contract, which backs what accounts have on the chain?
+"""FLIP that the vault owes to the gateway contract, and the rewards of an epoch.
 
-What accounts are given out of the vault is added up. When an epoch ends and rewards are paid, all of it is
-sent at once, if the transfer's fee is small against it (pallet_cf_swapping:
-maybe_trigger_flip_to_gateway_egress).
+The gateway contract backs what accounts have on the chain. What accounts are given out of the vault is added
+up. When an epoch ends and rewards are paid, all of it is sent at once, if the transfer's fee is small against
+it (pallet_cf_swapping: maybe_trigger_flip_to_gateway_egress).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 __all__ = ["keep_flip", "pay_rewards"]
 
 MIN_MULTIPLE = 100
-"""By how much a transfer to the gateway has to exceed its fee."""
+"""Least size of a transfer to the gateway, as a multiple of its fee."""
 
 
 def keep_flip(swapping: SwappingStorage, amount: int) -> None:
-    """FLIP that the network has bought, or lost (below 0): for rewards if they are paid, else to burn."""
+    """Keep FLIP that was bought, or lost (below 0), for rewards if they are paid, else to burn."""
     flip = swapping.other(Flip)
     if flip.pays_rewards:
         flip.collect(amount)
@@ -42,7 +42,7 @@ def pay_rewards(swapping: SwappingStorage, epoch: int) -> None:
 
 
 def _send_to_gateway(swapping: SwappingStorage) -> int:
-    """Send all that the gateway is owed: the fee of the transfer, 0 if there is none."""
+    """Send all that the gateway is owed. Return the fee of the transfer, 0 if there is none."""
     host = swapping.runtime.host
     host.begin()
     try:

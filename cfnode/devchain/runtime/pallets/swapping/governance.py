@@ -1,6 +1,6 @@
-"""What may governance change about swaps?
+"""Governance call of the swapping pallet.
 
-Fees, limits and intervals. Several changes come in one call: all of them, or none.
+It changes fees, limits and intervals. Several changes come in one call: all of them, or none.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SwappingGovernance:
             swapping.deposit(swapping.Event.PalletConfigUpdated, update=update)
 
     def check_bounds(self, arguments: Arguments) -> None:
-        """ScaleError if a call has more updates than the chain decodes."""
+        """Raise ScaleError if a call has more updates than the chain decodes."""
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
 

@@ -1,4 +1,4 @@
-"""What comes after a swap has run, or has not?
+"""Outcome of a swap: the next chunk, completion, retry or refund.
 
 After a chunk that ran comes the next one, or the output is sent. A swap that did not run is tried again every
 five blocks as long as its refund block allows; then everything that has not been swapped goes back, less the
@@ -23,7 +23,7 @@ Reason = values.SwapFailureReason
 def complete(
     swapping: SwappingStorage, request: values.SwapRequest, swap_id: int, output: int
 ) -> values.SwapRequest:
-    """Go on with a user's request after one of its chunks has given `output`: the request with that."""
+    """Go on with a user's request after a chunk has given `output`. Return the changed request."""
     state = user_swap(request)
     dca = state.dca_state
     left = replace(
@@ -43,7 +43,7 @@ def complete(
 
 
 def fail(swapping: SwappingStorage, swap: values.Swap, reason: Reason, now: int) -> None:
-    """Try a swap that did not run once more, or give the money back."""
+    """Retry a swap that did not run, or refund it."""
     terms = swap.refund_params
     if terms is not None and terms.refund_block < now + _delay(swapping):
         _refund(swapping, swap, reason)
@@ -52,7 +52,7 @@ def fail(swapping: SwappingStorage, swap: values.Swap, reason: Reason, now: int)
 
 
 def reschedule(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
-    """Put a swap that was due back, for a later block; the chunks behind it are late by as much."""
+    """Reschedule a swap that was due; the chunks behind it are postponed by as much."""
     behind = _scheduled_of(swapping, swap.swap_request_id)
     _postpone(swapping, swap, reason)
     for other in behind:

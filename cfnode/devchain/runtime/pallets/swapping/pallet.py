@@ -1,4 +1,4 @@
-"""What can a broker ask of the chain?
+"""Swapping pallet: calls of brokers, and the hooks that run swaps.
 
 Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
 withdraws it. Each of these has a module of this package: `account_creation`, `brokers`, `channels`,
@@ -68,7 +68,7 @@ class Swapping(Pallet):
     # Swaps
 
     def on_initialize(self, number: int) -> None:
-        """Now and then what the network has earned buys FLIP."""
+        """Buy FLIP at each interval with the network fees collected."""
         interval = self.storage.FlipBuyInterval.get()
         if interval and number % interval == 0 and (earned := self.storage.CollectedNetworkFee.get()):
             self.storage.CollectedNetworkFee.kill()
@@ -188,7 +188,7 @@ class Swapping(Pallet):
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
 
-    # Being a broker
+    # Registration
 
     @call(4)
     def register_as_broker(self, origin: Origin) -> None:
