@@ -1,4 +1,7 @@
-"""How are amounts kept and added up exactly, to 2^128? As NUMERIC, and on SQLite as text of 39 digits."""
+"""Amounts up to 2^128 - 1 in the database, and their exact sums.
+
+Their type is NUMERIC on PostgreSQL, and text of 39 digits on SQLite.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the books agree with the chain? The balances of every account and asset, to the unit.
+"""Comparison of the books' balances with the chain's, for every account and asset, to the unit.
 
 The books' figure is an opening balance and all changes since; the chain's is what it stores, and for brokers
 also the earned fees of `cf_account_info`. FLIP on the State Chain is left out where events do not state all

@@ -1,4 +1,4 @@
-"""Which block is the first since a time? Found by halving, as block times only grow."""
+"""Binary search for the first block at or after a time; block times only grow."""
 
 from __future__ import annotations
 

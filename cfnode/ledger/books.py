@@ -1,7 +1,7 @@
-"""How is a block written? With all its rows in one transaction, after its parent, once.
+"""The books: blocks are written once, after their parent, each with all its rows in one transaction.
 
-Every method blocks and runs in a thread. Another process that writes to the same books does no harm: a block
-that is already there is left alone.
+Every method blocks and runs in a thread. Another process may write to the same books: a block that is already
+there is left as it is.
 """
 
 from __future__ import annotations

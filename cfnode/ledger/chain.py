@@ -1,7 +1,7 @@
-"""How are finalized blocks read? Their events, the runtime that encoded them, and prices, in few exchanges.
+"""Reader of a node's finalized blocks: hashes, events, storage and metadata, in few exchanges.
 
-Events of a block are encoded by the runtime that executed it: that of its parent's state. It is the same for
-all blocks between two with the same version, since versions only rise.
+Events of a block are encoded by the runtime that executed it: that of its parent's state. If two blocks have
+the same version, all blocks between them have it too, since versions only rise.
 """
 
 from __future__ import annotations

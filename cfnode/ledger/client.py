@@ -1,4 +1,4 @@
-"""How does the ledger talk to a node? JSON-RPC over one WebSocket: batches, and a subscription to heads.
+"""JSON-RPC client of the ledger over one WebSocket: batches of calls, and a subscription to heads.
 
 What the node sends is bounded before it is parsed (`clients/websocket.py`, `core/foreign.py`). A message that
 is malformed, or an answer that does not come in time, ends the connection with a NodeError.

@@ -1,4 +1,4 @@
-"""What are the tables of the books made of? Columns, and tables of facts, whose key is block and event."""
+"""Columns of the books' tables, and tables of facts, whose key is block and event."""
 
 from __future__ import annotations
 

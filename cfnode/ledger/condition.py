@@ -1,4 +1,4 @@
-"""Are the books complete and right? Their newest block, gaps, unread events, and the last comparison."""
+"""Condition of the books: newest block, gaps, unread events, and the last comparison with the chain."""
 
 from __future__ import annotations
 

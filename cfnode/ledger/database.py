@@ -1,4 +1,4 @@
-"""Where are the books? In SQLite (one file, WAL) or PostgreSQL, by URL; their tables come from migrations.
+"""Database of the books: SQLite (one file, WAL) or PostgreSQL, by URL, with tables from migrations.
 
 The commit of a block does not wait for the disk: after a crash of PostgreSQL or of the machine the last
 blocks may be missing, never half of one, and are followed again. Other commits wait, since nothing repeats

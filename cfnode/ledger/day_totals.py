@@ -1,9 +1,9 @@
-"""What was swapped, charged and earned on each day? Sums that grow with the books.
+"""Totals of each day: volume, fees and commissions, counted as the books grow.
 
-So no reader adds up all swaps. `add_totals` counts the blocks behind the last counted one, a few at a time,
-in a transaction of its own: the process that wants the totals calls it, and the follower's transactions
-do not grow. Books that go back take whole days back with them, which are counted again. Every
-function blocks.
+With them no reader adds up all swaps. `add_totals` counts the blocks after the last counted one, a few at a
+time, in a transaction of its own: the process that wants the totals calls it, and the follower's transactions
+do not grow. When the books go back, the totals of whole days are deleted, and counted again. Every function
+blocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does a block say? Its events, decoded by the metadata of the runtime that executed it."""
+"""Events of a block, decoded by the metadata of the runtime that executed it."""
 
 from __future__ import annotations
 

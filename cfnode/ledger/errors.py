@@ -1,4 +1,4 @@
-"""What can go wrong with the books? The node, the chain, or the database; each error names the remedy."""
+"""Errors of the ledger: of the node, the chain or the database; each text names the remedy."""
 
 from __future__ import annotations
 

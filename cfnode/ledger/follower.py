@@ -1,8 +1,8 @@
-"""How do the books keep up with the chain? Block by block behind the finalized head, over interruptions.
+"""The follower: it writes finalized blocks into the books, and continues after interruptions.
 
-A connection that breaks is made again, and a database that is away is tried again, with growing pauses.
-Blocks whose state the node has forgotten come from the archive node; without one they are a gap, which is
-noted. An archive that is named later fills the gaps: the books go back to the first one and follow again.
+After a fault of the connection or the database it tries again, with growing pauses. Blocks whose state the
+node has discarded come from the archive node; without one they are noted as a gap. An archive node that is
+named later fills the gaps: the books go back to the first one and follow again.
 """
 
 from __future__ import annotations

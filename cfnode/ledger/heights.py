@@ -1,6 +1,6 @@
-"""How far are the foreign chains, by the newest block of the books? The newest witnessed height of each.
+"""Newest witnessed height of each foreign chain, up to the newest block of the books.
 
-One entry of the table `ledger`, and no facts: a row for each witnessed block would be more than all others.
+They are one entry of the table `ledger`: a row for each witnessed block would be more than all other rows.
 Heights only rise, so books that go back keep them.
 """
 

@@ -1,9 +1,9 @@
-"""Which of several followers writes? The one that has PostgreSQL's advisory lock; the others wait for it.
+"""Leader election of followers: the one with PostgreSQL's advisory lock writes, the others wait for it.
 
 The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
-lock to the next one that asks, `POLL_S` later at most. If its host vanishes, no packet says so: then the
+lock to the next process that asks, `POLL_S` later at most. If its host vanishes without a packet, the
 server's keepalives end the connection (`database.KEEPALIVE`). SQLite has no such lock: there the second
-follower finds each block written, and leaves it alone.
+follower finds each block written, and does not change it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which deposit channels take deposits now, and how long still? Found by an index, or in the newest rows."""
+"""Open deposit channels, which take deposits now, and the time to their end.
+
+They are found by an index of their ends, or, where many are open, in the newest rows.
+"""
 
 from __future__ import annotations
 

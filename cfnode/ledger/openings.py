@@ -1,4 +1,4 @@
-"""The openings of the channels that facts name, where the facts were written before their channel."""
+"""Openings of the channels that facts name, for facts that were written before their channel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How is a statement written as Parquet? In groups of 10,000 lines; totals are in the file's metadata.
+"""Parquet files of statements.
 
-Amounts are decimals of 38 digits, exact; `time` is a timestamp in UTC.
+Lines are written in groups of 10,000; totals are in the file's metadata. Amounts are exact decimals of 38
+digits; `time` is a timestamp in UTC.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is going on now? Swaps that move, and transfers that failed, by the newest block.
+"""Recent swaps and failed payouts, by the newest block of the books.
 
 Each function reads a bounded number of rows by an index, however many swaps are in the books.
 """

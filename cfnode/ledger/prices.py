@@ -1,6 +1,7 @@
-"""What was an asset worth at a block? The pool's price, and the oracle's where it has one.
+"""Prices of assets at a block: the pool's price, and the oracle's where it has one.
 
-A price is asked for only where a block moves the asset. A node without these methods leaves it out.
+The node is asked for a price only where a block moves the asset. If it lacks these methods, prices are left
+out.
 """
 
 from __future__ import annotations

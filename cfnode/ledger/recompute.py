@@ -1,8 +1,8 @@
-"""Do the tables follow from the events in the books? They are made again from these, and compared row by row.
+"""Audit of the books: the tables are recomputed from the stored events, and compared row by row.
 
-The second copy is an SQLite file in a temporary folder. Blocks, openings, gaps and prices are no facts of
-events. Not compared are names and texts of module errors, which are in the metadata of a runtime, and with
-chosen accounts the commissions, which need the credits of all accounts.
+The second copy is an SQLite file in a temporary folder. Blocks, openings, gaps and prices do not follow from
+events. Not compared are names and texts of module errors, which are in the metadata of a runtime, and in
+books of chosen accounts the commissions, which need the credits of all accounts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What do the books say? Channels, swaps, fees and payouts of a period, one record each.
+"""Reports of a period: channels, swaps, fees, commissions, payouts and unread events, one record each.
 
 Amounts are integers in smallest units. States are derived here from the facts of several tables.
 """

@@ -1,8 +1,8 @@
-"""Keep a background task of a service running, whatever its input raises.
+"""Restarts of a service's background tasks after unexpected errors.
 
-Faults that a task knows (LedgerError) it handles itself. Any other error is a bug, or an input that the code
-does not expect; it must not end the process, in which all other requests are still answered. So it is logged
-once, with its traceback, counted, and the task starts over, with growing pauses.
+A task handles the faults that it knows (LedgerError) itself. Any other error is a bug, or an input that the
+code does not expect; it must not end the process, in which all other requests are still answered. So it is
+logged once, with its traceback, and counted, and the task starts over, with growing pauses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What is in the database? One row for each fact that an event of the chain states, and never changed after.
+"""Tables of the books: one row for each fact that an event of the chain states, and never changed after.
 
 Every such table has the block's number and the event's index as its key (with `place` where one event states
 several facts). So a block is written once or not at all, a block that was read twice changes nothing, and the
-books go back to a block by deleting the rows above it. States (an open channel, a failed payout) are derived
-by queries, which `reports` has.
+books go back to a block by deleting the rows from that block on. States (an open channel, a failed payout)
+are derived by queries, which `reports` has.
 
 Hashes and accounts are text: 0x-hex and SS58. Amounts are integers in smallest units. `time` is Unix ms.
 """

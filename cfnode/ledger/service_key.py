@@ -1,6 +1,6 @@
-"""With which key do the processes of a service sign what browsers keep? One random key in the books.
+"""Key with which a service signs what browsers keep: one random key in the books.
 
-All processes that share the books have the same, so a session that one has begun counts at each.
+All processes that share the books have this key, so a session that one process has begun is valid at each.
 """
 
 from __future__ import annotations

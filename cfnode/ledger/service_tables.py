@@ -1,7 +1,6 @@
-"""What is in the database besides facts of the chain? Webhooks and their deliveries; partners and their keys;
-the totals of each day.
+"""Tables besides the chain's facts: webhooks, deliveries, partners, their channels, totals of days.
 
-These rows do not go when the books go back to a block, and do not follow from events alone.
+Their rows are kept when the books go back to a block, and do not follow from events alone.
 """
 
 from __future__ import annotations

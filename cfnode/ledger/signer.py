@@ -1,7 +1,7 @@
-"""Which process may have the broker sign now? One at a time, by a lock of the database.
+"""Lock of a database with which one process at a time has the broker sign.
 
-Two nodes with the same key would give two transactions one nonce. PostgreSQL has an advisory lock, on a
-connection of its own; next to an SQLite file lies a file that is locked, since all processes are on one
+Two nodes with the same key would give two transactions one nonce. For PostgreSQL it is an advisory lock, on a
+connection of its own; for SQLite a locked file next to the database's, since all processes are on one
 machine. A killed process loses either at once. A database has one lock, for the account of its broker.
 """
 

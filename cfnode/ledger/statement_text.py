@@ -1,4 +1,4 @@
-"""How is a statement written as CSV or JSON? Line by line, and the totals at its end."""
+"""Statements as CSV or JSON, written line by line, with the totals at their end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What was swapped, charged, paid out and earned in a month, or on a day? One line for each fact, and totals.
+"""Statements of a month or a day: a line for each chunk, fee, payout and commission, and totals.
 
 A line is what an event of a block of that time states, so the statement of a month that has ended does not
-change; what became of a payout later is in the report `payouts`. Lines are read in pages, oldest first.
+change; the later outcome of a payout is in the report `payouts`. Lines are read in pages, oldest first.
 """
 
 from __future__ import annotations

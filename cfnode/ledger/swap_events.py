@@ -1,7 +1,8 @@
-"""Which events are about a swap, by one of its names? Those that its facts in the tables come from.
+"""Events of a swap, found in the books by one of its names.
 
-The names are those of the swap service: channel, address, request, swap, transaction, egress, broadcast,
-fallback, credited. Each is looked up by an index of its tables, however old the swap is.
+They are the events from which the facts with that name in the tables come. The names are those of the swap
+service: channel, address, request, swap, transaction, egress, broadcast, fallback, credited. Each is looked
+up by an index of its tables, however old the swap is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How are times written? As ISO 8601, in UTC."""
+"""Times as ISO 8601, in UTC."""
 
 from __future__ import annotations
 

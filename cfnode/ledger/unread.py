@@ -1,8 +1,8 @@
-"""What becomes of events whose fields this version cannot read? They wait in the table `unread`.
+"""Unread events, whose fields this version cannot read, and their reading by a later version.
 
-A runtime that is newer or older than this version may emit them. A later version of cfnode that can read them
-goes back to the first one, and follows again from there. Where no node has that block's state any more, only
-the events themselves are read again.
+A runtime that is newer or older than this version may emit them; they wait in the table `unread`. A later
+version of cfnode that can read them goes back to the first one, and follows again from there. Where no node
+has that block's state any more, only the events themselves are read again.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""When is there something new in the books? A stream of the newest block, for pages and services.
+"""Stream of the newest block of the books, for pages and services.
 
     async with updates(database) as stream:
         async for block in stream:
             ...
 
-The state of a swap changes with a block only, so one number tells both. On PostgreSQL the writer of a block
-notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its own.
-On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have not
-begun are waited for in the same way: their first block is news as any other. A database that is away cannot
-announce its return, so it is tried again with growing pauses; the stream goes on with the newest block.
+The state of a swap changes only with a block, so its number announces both. On PostgreSQL the writer of a
+block notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its
+own. On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have
+not begun are waited for in the same way: their first block is news as any other. A database that does not
+answer cannot announce its return, so it is tried again with growing pauses; the stream goes on with the
+newest block.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much of a swap request has been swapped? The chunks, from the events of the Swapping pallet."""
+"""Progress of a swap request, chunk by chunk, from the events of the Swapping pallet."""
 
 from __future__ import annotations
 

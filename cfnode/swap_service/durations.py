@@ -1,4 +1,4 @@
-"""How long does each part of a swap take on the public networks?
+"""Estimated durations of the parts of a swap on the public networks.
 
 A deposit counts after the chain's confirmations and one block of the State Chain; the swap runs two blocks
 later; a transfer is signed within a few blocks, and counts as sent after the confirmations of its chain. A

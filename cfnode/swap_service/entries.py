@@ -1,4 +1,4 @@
-"""What is known of a swap? Events of the chain, found by the names that a swap has."""
+"""Events of the chain that are about a swap, as the sources return them."""
 
 from __future__ import annotations
 

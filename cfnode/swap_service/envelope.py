@@ -1,4 +1,4 @@
-"""How do SDKs up to 1.9 wrap their channel requests? In the envelope of tRPC 10 with superjson.
+"""Envelope of tRPC 10 with superjson, in which SDKs up to 1.9 wrap their channel requests.
 
 The request is `{"json": {…}}`, alone or as the only entry `"0"` of a batch. The answer is `result.data.json`;
 `meta` next to it lists the members that are big integers. An error has a JSON-RPC code, by which the client

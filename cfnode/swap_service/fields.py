@@ -1,4 +1,4 @@
-"""How are the members of a request read, and how is a request refused? By these readers, with a Refusal.
+"""Readers of a request's members, and the Refusal of a request.
 
 Requests are query strings, where every value is text, or JSON; amounts are decimal strings.
 """

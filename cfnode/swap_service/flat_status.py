@@ -1,6 +1,4 @@
-"""How does a status of version 2 become one of version 1? Flattened, with other names for members and
-states.
-"""
+"""Status of version 1: that of version 2, flattened, with other names for members and states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The swap of a reference: a deposit channel's id, a swap's id, or a transaction's hash.
+"""Search for a swap by a reference: a deposit channel's id, a swap's id, or a transaction's hash.
 
 A channel's number alone does not identify it: each fact belongs to the newest opening before it
 (`cfnode.swaps.identity`).

@@ -1,4 +1,4 @@
-"""Which assets can be swapped now, and in which ways? Those with a pool, as far as safe mode allows."""
+"""Assets that can be swapped now, and in which ways: those with a pool, as far as safe mode allows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def network_info(block: BestBlock, sdk_version: str) -> dict[str, Any]:
 
 
 async def network_status(block: BestBlock, sdk_version: str) -> dict[str, Any]:
-    """The same in the format of SDK 1.9: lists of names by function."""
+    """Return the assets of `network_info` in the format of SDK 1.9: lists of names by function."""
     info = await network_info(block, sdk_version)
     assets = info["assets"]
 

@@ -1,4 +1,4 @@
-"""What is the output of a swap, what does it cost, and how long does it take?
+"""Quotes of a swap: its output, its fees, and its duration.
 
 The figures are those of the runtime's simulation (`cf_pool_simulate_swap`) at the best block. The
 configuration of the public service (the size of a chunk, recommended tolerances) is constant here.

@@ -1,4 +1,4 @@
-"""Which swap does a request's body describe? A JSON object with names in camelCase.
+"""Terms of a swap, read from a request's body: a JSON object with names in camelCase.
 
 Requests for a channel and for a vault swap have the same members.
 """

@@ -1,4 +1,4 @@
-"""Which requests does the swap service answer?
+"""Requests that the swap service answers, by method and path.
 
 | request | answer |
 |---|---|
@@ -8,7 +8,7 @@
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
 | POST /api/encodeVaultSwapData | the transaction of a vault swap |
 | POST /api/encodeCfParameters | only the parameters of a vault swap |
-| POST /trpc/‹any of these› | the same in the envelope of older SDKs |
+| POST /trpc/‹any of these› | the answer to the POST request in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
 An error is `{"message": …}` with a status of 400, 404, 413, 429, 500 or 503.

@@ -1,7 +1,8 @@
-"""From where has the swap service what it answers? From one of two sources, behind one interface.
+"""Interface of the source from which the swap service answers.
 
-A development node is one, in its own process (`cfnode.devchain.swaps`). The other is any node by JSON-RPC,
-with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this interface only.
+There are two sources. One is a development node, in its own process (`cfnode.devchain.swaps`). The other is
+any node by JSON-RPC, with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this
+interface only.
 """
 
 from __future__ import annotations

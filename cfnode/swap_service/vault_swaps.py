@@ -1,4 +1,4 @@
-"""How is a vault swap encoded for a user without a broker? In the name of the service's account."""
+"""Encoding of vault swaps for users without a broker, in the name of the service's account."""
 
 from __future__ import annotations
 

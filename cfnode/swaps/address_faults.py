@@ -1,4 +1,4 @@
-"""Why a text is no address of a chain: wrong checksum, address of another network or chain, wrong form."""
+"""Faults of a text that is no address of a chain: checksum, other network, other chain, or form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the money of a payout is, and what its owner can do: one answer from all that is known of it.
+"""Fate of a payout: where its money is, and what its owner can do, from all that is known of it.
 
 A payout goes out in a signed call of a vault, in a batch with others or, with a message, alone. The vault
 checks nothing but the signature of its key and that the signature's nonce is unused, so any account may send

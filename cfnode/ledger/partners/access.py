@@ -1,8 +1,8 @@
-"""May a request of a partner go on? By its key, its rate, and its budget for opening costs. Functions block.
+"""Authentication, rate limit and budget of partners.
 
-A server asks `authorize` for each request. Before it opens a channel it calls `reserve` with the cost, and
+A server calls `authorize` for each request. Before it opens a channel it calls `reserve` with the cost, and
 afterwards `settle`, or `release` if it was not opened. A reservation whose process was killed counts until
-the end of its month: a channel may have been opened.
+the end of its month: a channel may have been opened. Functions block.
 """
 
 from __future__ import annotations

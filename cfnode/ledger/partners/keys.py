@@ -1,4 +1,4 @@
-"""What is a partner's key, and what is kept of it? An id and 256 random bits; the SHA-256 hash of both.
+"""API keys of partners: an id and 256 random bits, stored as the id and the SHA-256 hash of the key.
 
 A slow hash protects passwords, which can be guessed. 256 random bits cannot, so one SHA-256 is enough.
 """

@@ -1,8 +1,8 @@
-"""Was a channel opened whose answer was lost? The books say so, later. Functions block.
+"""Search of the books for a partner's channel whose answer was lost. Functions block.
 
 A channel of the books that has the terms of the request, and that no program here has recorded, is the lost
 one: if there are several, they are equal but for their addresses. If `LIFETIME` blocks are in the books
-without it, none was opened, and none will be: its transaction was valid for fewer.
+without it, no channel was opened, and none will be: its transaction was valid for fewer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Was this channel requested before? By the partner's Idempotency-Key, on any process, over kills.
+"""Idempotent channel requests of partners.
+
+The partner's Idempotency-Key names a request, whichever process gets it, and after a process was killed.
 
 A request is written as `sending` before it is sent to the broker, with the reservation of its cost in the
-same transaction, and as `opened` with its answer. After a kill in `sending` it is not known whether a channel
-was opened: the request is unknown, until the books say. A process shows that it lives by counting `beats`, so
-no clocks are compared. Functions block; the commits of `place` and `finish` wait for the disk.
+same transaction, and as `opened` with its answer. If its process is killed in `sending`, it is not known
+whether a channel was opened: the request is `unknown` until the books answer that. A process proves that it
+is alive by counting `beats`, so no clocks are compared. Functions block; the commits of `place` and `finish`
+wait for the disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who are the partners? Each has a key and the terms of its channels. Functions block."""
+"""Registry of partners: each has a key and the terms of its channels. Functions block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows follow from the events of a block? Each module has the rows of one group of tables."""
+"""Rows of the books' tables, made of a block's events; each module has those of one group of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed on accounts: free balances, fees of transactions, affiliates?"""
+"""Rows of accounts: changes of free balances, fees of transactions, and affiliates."""
 
 from __future__ import annotations
 

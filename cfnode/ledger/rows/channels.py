@@ -1,4 +1,4 @@
-"""Which deposit channels were opened, by which account, on which terms, at which cost?"""
+"""Rows of opened deposit channels, with their account, terms and opening fee."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do all rows need? The block, its rows so far, and how values are written as text."""
+"""Context in which rows are made: the block, its rows so far, and values as text."""
 
 from __future__ import annotations
 

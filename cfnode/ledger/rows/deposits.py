@@ -1,4 +1,4 @@
-"""What was deposited, what was it used for, and which part did lenders advance (boost)?"""
+"""Rows of deposits and their fees, and of boosts, which lenders advance."""
 
 from __future__ import annotations
 

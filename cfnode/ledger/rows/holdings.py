@@ -1,4 +1,4 @@
-"""What changed the FLIP that accounts have on the State Chain, other than fees and channels?"""
+"""Rows of changes of accounts' FLIP on the State Chain, other than by fees and channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What left, in which transaction, and did it arrive?"""
+"""Rows of payouts, of the broadcasts that carry them, and of their outcomes and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was swapped, in which chunks, and who got which part of the fees?"""
+"""Rows of swap requests, their chunks, their fees, and the commissions of brokers and affiliates."""
 
 from __future__ import annotations
 

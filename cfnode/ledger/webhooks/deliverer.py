@@ -1,4 +1,4 @@
-"""How are webhooks sent? Each receiver has a worker of its own, so that one that hangs delays no other.
+"""Delivery of webhooks by one worker for each receiver, so that one that hangs delays no other.
 
 A delivery counts when the answer has a status of 200 to 299. Redirects are not followed, the body of an
 answer is not read, and an attempt ends after 10 seconds. A failed delivery is tried again after 5, 10, 20 …

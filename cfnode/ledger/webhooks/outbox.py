@@ -1,7 +1,7 @@
-"""Which swaps changed their state in a block? Noted in the block's own transaction, with what receivers get.
+"""Outbox of webhooks: a block's changes of swaps' states, noted in the block's own transaction.
 
-States are those of the report `swaps`. A block that is read again, after a gap was filled, notes only what
-differs from the newest change up to that block.
+States are those of the report `swaps`. A change has the body that receivers get. A block that is read again,
+after a gap was filled, notes only what differs from the newest change up to that block.
 """
 
 from __future__ import annotations

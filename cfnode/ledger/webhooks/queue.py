@@ -1,7 +1,8 @@
-"""Which deliveries may be sent now? The oldest of each swap, claimed in the database before it is sent.
+"""Queue of webhook deliveries: the oldest one of each swap, claimed in the database before it is sent.
 
 A claim moves the time of the next attempt behind the end of this one. So no two processes send the same
-delivery at once, and one that is killed between sending and marking sends it again. Every method blocks.
+delivery at once, and a delivery whose process is killed between sending and marking is sent again. Every
+function blocks.
 
 A clock may be wrong and set right later. So a time that is further ahead than any pause counts as past, and a
 delivery expires only after as many attempts as a day has.

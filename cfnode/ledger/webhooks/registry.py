@@ -1,4 +1,4 @@
-"""Who gets webhooks? Receivers by URL, each with a secret of its own. Every function blocks."""
+"""Registry of webhooks: receivers by URL, each with a secret of its own. Every function blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a receiver know who sent a request? By HMAC-SHA256 over its id, its time and its body.
+"""Signatures of webhooks: HMAC-SHA256 over a delivery's id, its time and its body.
 
 This is the Standard Webhooks specification: `webhook-signature: v1,BASE64` over `ID.TIMESTAMP.BODY`. Unlike
 passwords, secrets have to be stored as they are, since each delivery is signed with them.

@@ -1,5 +1,7 @@
-"""What is served on the service's port? The requests of the swap service, a few reads by JSON-RPC, and a
-health page.
+"""ASGI application of the service's port.
+
+It serves the requests of the swap service and of the partner API, a few reads by JSON-RPC, a health page, and
+the operator's page if there is one.
 
 The rules are those of a node's port: Host and Origin first, then tokens, JSON only, bodies of bounded size
 and time. With a file of tokens, a request needs one if a line names `read`; opening a channel needs one of

@@ -1,6 +1,6 @@
-"""How are figures asked of any node? By its runtime's APIs (`state_call`), encoded by the runtime's metadata.
+"""Best block of any node, read by its runtime's APIs (`state_call`), encoded by the runtime's metadata.
 
-So the figures are those that a development node's own service has, whatever the node's release.
+So its figures are those that a development node's own service has, whatever the node's release.
 """
 
 from __future__ import annotations

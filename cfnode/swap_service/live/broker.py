@@ -1,4 +1,4 @@
-"""Who opens channels on a live network? The broker of a node that the operator names, by its `broker_*` RPC.
+"""The broker of a live network: a node that the operator names opens channels, by its `broker_*` RPC.
 
 The broker's account pays the fee of each channel.
 """

@@ -1,4 +1,4 @@
-"""Which JSON-RPC does the service answer? The reads of a node for which swap SDKs ask, and nothing else.
+"""JSON-RPC methods that the service forwards to its node: the reads that swap SDKs send, and no others.
 
 So an SDK needs only the service's address: it asks for limits, margins and boost pools by JSON-RPC. The calls
 take no parameters, and go to the node as they are.

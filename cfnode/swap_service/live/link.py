@@ -1,8 +1,8 @@
-"""How does the service stay connected to a node? It connects again after a break, and checks the chain.
+"""Connection to a node, made again after a break; each time the node's chain is checked.
 
-After a fault it tries again with growing pauses. News of the books ends a pause: they have begun, or the
-ledger writes again, so that the node may be back too. A node that is away costs a request a few seconds and a
-clear error, never a hang.
+After a fault the link tries again with growing pauses. News of the books ends a pause: they have begun, or
+the ledger writes again, so that the node may be back too. While the node does not answer, a request ends
+after a few seconds with a clear error, and never hangs.
 """
 
 from __future__ import annotations

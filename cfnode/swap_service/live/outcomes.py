@@ -1,4 +1,4 @@
-"""A call to the broker failed: was nothing opened, or is that not known?"""
+"""Outcomes of failed calls to the broker: nothing was opened, or it is not known whether."""
 
 from __future__ import annotations
 

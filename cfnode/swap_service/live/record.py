@@ -1,4 +1,4 @@
-"""What do the books know of swaps? One transaction of the database as the record of a status."""
+"""Record of the swaps in the books: one transaction of the database, from which a status is made."""
 
 from __future__ import annotations
 

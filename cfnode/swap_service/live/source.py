@@ -1,4 +1,4 @@
-"""What does the service of a live network answer from? A node, the books, and a broker's node."""
+"""Source of the swap service of a live network: a node, the books, and a broker's node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When may this process have the broker sign? In turns with the other processes of the database.
+"""Turns in which this process has the broker sign, taken with the other processes of the database.
 
 A turn is for many calls at once: the broker's node orders their nonces itself, and each waits for a block, so
 that one call a turn would be one channel a block. While another process waits, a turn takes no new calls

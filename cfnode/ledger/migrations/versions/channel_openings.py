@@ -1,7 +1,8 @@
-"""The opening of each fact: a number that the chain gave out again means the newest opening before the fact.
+"""Migration 0009: the block that opened the channel of each fact.
 
-Each fact gets the block of that opening, and the account of that channel: an earlier version may have taken
-an older one. Totals of days, which follow from them, are counted anew.
+The chain gives the number of a channel out again: a fact belongs to the newest opening of its number at or
+before it. Each fact gets the block of that opening, and the account of that channel: an earlier version may
+have taken an older one. Totals of days, which follow from them, are counted anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Facts of other accounts in books of chosen ones are removed: those that no event of theirs explains.
+"""Migration 0010: removal of other accounts' facts from books of chosen accounts.
 
-An earlier version kept the changes of FLIP of both sides of an event, and took the withdrawal of any
-liquidity provider for one of the accounts that had a debit in the block.
+It removes the facts that no event of the chosen accounts explains. An earlier version kept the changes of
+FLIP of both sides of an event, and took the withdrawal of any liquidity provider for one of the accounts that
+had a debit in the block.
 """
 
 from __future__ import annotations

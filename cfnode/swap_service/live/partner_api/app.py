@@ -1,4 +1,4 @@
-"""How is a partner's request answered? Its key first, then its body; errors have one shape."""
+"""Requests of the partner API: the key is checked first, then the body; errors have one shape."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How do the documents of the swap service become those of partners, and back? By their declared members.
+"""Conversion between documents of the swap service and those of the partner API.
 
-The swap service's documents are those of swap SDKs, in camelCase.
+The swap service's documents are those of swap SDKs, in camelCase. Those of the partner API are in snake_case,
+and have the members that `schema` declares.
 """
 
 from __future__ import annotations

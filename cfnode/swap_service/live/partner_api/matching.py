@@ -1,4 +1,4 @@
-"""Is a channel in the books the one of a request? By all terms that its event states."""
+"""Comparison of a channel in the books with the terms of a request, by what the channel's event states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do programs learn the requests? By an OpenAPI document, made of the declarations that validate them."""
+"""OpenAPI document of the partner API, made of the declarations that validate its requests."""
 
 from __future__ import annotations
 

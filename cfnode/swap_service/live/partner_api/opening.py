@@ -1,7 +1,9 @@
-"""How is a partner's channel opened, once? By its Idempotency-Key, whatever process is asked, and over kills.
+"""Opening of partners' channels, each only once by its Idempotency-Key.
 
-`cfnode.ledger.partners.orders` has the states. A repeated request waits for the first one: in this process by
-an event, in another one by looking. If the beats of that one stop for `DEAD_S`, its request is unknown.
+That holds whichever process gets the request, and after a process was killed; `cfnode.ledger.partners.orders`
+has the states. A repeated request waits for the first one: in this process for an event, and for another
+process by looking into the database. If the beats of the other process stop for `DEAD_S`, its request is
+unknown.
 
 A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
 the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for

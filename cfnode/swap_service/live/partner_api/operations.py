@@ -1,4 +1,4 @@
-"""Which requests may a partner send? This table; requests are validated and documented with it."""
+"""Table of the partner API's requests, with which they are validated and documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a partner's request refused? With one shape of body, and a code that programs can compare."""
+"""Errors of the partner API: one shape of body, with a code that programs can compare."""
 
 from __future__ import annotations
 

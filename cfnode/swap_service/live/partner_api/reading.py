@@ -1,4 +1,4 @@
-"""What may a partner read? The statuses of the swaps of its own channels, and its statements."""
+"""Reads of a partner: the statuses of the swaps of its own channels, and its statements."""
 
 from __future__ import annotations
 

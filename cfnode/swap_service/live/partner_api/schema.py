@@ -1,6 +1,6 @@
-"""What do requests and answers look like? As declared here: requests are validated with it, answers written
-with it, and the OpenAPI document made of it.
+"""Declarations of the partner API's requests and answers.
 
+Requests are validated with them, answers are written with them, and the OpenAPI document is made of them.
 Amounts are decimal digits in the asset's smallest unit, times Unix milliseconds.
 """
 
@@ -76,7 +76,7 @@ class Fee(Struct):
 
 
 class BoostQuote(Struct):
-    """The same swap with a boosted deposit."""
+    """The quoted swap with a boosted deposit."""
 
     egress_amount: Amount
     estimated_price: str
