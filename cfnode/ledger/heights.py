@@ -21,7 +21,7 @@ _PALLET: Final = "ChainTracking"
 
 
 def heights(connection: Connection) -> dict[str, int]:
-    """The last witnessed block by foreign chain."""
+    """Return the last witnessed block of each foreign chain."""
     table = schema.ledger.c
     text = connection.execute(select(table.value).where(table.name == NAME)).scalar()
     found: dict[str, int] = json.loads(text) if text else {}
@@ -29,7 +29,7 @@ def heights(connection: Connection) -> dict[str, int]:
 
 
 def note_heights(connection: Connection, block: Block) -> None:
-    """Keep the heights that a block witnesses."""
+    """Store the heights that a block witnesses."""
     new = _witnessed(block)
     if not new:
         return
@@ -45,7 +45,7 @@ def note_heights(connection: Connection, block: Block) -> None:
 
 
 def _witnessed(block: Block) -> dict[str, int]:
-    """An event of an unknown shape says nothing."""
+    """Return the heights by foreign chain that a block witnesses; events of an unknown shape are skipped."""
     found: dict[str, int] = {}
     for event in block.events:
         if event.name == "ChainStateUpdated" and event.pallet.endswith(_PALLET):

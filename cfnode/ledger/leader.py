@@ -26,13 +26,13 @@ POLL_S: Final = 1.0
 
 
 class Leadership:
-    """The right to write; without a lock for SQLite."""
+    """Right of a process to write the books; without a lock for SQLite."""
 
     def __init__(self, lock: FollowerLock | None) -> None:
         self._lock = lock
 
     async def check(self) -> None:
-        """Raises DatabaseError if the lock's connection is gone: another follower may have begun."""
+        """Raise DatabaseError if the lock's connection is lost: another follower may have begun."""
         if self._lock is not None and not await trio.to_thread.run_sync(self._lock.is_held):
             raise DatabaseError(
                 "the connection with the follower's lock is gone: another follower may have it"
@@ -43,7 +43,7 @@ class Leadership:
 async def only_follower(
     database: Database, probe: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[Leadership]:
-    """Wait until no other process follows. `probe` looks for faults once, before a long wait."""
+    """Wait until no other process follows. `probe` is called once before a long wait, to find faults."""
     if database.is_sqlite:
         yield Leadership(None)
         return

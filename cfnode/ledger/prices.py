@@ -20,7 +20,7 @@ from cfnode.swaps.events import Name
 __all__ = ["Price", "prices_of"]
 
 Price = tuple[str, str, str]
-"""Source (pool or oracle), asset, value as decimal digits."""
+"""Source (pool or oracle), asset, and value as decimal digits (`schema.prices` has the scales)."""
 _STABLE: Final = {"chain": "Ethereum", "asset": "USDC"}
 _EVENTS: Final = frozenset(
     (
@@ -32,7 +32,7 @@ _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
 
 
 async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, list[Price]]:
-    """The prices of the assets that each block moves, by block number."""
+    """Return the prices of the assets that each block moves, by block number. Raises NodeError."""
     wanted: list[tuple[int, str | None]] = []
     calls: list[Call] = []
     for block in blocks:
@@ -54,7 +54,7 @@ async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, li
 
 
 def _moved(block: Block) -> list[str]:
-    """The assets that the block's events move, other than USDC."""
+    """Return the assets that the block's events move, other than USDC."""
     found = set()
     for event in block.events:
         if event.name in _EVENTS and isinstance(event.fields, dict):
@@ -81,7 +81,7 @@ def _oracle(answer: Any) -> list[Price]:
 
 
 def _digits(value: Any) -> str | None:
-    """A hexadecimal number of at most 256 bits in decimal digits."""
+    """Return a hexadecimal number of at most 256 bits in decimal digits; None if it is malformed."""
     try:
         return str(hex_number(value, 256))
     except ForeignError:

@@ -19,7 +19,7 @@ _NAME: Final = "service_key"
 
 
 def service_key(database: Database) -> bytes:
-    """The key, made at the first call. Blocks. Raises LedgerError."""
+    """Return the key of 32 bytes, which the first call creates. Blocks. Raises LedgerError."""
     table = schema.ledger.c
     wanted = select(table.value).where(table.name == _NAME)
     with database.reading() as connection:

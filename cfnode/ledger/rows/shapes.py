@@ -21,7 +21,7 @@ Fits = Callable[[Any], bool]
 
 
 def check(table: str, row: dict[str, Any]) -> None:
-    """Raises ValueError with the name of the first value that does not fit."""
+    """Raise ValueError with the name of the first value of a row that does not fit its column."""
     for name, fits in _columns(table):
         if not fits(row[name]):
             raise ValueError(

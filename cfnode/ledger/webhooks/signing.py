@@ -18,12 +18,12 @@ _PREFIX: Final = "whsec_"
 
 
 def new_secret() -> str:
-    """A secret of 256 bits: `whsec_` and base64."""
+    """Return a new secret of 256 bits: `whsec_` and base64."""
     return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def signed_headers(secret: str, delivery: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of a delivery; `timestamp` in Unix seconds."""
+    """Return the headers of a delivery, with its signature; `timestamp` is in Unix seconds."""
     key = base64.b64decode(secret.removeprefix(_PREFIX))
     mac = hmac.new(key, f"{delivery}.{timestamp}.".encode() + body, hashlib.sha256)
     return {

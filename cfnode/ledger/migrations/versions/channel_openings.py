@@ -20,7 +20,7 @@ down_revision = "0008_day_totals"
 FACTS = ("deposits", "boosts", "requests", "fees")
 _ID = re.compile(r"([0-9]{1,10})-[A-Za-z]+-[0-9]{1,18}")
 MARGIN_MS = 60_000
-"""How far the clock of a service may be ahead of the chain's."""
+"""Milliseconds that the clock of a service may be ahead of the chain's."""
 
 
 def upgrade() -> None:
@@ -45,7 +45,7 @@ def _table(name: str) -> Any:
 
 
 def _fill(facts: Any) -> None:
-    """The openings of facts: the newest of their channel's number at or before each."""
+    """Give facts their openings: the newest of their channel's number at or before each."""
     opened = _table("channels")
     is_before = sa.or_(
         opened.c.block < facts.c.block,
@@ -62,7 +62,7 @@ def _fill(facts: Any) -> None:
 
 
 def _give_to_owner(facts: Any) -> None:
-    """The accounts of deposits, and of what was charged for these: the channel's."""
+    """Give deposits, and the fees charged for these, the account of their channel."""
     opened = _table("channels")
     same = (
         opened.c.chain == facts.c.chain,
@@ -74,7 +74,7 @@ def _give_to_owner(facts: Any) -> None:
 
 
 def _fill_partners() -> None:
-    """The openings of partners' channels: by the partner's answer, else the first one since the request."""
+    """Give partners' channels their openings: by the partner's answer, else the first since the request."""
     connection = op.get_bind()
     table = sa.table(
         "partner_channels",

@@ -34,7 +34,7 @@ def upgrade() -> None:
 
 
 def _fill_channels() -> None:
-    """The channels of boosts that are in the books already, from their events."""
+    """Give boosts that are in the books already their channels, from their events."""
     connection = op.get_bind()
     boosts = sa.table("boosts", sa.column("block"), sa.column("event"), sa.column("channel"))
     events = sa.table("events", sa.column("block"), sa.column("event"), sa.column("fields"))
