@@ -14,7 +14,7 @@ __all__ = ["Entry"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event of a swap. `time` is the block's, Unix ms; `index` its place among the block's events."""
+    """Event of a swap. `time` is the block's, Unix ms; `index` is that among the block's events."""
 
     block: BlockRef
     time: int

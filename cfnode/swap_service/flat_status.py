@@ -64,7 +64,7 @@ _FAILURES: Final = {
 
 
 def flat_status(nested: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 of a status of version 2."""
+    """Return the status of version 1 that a status of version 2 becomes."""
     status: dict[str, Any] = {"state": _state(nested)}
     status |= {name: nested[name] for name in _SAME if name in nested}
     channel = nested.get("depositChannel", {})

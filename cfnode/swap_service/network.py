@@ -21,7 +21,7 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 
 
 async def network_info(block: BestBlock, sdk_version: str) -> dict[str, Any]:
-    """The assets with a pool that the requesting SDK knows, by variant name.
+    """Return the assets with a pool that the requesting SDK knows, by variant name.
 
     The chain's safe mode decides which functions are enabled; boost is enabled if a boost pool has funds.
     """

@@ -27,7 +27,7 @@ _NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
 
 
 async def answer(link: NodeLink, body: bytes) -> bytes:
-    """The answer to a call or a batch; b"" for a notification."""
+    """Return the answer to a call or a batch; b"" for a notification."""
     message = jsonrpc.parse(body, MAX_BATCH)
     if not isinstance(message, Batch):
         return await _one(link, message)
