@@ -28,7 +28,7 @@ __all__ = ["MAX_CALLS", "ChainReader", "Head", "storage_call"]
 MAX_CALLS: Final = 90
 """Most calls of one exchange: nodes accept about a hundred."""
 MAX_METADATA: Final = 8
-"""Runtimes whose metadata is kept."""
+"""Most runtimes whose metadata is cached."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
 _GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")

@@ -33,7 +33,7 @@ ACCESS_ADVICE = {
     401: "answers only with a known bearer token: give it by --token-file FILE, or set CFNODE_TOKEN",
     403: "refuses this client (HTTP 403): a node answers to the names of its --rpc-allowed-hosts",
 }
-"""What to do about an HTTP status of a node's access rules."""
+"""Advice by the HTTP status of a node's access rules."""
 
 
 class NodeClient:

@@ -154,7 +154,10 @@ class Database:
         return FollowerLock(self, self.own_connection())
 
     def listener(self, channel: str) -> Listener:
-        """Listen to a channel, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        """Listen to a channel of notifications, on a connection of its own; not for SQLite.
+
+        Raises DatabaseError.
+        """
         from sqlalchemy import text
 
         connection = self.own_connection()

@@ -134,7 +134,7 @@ class Follower:
             await self._checked(ChainReader(client))
 
     async def _checked(self, reader: ChainReader) -> str:
-        """Return the genesis of a node, after a check that it is that of the books. Raises WrongChain."""
+        """Return a node's genesis, checked to be that of the books. Raises WrongChain, BrokenBooks."""
         genesis = await reader.genesis()
         accounts = account_set(self._source.accounts)
         await trio.to_thread.run_sync(self._books.belong_to, genesis, accounts)

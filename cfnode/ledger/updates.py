@@ -49,7 +49,7 @@ class Updates:
         self.newest: int | None = None
         """Number of the newest block; None for empty books, and before the database has answered."""
         self.count = 0
-        """How many times the newest block has changed."""
+        """Number of times that the newest block has changed."""
         self._moved = Wakeup()
 
     def set(self, block: int | None) -> None:

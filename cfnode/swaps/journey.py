@@ -227,5 +227,5 @@ V2_STATES: Final[Mapping[State, str]] = {
     State.EXPIRED: "FAILED",
     State.DONE: "COMPLETED",
 }
-"""The state in the official status documents, version 2. NEVER_PAID has `isExpired` with it, a refund
-`refundEgress`."""
+"""The state in the official status documents, version 2. In these NEVER_PAID also has `isExpired`, and a
+refund `refundEgress`."""

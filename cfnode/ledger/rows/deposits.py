@@ -13,7 +13,7 @@ from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
 __all__ = ["INGRESS_EGRESS"]
 
 BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
-"""The lender of development chains."""
+"""Account that lends for boosts on development chains."""
 
 
 def _finalised(context: Context, event: Event) -> bool:

@@ -184,7 +184,7 @@ class Opener:
         return _Checked(terms, expected, cost)
 
     async def _new(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
-        """Open the channel of a new request; None if another process was faster."""
+        """Open the channel of a new request, and return the answer; None if another process was faster."""
         broker, order = self._source.broker, None
         checked, head = await _both(partial(self._checked, partner, request), broker.head)
         terms = checked.terms

@@ -71,7 +71,7 @@ CODES: Final[Mapping[str, Code]] = {
 
 
 class Error(Struct):
-    """Why a request was refused."""
+    """Reason why a request was refused."""
 
     code: Annotated[str, Meta(extra_json_schema={"enum": sorted(CODES)})]
     message: str
