@@ -1,4 +1,4 @@
-"""What happened on the chain for a broker's accounts, and what did it cost? The books have it.
+"""The ledger: books of swaps, fees and payouts of a broker's accounts, read from finalized blocks.
 
 `Follower` reads the finalized blocks of any State Chain node by JSON-RPC and writes them with `Books`;
 `reports` reads them. The package imports nothing of the node (docs/design/ledger.md).

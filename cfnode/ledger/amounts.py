@@ -1,4 +1,7 @@
-"""How are amounts kept and added up exactly, to 2^128? As NUMERIC, and on SQLite as text of 39 digits."""
+"""Amounts up to 2^128 - 1 in the database, and their exact sums.
+
+Their type is NUMERIC on PostgreSQL, and text of 39 digits on SQLite.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ DIGITS: Final = 39
 
 
 class Amount(TypeDecorator[int]):
-    """An integer from 0 to 2^128 - 1, exactly: NUMERIC(39, 0), and on SQLite text of 39 digits.
+    """Column type of an exact integer from 0 to 2^128 - 1: NUMERIC(39, 0), and on SQLite text of 39 digits.
 
-    SQLite's numbers have 64 bits, and larger ones lose digits; text of equal length sorts as numbers do.
+    SQLite's numbers have 64 bits, and larger ones lose digits; texts of equal length sort as numbers do.
     """
 
     impl = String(DIGITS)
@@ -42,14 +45,14 @@ class Amount(TypeDecorator[int]):
 
 
 def exact_sum(column: Any, dialect: str) -> list[Any]:
-    """Columns whose values `whole` adds up to the exact sum of an amount column."""
+    """Return columns whose values `whole` adds up to the exact sum of an amount column."""
     if dialect != "sqlite":
         return [func.sum(column)]
     return [func.sum(cast(func.substr(column, first, length), Integer)) for first, length in _PARTS]
 
 
 def whole(sums: Iterable[Any]) -> int:
-    """The sum of which `exact_sum` has the parts."""
+    """Return the sum whose parts are the values of the columns of `exact_sum`."""
     total = 0
     for part, (_, length) in zip(sums, _PARTS, strict=False):
         total = total * 10**length + int(part or 0)

@@ -1,8 +1,8 @@
-"""Do the books agree with the chain? The balances of every account and asset, to the unit.
+"""Comparison of the books' balances with the chain's, for every account and asset, to the unit.
 
-The books' figure is an opening balance and all changes since; the chain's is what it stores, and for brokers
-also the earned fees of `cf_account_info`. FLIP on the State Chain is left out where events do not state all
-of its changes.
+The books' figure is an opening balance and all changes since; the chain's is the balance in its storage, and
+for brokers also the earned fees of `cf_account_info`. FLIP on the State Chain is left out where events do not
+state all of its changes.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ from cfnode.ledger.rows.context import FLIP
 __all__ = ["Comparison", "Difference", "chain_balances", "compare"]
 
 MAX_BALANCES: Final = 500_000
-"""Stored balances that are read."""
+"""Most entries of a storage map that are read."""
 MAX_BROKERS: Final = 90
-"""Brokers whose `cf_account_info` is asked for."""
+"""Most brokers whose `cf_account_info` is called."""
 _OTHER_ROLES: Final = ("Validator", "Operator")
 """Roles of accounts whose FLIP changes without an event: rewards are divided at the end of an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two figures that should be equal; `figure` is free_balance, flip_balance or earned_fees."""
+    """Figures of the books and of the chain that should be equal and are not, in smallest units.
+
+    `figure` is free_balance, flip_balance or earned_fees.
+    """
 
     account: str
     asset: str
@@ -52,7 +55,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The outcome at a block: how many figures were compared, and which differ."""
+    """Outcome of a comparison at a block: how many figures were compared, and which differ."""
 
     block: Head
     compared: int
@@ -62,9 +65,9 @@ class Comparison:
 async def chain_balances(
     reader: ChainReader, block: Head, accounts: Sequence[bytes] | None
 ) -> dict[tuple[str, str], int]:
-    """The balances that the chain stores, without zeros; asset FLIP: those on the State Chain.
+    """Return the balances that the chain stores, without zeros, by account (SS58) and asset.
 
-    `accounts` None: of all. Raises Discarded, NodeError.
+    Asset FLIP is FLIP on the State Chain. `accounts` None: of all. Raises Discarded, NodeError.
     """
     found: dict[tuple[str, str], int] = {}
     for (account, asset), amount in await reader.entries(
@@ -77,7 +80,7 @@ async def chain_balances(
 
 
 async def _with_rewards(reader: ChainReader, block: Head, accounts: Sequence[bytes] | None) -> set[str]:
-    """Accounts whose FLIP changes without events: authorities, operators, and who delegates to them."""
+    """Return the accounts whose FLIP changes without events: authorities, operators, and delegators."""
     roles = await reader.entries(block, "AccountRoles", "AccountRoles", accounts, MAX_BALANCES)
     found = {ss58.encode(_account(account)) for account, role in roles if role in _OTHER_ROLES}
     delegated = await reader.entries(block, "Validator", "DelegationChoice", accounts, MAX_BALANCES)
@@ -85,15 +88,15 @@ async def _with_rewards(reader: ChainReader, block: Head, accounts: Sequence[byt
 
 
 def _account(key: Any) -> bytes:
-    """The only part of a map's key."""
+    """Return the only part of a map's key."""
     found: bytes = key[0] if isinstance(key, tuple | list) else key
     return found
 
 
 async def compare(reader: ChainReader, books: Books) -> Comparison | None:
-    """Hold the books against the chain at their newest block, and note differences. None for empty books.
+    """Compare the books with the chain at their newest block, and store the differences.
 
-    Raises Discarded, NodeError.
+    Returns None for empty books. Raises Discarded, NodeError.
     """
     tip = await trio.to_thread.run_sync(books.tip)
     if tip is None:
@@ -132,13 +135,13 @@ async def compare(reader: ChainReader, books: Books) -> Comparison | None:
 
 
 def _booked(books: Books, until: int) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """The balances by the books, and the brokers among their accounts."""
+    """Return the balances by the books up to a block, and the brokers among their accounts."""
     with books.database.reading() as connection:
         return _totals(connection, until), _brokers(connection)
 
 
 def _totals(connection: Connection, until: int) -> dict[tuple[str, str], int]:
-    """Openings, and all changes since."""
+    """Return the opening balances and all changes since, by account and asset."""
     opening = schema.openings.c
     start = connection.execute(select(func.max(schema.gaps.c.last))).scalar()
     if start is None:
@@ -167,7 +170,10 @@ def _totals(connection: Connection, until: int) -> dict[tuple[str, str], int]:
 
 
 def _redeemers(books: Books) -> set[str]:
-    """Accounts that have redeemed FLIP: no event states the tax on it, nor what comes back if it expires."""
+    """Return the accounts that have redeemed FLIP.
+
+    No event states the tax on a redemption, nor the amount that comes back if it expires.
+    """
     table = schema.holdings.c
     with books.database.reading() as connection:
         return set(
@@ -184,7 +190,10 @@ def _brokers(connection: Connection) -> list[str]:
 
 
 async def _earned(reader: ChainReader, block: Head, brokers: Sequence[str]) -> dict[str, dict[str, int]]:
-    """What `cf_account_info` says of brokers; accounts that are none any more are left out."""
+    """Return the earned fees of brokers by `cf_account_info`, by account and asset.
+
+    Accounts that are no brokers any more are left out.
+    """
     if not brokers:
         return {}
     answers = await reader.client.batch([("cf_account_info", [each, block.hash]) for each in brokers])
@@ -198,7 +207,7 @@ async def _earned(reader: ChainReader, block: Head, brokers: Sequence[str]) -> d
 
 
 def _by_asset(amounts: Mapping[str, Any], origin: str) -> dict[str, int]:
-    """Amounts by chain and symbol as amounts by asset."""
+    """Return amounts by chain and symbol as amounts by asset. Raises NodeError if they are malformed."""
     try:
         return {
             asset_by_symbol(chain, symbol).name: hex_number(value, 128)

@@ -1,4 +1,4 @@
-"""Which block is the first since a time? Found by halving, as block times only grow."""
+"""Binary search for the first block at or after a time; block times only grow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DAY_MS = 86_400_000
 
 
 def first_since(connection: Connection, time: int, low: int, high: int) -> int:
-    """The first of the blocks from `low` whose time (Unix ms) is `time` or later, else `high`."""
+    """Return the first of the blocks from `low` whose time (Unix ms) is `time` or later, else `high`."""
     blocks = schema.blocks.c
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""How is a block written? With all its rows in one transaction, after its parent, once.
+"""The books: blocks are written once, after their parent, each with all its rows in one transaction.
 
-Every method blocks and runs in a thread. Another process that writes to the same books does no harm: a block
-that is already there is left alone.
+Every method blocks and runs in a thread. Another process may write to the same books: a block that is already
+there is left as it is.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Gap:
 
 
 def account_set(accounts: Iterable[str]) -> str:
-    """The accounts of books as one text: SS58, sorted; "all" for none."""
+    """Return the accounts of books as one text: SS58, sorted; "all" if no account is named."""
     return ",".join(sorted(set(accounts))) or ALL
 
 
@@ -64,7 +64,7 @@ class Books:
     # Beginning
 
     def value(self, name: str) -> str | None:
-        """An entry of the table `ledger`."""
+        """Return an entry of the table `ledger`; None if it is missing."""
         with self.database.reading() as connection:
             return _value(connection, name)
 
@@ -74,7 +74,10 @@ class Books:
             _set(connection, name, value)
 
     def belong_to(self, genesis: str, accounts: str) -> None:
-        """Raises WrongChain, or BrokenBooks if the books are of other accounts. New books fit anything."""
+        """Check that the books are of this chain and these accounts; empty books fit any.
+
+        Raises WrongChain, or BrokenBooks if the books are of other accounts.
+        """
         with self.database.reading() as connection:
             ours, kept = _value(connection, "genesis"), _value(connection, "accounts")
         if ours is not None and ours != genesis:
@@ -89,7 +92,10 @@ class Books:
             )
 
     def begin(self, genesis: str, network: str, accounts: str, anchor: Block, balances: Balances) -> None:
-        """New books that begin after a block. No effect on books that another process has begun."""
+        """Begin books after a block, with the balances at it.
+
+        Without effect on books that another process has begun.
+        """
         with self.database.writing() as connection:
             if _value(connection, "genesis") is None:
                 _set(connection, "genesis", genesis)
@@ -100,7 +106,10 @@ class Books:
                 announce(connection, anchor.number)
 
     def begin_flip(self, block: Head, balances: Balances) -> None:
-        """Compare FLIP from a block on, in books that an earlier version began without."""
+        """Store the FLIP balances at the newest block, in books of an earlier version, which lack them.
+
+        FLIP is compared with the chain from that block on.
+        """
         rows = [
             {"block": block.number, "account": account, "asset": asset, "amount": amount}
             for (account, asset), amount in balances.items()
@@ -115,19 +124,19 @@ class Books:
     # Reading
 
     def tip(self) -> Head | None:
-        """The newest block of the books."""
+        """Return the newest block of the books; None for empty books."""
         with self.database.reading() as connection:
             return _tip(connection)
 
     def hash_of(self, number: int) -> str | None:
-        """The hash of a block; None if the books lack it."""
+        """Return the hash of a block (0x-hex); None if the books lack it."""
         table = schema.blocks.c
         with self.database.reading() as connection:
             found: str | None = connection.execute(select(table.hash).where(table.number == number)).scalar()
             return found
 
     def gaps(self) -> list[Gap]:
-        """The gaps, oldest first."""
+        """Return the gaps, oldest first."""
         table = schema.gaps.c
         with self.database.reading() as connection:
             rows = connection.execute(select(table.first, table.last).order_by(table.first))
@@ -136,13 +145,13 @@ class Books:
     # Writing
 
     def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
-        """Write blocks one after the other, each in a transaction; returns the last. Raises WrongChain."""
+        """Write blocks one after the other, each in a transaction, and return the last. Raises WrongChain."""
         assert blocks
         try:
             for block in blocks:
                 self._write(block, prices.get(block.number, ()))
         except BaseException:
-            self._known = None  # it may know what was not written
+            self._known = None  # it may contain facts that were not written
             raise
         return Head(blocks[-1].number, blocks[-1].hash)
 
@@ -161,7 +170,7 @@ class Books:
         self._warn(rows.get("unread", ()))
 
     def _warn(self, unread: Sequence[Mapping[str, Any]]) -> None:
-        """Log the first event of each kind that cannot be read."""
+        """Log the first unread event of each kind as an error, and later ones for debugging."""
         for row in unread:
             kind = f"{row['pallet']}.{row['name']}"
             level = logging.DEBUG if kind in self._warned else logging.ERROR
@@ -171,7 +180,7 @@ class Books:
             self._warned.add(kind)
 
     def skip(self, gap: Gap, anchor: Block, balances: Balances) -> None:
-        """Note a gap, and go on after its last block."""
+        """Store a gap, and continue after its last block."""
         assert anchor.number == gap.last
         with self.database.writing() as connection:
             tip = _tip(connection)
@@ -184,7 +193,7 @@ class Books:
         self._known = None
 
     def go_back(self, number: int) -> None:
-        """Delete what is known of a block and of all after it."""
+        """Delete all rows of a block and of the blocks after it."""
         with self.database.writing() as connection:
             forget_totals(connection, number)
             for table in schema.BY_BLOCK:
@@ -201,18 +210,18 @@ class Books:
         return self._known.at(connection)
 
     def forget(self) -> None:
-        """Look everything up anew: rows of older blocks have changed."""
+        """Discard what is cached of the rows: rows of older blocks have changed."""
         self._known = None
 
     def tracked(self) -> list[bytes] | None:
-        """The accounts of the books and their affiliates; None for all accounts."""
+        """Return the accounts of the books and their affiliates; None for all accounts."""
         with self.database.reading() as connection:
             accounts = known_of(connection).accounts
         return None if accounts is None else sorted(accounts)
 
 
 def known_of(connection: Connection) -> Known:
-    """What the books know, nothing of it looked up yet."""
+    """Return the Known of the books for the rows of blocks; nothing of it is looked up yet."""
     network, kept = _value(connection, "network") or "", _value(connection, "accounts") or ALL
     accounts = None if kept == ALL else frozenset(_bytes(each) for each in kept.split(","))
     if accounts is not None:
@@ -253,7 +262,7 @@ def _tip(connection: Connection) -> Head | None:
 
 
 def _has(connection: Connection, block: Block) -> bool:
-    """Whether the block is in the books. Raises WrongChain if another one has its number."""
+    """Return whether the block is in the books. Raises WrongChain if another one has its number."""
     table = schema.blocks.c
     found = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
     if found is not None and found != block.hash:
@@ -262,7 +271,11 @@ def _has(connection: Connection, block: Block) -> bool:
 
 
 def _follows(connection: Connection, block: Block) -> bool:
-    """Whether the block's parent is the newest block; False behind a gap that another process is filling."""
+    """Return whether the block's parent is the newest block.
+
+    It is not behind a gap that another process is filling. Raises WrongChain if another block has the
+    parent's number.
+    """
     tip = _tip(connection)
     if tip is None or tip.number + 1 != block.number:
         return False
@@ -272,7 +285,7 @@ def _follows(connection: Connection, block: Block) -> bool:
 
 
 def other_block(number: int, theirs: str, ours: str) -> str:
-    """The text of a WrongChain: two blocks with one number."""
+    """Return the text of a WrongChain: two blocks with one number."""
     return (
         f"block {number} of the node is {theirs}, that of the books {ours}: the node follows another chain "
         "with the same genesis, such as a purged development chain; name another --database"

@@ -1,7 +1,7 @@
-"""How are finalized blocks read? Their events, the runtime that encoded them, and prices, in few exchanges.
+"""Reader of a node's finalized blocks: hashes, events, storage and metadata, in few exchanges.
 
-Events of a block are encoded by the runtime that executed it: that of its parent's state. It is the same for
-all blocks between two with the same version, since versions only rise.
+Events of a block are encoded by the runtime that executed it: that of its parent's state. If two blocks have
+the same version, all blocks between them have it too, since versions only rise.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from cfnode.ledger.errors import CallError, Discarded, NodeError
 __all__ = ["MAX_CALLS", "ChainReader", "Head", "storage_call"]
 
 MAX_CALLS: Final = 90
-"""Calls of one exchange: nodes accept about a hundred."""
+"""Most calls of one exchange: nodes accept about a hundred."""
 MAX_METADATA: Final = 8
-"""Runtimes whose metadata is kept."""
+"""Most runtimes whose metadata is cached."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
 _GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
@@ -44,23 +44,23 @@ class Head:
 
 
 class ChainReader:
-    """Reads blocks and storage of one node. Malformed answers raise NodeError."""
+    """Reader of one node's blocks and storage. Malformed answers raise NodeError."""
 
     def __init__(self, client: NodeClient) -> None:
         self.client = client
         self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
 
     async def genesis(self) -> str:
-        """The hash of block 0."""
+        """Return the hash of block 0 (0x-hex)."""
         return await self.hash(0)
 
     async def hash(self, number: int) -> str:
-        """The hash of a block; raises Discarded if the node has none of that number."""
+        """Return the hash of a block (0x-hex). Raises Discarded if the node has no block of that number."""
         (found,) = await self.hashes([number])
         return found
 
     async def hashes(self, numbers: Sequence[int]) -> list[str]:
-        """The hashes of blocks of the canonical chain."""
+        """Return the hashes of blocks of the canonical chain. Raises Discarded if the node lacks one."""
         answers = await self.client.batch([("chain_getBlockHash", [number]) for number in numbers])
         return [self._hash(number, each) for number, each in zip(numbers, answers, strict=True)]
 
@@ -74,13 +74,13 @@ class ChainReader:
         return answer
 
     async def finalized(self) -> Head:
-        """The newest finalized block."""
+        """Return the newest finalized block."""
         found = await self._result("chain_getFinalizedHead")
         header = await self._result("chain_getHeader", self._hash(0, found))
         return Head(self._header(header)[0], found)
 
     async def has_state(self, number: int) -> bool:
-        """Whether the node still has the state of a block."""
+        """Return whether the node still has the state of a block."""
         try:
             await self.storage(number, await self.hash(number), [TIMESTAMP_NOW])
         except Discarded:
@@ -88,7 +88,7 @@ class ChainReader:
         return True
 
     async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values under keys at a block. Raises Discarded."""
+        """Return the values under keys at a block, None for a missing one. Raises Discarded."""
         found: list[bytes | None] = []
         for start in range(0, len(keys), MAX_CALLS):
             calls = [storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
@@ -96,7 +96,7 @@ class ChainReader:
         return found
 
     async def keys(self, number: int, block: str, prefix: bytes, most: int) -> list[bytes]:
-        """All keys that begin with a prefix. Raises NodeError beyond `most`, or Discarded."""
+        """Return all keys that begin with a prefix. Raises NodeError beyond `most`, or Discarded."""
         found: list[bytes] = []
         while True:
             start = f"0x{found[-1].hex()}" if found else None
@@ -116,9 +116,10 @@ class ChainReader:
 
     async def entries(self, block: Head, pallet: str, item: str, accounts: Sequence[bytes] | None,
                       most: int) -> list[tuple[Any, Any]]:  # fmt: skip
-        """Keys and values of a map whose key begins with an account; `accounts` None: of all.
+        """Return keys and values of a map whose key begins with an account; `accounts` None: of all.
 
-        A map that the runtime does not have is empty. Raises Discarded, NodeError.
+        A map that the runtime does not have is empty. Raises NodeError beyond `most` entries of an account,
+        or Discarded.
         """
         metadata = await self.metadata_at(block.number, block.hash)
         try:
@@ -140,7 +141,7 @@ class ChainReader:
             raise NodeError(f"{self.client.origin}: {pallet}.{item} cannot be decoded: {error}") from None
 
     async def blocks(self, first: int, last: int) -> list[Block]:
-        """The blocks from `first` (1 or higher) to `last`, with their events. Raises Discarded."""
+        """Return the blocks from `first` (1 or higher) to `last`, with their events. Raises Discarded."""
         hashes = await self.hashes(range(first - 1, last + 1))
         versions = await self._versions(first, hashes)
         if len(set(versions)) > 1 and first < last:
@@ -151,7 +152,7 @@ class ChainReader:
         return await trio.to_thread.run_sync(self._blocks, first, hashes, versions[0], metadata, answers)
 
     async def raw_blocks(self, hashes: Sequence[str]) -> list[Any]:
-        """Header, events and time of blocks, as the node answers."""
+        """Return header, events and time of each block, three answers of the node for one hash."""
         calls: list[Call] = []
         for block in hashes:
             stored = (storage_call(key, block) for key in (_EVENTS, TIMESTAMP_NOW))
@@ -173,9 +174,9 @@ class ChainReader:
         return found
 
     async def _versions(self, first: int, hashes: list[str]) -> list[int]:
-        """The versions that executed the first and the last of the blocks after `hashes[0]`.
+        """Return the versions that executed the first and the last of the blocks after `hashes[0]`.
 
-        Where the state before the first is gone, its own version has to do.
+        If the node has discarded the state before the first block, the version of its own state is taken.
         """
         wanted = [hashes[0], hashes[-2], hashes[1]]
         answers = await self.client.batch([("state_getRuntimeVersion", [each]) for each in wanted])
@@ -194,12 +195,15 @@ class ChainReader:
         return version
 
     async def metadata_at(self, number: int, block: str) -> Metadata:
-        """The metadata of a block's own state."""
+        """Return the metadata of a block's own state. Raises Discarded."""
         (answer,) = await self.client.batch([("state_getRuntimeVersion", [block])])
         return await self.metadata(self._version(number, answer), number, [block])
 
     async def metadata(self, version: int, number: int, at: Sequence[str]) -> Metadata:
-        """The metadata of a runtime, from the state of the first of the blocks that still has one."""
+        """Return a runtime's metadata, from the state of the first block of `at` that still has one.
+
+        At most two blocks are tried. Raises Discarded.
+        """
         if version not in self._metadata:
             for place, block in enumerate(at[:2]):
                 (answer,) = await self.client.batch([("state_getMetadata", [block])])
@@ -219,7 +223,7 @@ class ChainReader:
             raise NodeError(f"{self.client.origin}: {error}") from None
 
     def _header(self, answer: Any) -> tuple[int, str]:
-        """Number and parent's hash."""
+        """Return a header's number and its parent's hash. Raises NodeError if it is malformed."""
         try:
             number, parent = block_number(answer), answer.get("parentHash")
         except ForeignError:
@@ -233,7 +237,7 @@ class ChainReader:
         return None if found is None else self._bytes(found)
 
     def _of_state(self, number: int, answer: Any) -> Any:
-        """An answer about a block's state. Raises Discarded if the node lacks it."""
+        """Return an answer about a block's state. Raises Discarded if the node lacks it."""
         if not isinstance(answer, CallError):
             return answer
         if any(word in str(answer).lower() for word in _GONE):
@@ -251,5 +255,5 @@ class ChainReader:
 
 
 def storage_call(key: bytes, block: str) -> Call:
-    """The call for what a block's state has under a key."""
+    """Return the call that reads the value under a key in a block's state."""
     return "state_getStorage", [f"0x{key.hex()}", block]

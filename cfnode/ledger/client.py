@@ -1,7 +1,7 @@
-"""How does the ledger talk to a node? JSON-RPC over one WebSocket: batches, and a subscription to heads.
+"""JSON-RPC client of the ledger over one WebSocket: batches of calls, and a subscription to heads.
 
-What the node sends is bounded before it is parsed (`clients/websocket.py`, `core/foreign.py`). A message that
-is malformed, or an answer that does not come in time, ends the connection with a NodeError.
+Messages of the node are bounded before they are parsed (`clients/websocket.py`, `core/foreign.py`). A
+malformed message ends the connection with a NodeError; a late answer ends the call with one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ACCESS_ADVICE = {
     401: "answers only with a known bearer token: give it by --token-file FILE, or set CFNODE_TOKEN",
     403: "refuses this client (HTTP 403): a node answers to the names of its --rpc-allowed-hosts",
 }
-"""What to do about a status of a node's access rules."""
+"""Advice by the HTTP status of a node's access rules."""
 
 
 class NodeClient:
-    """One connection. `batch` asks; `head` is the number of the newest finalized block that was announced."""
+    """Connection to a node: `batch` sends calls, and `wait_for_head` waits for announced finalized blocks."""
 
     def __init__(self, socket: Socket, url: str) -> None:
         self.origin = origin_of(url)
@@ -48,14 +48,14 @@ class NodeClient:
         self._moved = Wakeup()
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of one call; raises CallError or NodeError."""
+        """Return the result of one call. Raises CallError, NodeError."""
         (answer,) = await self.batch([(method, params)])
         if isinstance(answer, CallError):
             raise answer
         return answer
 
     async def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """The result, or the CallError, of each call, in one message. Raises NodeError."""
+        """Send calls in one message, and return the result or the CallError of each. Raises NodeError."""
         first = self._next
         self._next += len(calls)
         requests = [request(first + place, method, params) for place, (method, params) in enumerate(calls)]
@@ -71,11 +71,11 @@ class NodeClient:
         return _sorted(slot, calls, first, self.origin)
 
     async def subscribe(self) -> None:
-        """Ask for finalized heads, which `wait_for_head` reports."""
+        """Subscribe to finalized heads, for which `wait_for_head` waits."""
         await self.call("chain_subscribeFinalizedHeads")
 
     async def wait_for_head(self, above: int) -> int:
-        """The newest announced finalized block, once it is above a number."""
+        """Return the number of the newest announced finalized block, once it is above a number."""
         while self._head is None or self._head <= above:
             await self._moved.wait()
         return self._head
@@ -87,7 +87,7 @@ class NodeClient:
             raise _ended(error, self.origin) from None
 
     async def read(self) -> None:
-        """Sort what arrives, until the connection ends; raises NodeError."""
+        """Assign received messages to their calls, until the connection ends. Raises NodeError."""
         while True:
             try:
                 self._receive(await self._socket.receive())
@@ -97,7 +97,7 @@ class NodeClient:
                 raise NodeError(f"{self.origin} sent a message that {error}: is it a node?") from None
 
     def _receive(self, found: Any) -> None:
-        """A batch's answers, an error for all of it, or a notification; anything else is ignored."""
+        """Take a batch's answers, an error for all of it, or a notification; ignore anything else."""
         if isinstance(found, dict) and isinstance(found.get("params"), dict):
             self._announce(found["params"].get("result"))
             return
@@ -119,8 +119,10 @@ class NodeClient:
 
 @asynccontextmanager
 async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeClient]:
-    """A connection to the node at an http(s) or ws(s) address. Raises AccessRefused, and NodeError, also when
-    it breaks."""
+    """Connect to the node at an http(s) or ws(s) address.
+
+    Raises AccessRefused, and NodeError, also when the connection breaks later.
+    """
     headers = [] if token is None else [(b"authorization", authorization(token).encode())]
     origin = origin_of(url)
     try:
@@ -142,7 +144,7 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that ended a connection; of several, the one that is not the node's."""
+    """Return the error that ended a connection; of several, one that is not the node's."""
     found: list[BaseException] = []
     rest: list[BaseException] = [group]
     while rest:
@@ -160,7 +162,7 @@ def _ended(error: Broken, origin: str) -> NodeError:
 
 
 def _sorted(answers: list[Any], calls: Sequence[Call], first: int, origin: str) -> list[Any]:
-    """The answers in the order of their calls."""
+    """Return the answers in the order of their calls. Raises NodeError, TooLarge."""
     try:
         found = outcomes(answers, range(first, first + len(calls)))
     except RequestRefused as error:
@@ -172,7 +174,7 @@ def _sorted(answers: list[Any], calls: Sequence[Call], first: int, origin: str) 
 
 
 def _outcome(method: str, outcome: Any, origin: str) -> Any:
-    """A result as it is, or the CallError. Raises TooLarge."""
+    """Return a result, or the CallError for an RpcError. Raises TooLarge."""
     if not isinstance(outcome, RpcError):
         return outcome
     refused = _refused(method, outcome, origin)

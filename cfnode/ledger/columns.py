@@ -1,4 +1,4 @@
-"""What are the tables of the books made of? Columns, and tables of facts, whose key is block and event."""
+"""Columns of the books' tables, and tables of facts, whose key is block and event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ metadata = MetaData()
 def facts(
     name: str, *columns: Column[Any], place: bool = False, by: tuple[tuple[str, ...], ...] = ()
 ) -> Table:
-    """A table of facts; `by` are its indexes."""
+    """Return a table of facts, whose key is block and event, and with `place` also place.
+
+    `by` are the columns of each index.
+    """
     keys = [
         Column("block", BigInteger, primary_key=True, autoincrement=False),
         Column("event", Integer, primary_key=True, autoincrement=False),
@@ -28,15 +31,15 @@ def facts(
 
 
 def text(name: str, length: int = 0, *, null: bool = False) -> Column[Any]:
-    """A text; at most `length` characters, unless it is 0."""
+    """Return a column of text, of at most `length` characters unless it is 0."""
     return Column(name, String(length) if length else Text, nullable=null)
 
 
 def number(name: str, *, null: bool = False) -> Column[Any]:
-    """An integer of 64 bits."""
+    """Return a column of integers of 64 bits."""
     return Column(name, BigInteger, nullable=null)
 
 
 def amount(name: str, *, null: bool = False) -> Column[Any]:
-    """An amount in smallest units."""
+    """Return a column of amounts in smallest units."""
     return Column(name, Amount, nullable=null)

@@ -1,4 +1,4 @@
-"""Are the books complete and right? Their newest block, gaps, unread events, and the last comparison."""
+"""Condition of the books: newest block, gaps, unread events, and the last comparison with the chain."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from cfnode.ledger.service_tables import partner_channels
 __all__ = ["Checked", "Condition", "condition", "spent_by_partner"]
 
 MAX_ROWS: Final = 100
-"""Gaps, and differences, that are named."""
+"""Most gaps, and most differences, that are returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The last comparison with the chain: block, clock (Unix ms), compared figures, and differences."""
+    """The last comparison with the chain.
+
+    `at` is the clock's, Unix ms; `compared` are figures, of which `count` differ.
+    """
 
     block: int
     at: int
@@ -32,7 +35,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What the books are about, and what they lack. `time` is that of the newest block, Unix ms."""
+    """Condition of the books: their chain, accounts and blocks, and what they lack.
+
+    `accounts` is empty for all accounts, `first` their first block, `unread` the number of unread events;
+    `time` is that of the newest block, Unix ms.
+    """
 
     network: str
     genesis: str
@@ -46,7 +53,7 @@ class Condition:
 
 
 def condition(connection: Connection) -> Condition | None:
-    """The condition of the books; None for empty ones."""
+    """Return the condition of the books; None for empty books."""
     table, blocks, gap = schema.ledger.c, schema.blocks.c, schema.gaps.c
     entries = {row.name: row.value for row in connection.execute(select(table.name, table.value))}
     newest = select(blocks.number, blocks.time).order_by(blocks.number.desc()).limit(1)
@@ -84,7 +91,10 @@ def _checked(connection: Connection, text: str | None) -> Checked | None:
 
 
 def spent_by_partner(connection: Connection, month: str) -> dict[str, tuple[int, int]]:
-    """What the channels of a month (`2026-11`) cost each partner, and how many they are."""
+    """Return by partner the cost and the number of its channels of a month (`2026-11`).
+
+    Costs are in smallest units of FLIP; channels that are being opened count.
+    """
     table = partner_channels.c
     sums = exact_sum(table.cost, connection.dialect.name)
     query = select(table.partner, func.count(), *sums).where(table.month == month, table.state != "released")

@@ -1,8 +1,8 @@
-"""Where are the books? In SQLite (one file, WAL) or PostgreSQL, by URL; their tables come from migrations.
+"""Database of the books: SQLite (one file, WAL) or PostgreSQL, by URL, with tables from migrations.
 
 The commit of a block does not wait for the disk: after a crash of PostgreSQL or of the machine the last
-blocks may be missing, never half of one, and are followed again. Other commits wait, since nothing repeats
-them.
+blocks may be missing, never half of one, and are followed again. Other commits wait for the disk, since
+nothing repeats them.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ LOCK_KEY = 0x63666E6F6465
 FOLLOWER_KEY = LOCK_KEY + 1
 """PostgreSQL's advisory lock of the process that follows."""
 KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
-"""After how many seconds, how often and how many times does a side of a connection ask for the other one?"""
+"""TCP keepalives of both sides of a connection: seconds until the first probe and between probes, and how
+many probes may stay without an answer."""
 VANISHED_MS = 6_000
-"""Milliseconds after which a side that no longer answers counts as gone: as the keepalives'."""
+"""Milliseconds after which a side that no longer answers counts as disconnected, the keepalives' time."""
 CONNECT_S = 10
 POOL, FURTHER = 8, 12
 """Connections that stay open once they were needed, as many as a service reads with at a time; and further
-ones, which are closed after use."""
+connections, which are closed after use."""
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
 CACHE_KIB = 512
-"""Pages that each connection to SQLite keeps. The system keeps the file's pages for all of them."""
+"""KiB of pages that each connection to SQLite keeps. The system keeps the file's pages for all of them."""
 _NORMAL, _FULL = "NORMAL", "FULL"
-"""SQLite's modes: a commit leaves the log to the system, or waits until it is on the disk."""
+"""SQLite's modes of `synchronous`: a commit leaves the log to the system, or waits until it is on disk."""
 _MIGRATING = threading.Lock()
-"""Alembic keeps the migration that runs in variables of its modules: one at a time in a process."""
+"""Lock of a process: Alembic keeps the running migration in variables of its modules."""
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of an SQLite file."""
+    """Return the URL of an SQLite file."""
     return f"sqlite:///{path}"
 
 
@@ -52,14 +53,14 @@ class Database:
     """The books' database. Every method blocks: call it in a thread."""
 
     def __init__(self, url: str) -> None:
-        """Raises MissingLibrary, or BrokenBooks for a malformed URL."""
+        """Prepare connections to a database. Raises MissingLibrary, or BrokenBooks for a malformed URL."""
         self._engine = _engine(url)
         self.name = self._engine.url.set(query={}).render_as_string(hide_password=True)
-        """The URL without its password, which may stand in its query, too."""
+        """The URL without password and query, since the query may have a password, too."""
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is SQLite; otherwise it is PostgreSQL."""
+        """Whether the database is SQLite; otherwise it is PostgreSQL."""
         return self._engine.dialect.name == "sqlite"
 
     @property
@@ -72,7 +73,7 @@ class Database:
         self._engine.dispose()
 
     def migrate(self) -> None:
-        """Create or upgrade the tables; raises BrokenBooks if a newer version of cfnode made them."""
+        """Create or upgrade the tables. Raises BrokenBooks if a newer version of cfnode wrote them."""
         from alembic import command
 
         config = _alembic()
@@ -87,7 +88,7 @@ class Database:
         return Path(self._engine.url.database or "").absolute().parent if self.is_sqlite else None
 
     def make_private(self) -> None:
-        """Take the rights of others to an SQLite file away: it will have secrets. Raises BrokenBooks."""
+        """Let only its owner read and write an SQLite file, as it will have secrets. Raises BrokenBooks."""
         if self.is_sqlite:
             for suffix in ("", "-wal", "-shm"):
                 path = Path(f"{self._engine.url.database}{suffix}")
@@ -99,7 +100,7 @@ class Database:
                     raise BrokenBooks(f"cannot make {path} private: {error.strerror}") from None
 
     def require(self) -> None:
-        """Raises BrokenBooks unless there are books of this version."""
+        """Raise BrokenBooks unless the database has books of this version."""
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
 
@@ -124,7 +125,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the books."""
+        """Open a transaction that reads one state of the books."""
         with self.translated(), self._engine.connect() as connection:
             if not self.is_sqlite:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -133,8 +134,9 @@ class Database:
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """A transaction that writes; one at a time, whatever process it is in. The commit of a `durable` one
-        waits for the disk.
+        """Open a transaction that writes, one at a time among all processes.
+
+        The commit of a `durable` transaction waits for the disk.
         """
         from sqlalchemy import text
 
@@ -148,11 +150,14 @@ class Database:
                 yield connection
 
     def follower_lock(self) -> FollowerLock:
-        """The lock of a follower, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        """Return the lock of followers, on a connection of its own; not for SQLite. Raises DatabaseError."""
         return FollowerLock(self, self.own_connection())
 
     def listener(self, channel: str) -> Listener:
-        """Listen to a channel, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        """Listen to a channel of notifications, on a connection of its own; not for SQLite.
+
+        Raises DatabaseError.
+        """
         from sqlalchemy import text
 
         connection = self.own_connection()
@@ -161,7 +166,7 @@ class Database:
         return Listener(self, connection)
 
     def own_connection(self) -> Connection:
-        """A connection to PostgreSQL outside of the pool and of transactions. Raises DatabaseError."""
+        """Open a connection to PostgreSQL outside of the pool and of transactions. Raises DatabaseError."""
         assert not self.is_sqlite
         with self.translated():
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -170,7 +175,7 @@ class Database:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Errors of the database as DatabaseError or BrokenBooks."""
+        """Raise errors of SQLAlchemy and Alembic as DatabaseError or BrokenBooks."""
         from alembic.util import CommandError
         from sqlalchemy.exc import DatabaseError as Fault
         from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -192,7 +197,7 @@ class FollowerLock:
         self._database, self._connection = database, connection
 
     def acquire(self) -> bool:
-        """Whether this process has the lock now. Raises DatabaseError."""
+        """Try to take the lock, and return whether this process has it now. Raises DatabaseError."""
         from sqlalchemy import text
 
         with self._database.translated():
@@ -200,7 +205,7 @@ class FollowerLock:
             return bool(found.scalar())
 
     def is_held(self) -> bool:
-        """Whether the connection of an acquired lock still stands."""
+        """Return whether the connection of an acquired lock still works."""
         from sqlalchemy import text
 
         try:
@@ -211,18 +216,21 @@ class FollowerLock:
         return True
 
     def close(self) -> None:
-        """Give the lock up, with the connection."""
+        """Release the lock by closing its connection."""
         close_own(self._connection)
 
 
 class Listener:
-    """Notifications of PostgreSQL. Every method blocks: call it in a thread."""
+    """Listener to notifications of PostgreSQL. Every method blocks: call it in a thread."""
 
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database, self._connection = database, connection
 
     def wait(self, seconds: float) -> list[str]:
-        """What has been notified, oldest first; nothing after some seconds. Raises DatabaseError."""
+        """Return the payloads of notifications, oldest first, none after the given seconds.
+
+        Raises DatabaseError.
+        """
         import psycopg
 
         try:
@@ -233,17 +241,17 @@ class Listener:
             raise DatabaseError(f"{self._database.name}: {_line(error)}") from None
 
     def close(self) -> None:
-        """Stop to listen, with the connection."""
+        """Stop listening by closing the connection."""
         close_own(self._connection)
 
 
 def driver_of(connection: Connection) -> Any:
-    """The connection of psycopg."""
+    """Return psycopg's connection below one of SQLAlchemy."""
     return connection.connection.dbapi_connection
 
 
 def close_own(connection: Connection) -> None:
-    """Close a connection outside of the pool, without a word to a server that may be gone."""
+    """Close a connection outside of the pool, without waiting for a server that may be down."""
     if not connection.invalidated:
         driver_of(connection).close()
         connection.invalidate()
@@ -328,14 +336,14 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:
-    """When does this side give up a connection? The URL may say otherwise."""
+    """Return the settings by which this side gives up a connection; those in the URL are left out."""
     settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
     settings |= {"keepalives": 1, "tcp_user_timeout": VANISHED_MS, "connect_timeout": CONNECT_S}
     return {name: value for name, value in settings.items() if name not in given}
 
 
 def _set_up_postgres(connection: Any, _record: Any) -> None:
-    """When does the server give up a connection? Its locks stay until then."""
+    """Set when the server gives up a connection; the connection's locks are held until then."""
     connection.autocommit = True
     for name, value in KEEPALIVE.items():
         connection.execute(f"SET tcp_keepalives_{name} = {value}")

@@ -1,9 +1,9 @@
-"""What was swapped, charged and earned on each day? Sums that grow with the books.
+"""Totals of each day: volume, fees and commissions, counted as the books grow.
 
-So no reader adds up all swaps. `add_totals` counts the blocks behind the last counted one, a few at a time,
-in a transaction of its own: the process that wants the totals calls it, and the follower's transactions
-do not grow. Books that go back take whole days back with them, which are counted again. Every
-function blocks.
+With them no reader adds up all swaps. `add_totals` counts the blocks after the last counted one, a few at a
+time, in a transaction of its own: the process that wants the totals calls it, and the follower's transactions
+do not grow. When the books go back, the totals of whole days are deleted, and counted again. Every function
+blocks.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ __all__ = ["DayTotal", "add_totals", "counted_block", "forget_totals", "totals_o
 
 MAX_BLOCKS: Final = 2_000
 MAX_EVENTS: Final = 20_000
-"""Blocks, and events, of one transaction: it takes a fraction of a second."""
+"""Most blocks, and most events, of one transaction, which takes a fraction of a second."""
 MAX_TOTALS: Final = 100_000
-"""Totals that are read at once."""
+"""Most totals that are read at once."""
 _MARK: Final = "totals"
-"""The entry of the table `ledger` with the last counted block."""
+"""Name of the entry of the table `ledger` with the last counted block."""
 STABLE: Final = "Usdc"
 Key = tuple[int, str, str, str]
 
 
 @dataclass(slots=True)
 class DayTotal:
-    """A sum of a day (since 1970, UTC).
+    """Sum of one measure on a day; `day` is counted since 1970, UTC.
 
     | measure | name | asset | what is counted |
     |---|---|---|---|
     | volume | | source | executed chunks of swaps |
-    | partner, broker | partner, or its broker's account | | the same by who opened the channel |
+    | partner, broker | partner, or its broker's account | | executed chunks by who opened the channel |
     | fee | kind of fee | asset | fees |
     | earned | account | asset | commissions |
     | earned_with | partner | asset | commissions from swaps of its channels |
@@ -59,12 +59,12 @@ class DayTotal:
 
     @property
     def key(self) -> Key:
-        """What there is one total for."""
+        """Day, measure, name and asset, for which there is one total."""
         return self.day, self.measure, self.name, self.asset
 
 
 def totals_of(connection: Connection, first: int, last: int) -> list[DayTotal]:
-    """The totals of the days from `first` to `last`."""
+    """Return the totals of the days from `first` to `last`."""
     table = day_totals.c
     query = select(table.day, table.measure, table.name, table.asset, table.count, table.amount, table.value)
     rows = connection.execute(query.where(table.day >= first, table.day <= last).limit(MAX_TOTALS))
@@ -75,14 +75,14 @@ def totals_of(connection: Connection, first: int, last: int) -> list[DayTotal]:
 
 
 def counted_block(connection: Connection) -> int | None:
-    """The last block that the totals have; None before the first."""
+    """Return the last block that the totals count; None if none is counted yet."""
     table = schema.ledger.c
     found = connection.execute(select(table.value).where(table.name == _MARK)).scalar()
     return None if found is None else int(found)
 
 
 def add_totals(database: Database) -> bool:
-    """Count some blocks more; whether there are others left. Raises DatabaseError."""
+    """Count some more blocks; return False if none was left to count. Raises DatabaseError."""
     with database.writing(durable=False) as connection:  # what is lost is counted again
         first, last = _next(connection)
         if first > last:
@@ -93,7 +93,7 @@ def add_totals(database: Database) -> bool:
 
 
 def forget_totals(connection: Connection, block: int) -> None:
-    """Take back the day of a block, and all later ones, before rows of that block change."""
+    """Delete the totals of a block's day and of later days, before rows of that block change."""
     counted = counted_block(connection)
     if counted is None or counted < block:
         return
@@ -116,7 +116,7 @@ def _mark(connection: Connection, number: int) -> None:
 
 
 def _next(connection: Connection) -> tuple[int, int]:
-    """The blocks that are counted next, first to last."""
+    """Return the first and the last of the blocks that are counted next; last < first if none is left."""
     blocks = schema.blocks.c
     counted = counted_block(connection)
     first = -1 if counted is None else counted + 1
@@ -144,7 +144,7 @@ def _sums(connection: Connection, first: int, last: int) -> dict[Key, DayTotal]:
 
 
 def _merge(connection: Connection, sums: dict[Key, DayTotal]) -> None:
-    """Add sums to the totals that are there."""
+    """Add sums to the stored totals."""
     if not sums:
         return
     days = {each.day for each in sums.values()}
@@ -164,18 +164,18 @@ def _merge(connection: Connection, sums: dict[Key, DayTotal]) -> None:
 
 
 def _row(total: DayTotal, prefix: str = "") -> dict[str, Any]:
-    """The columns of a total; those of its key with a prefix."""
+    """Return the columns of a total; those of its key with a prefix."""
     names = [f"{prefix}{column.name}" for column in day_totals.primary_key.columns]
     sums = {"count": total.count, "amount": str(total.amount), "value": str(total.value)}
     return dict(zip(names, total.key, strict=True)) | sums
 
 
 _DAY: Final = schema.blocks.c.time // DAY_MS
-"""The day of a block."""
+"""The day of a block, since 1970, UTC."""
 
 
 def _swaps(connection: Connection, first: int, last: int) -> Iterator[DayTotal]:
-    """Executed chunks of swaps of users: those of fees, which the chain swaps for itself, are left out."""
+    """Yield the totals of executed chunks of users' swaps, without the chain's own swaps of fees."""
     chunk, request, channel = schema.swaps.c, schema.requests.c, partner_channels.c
     value = case(
         (chunk.source == STABLE, chunk.input),

@@ -1,4 +1,4 @@
-"""What does a block say? Its events, decoded by the metadata of the runtime that executed it."""
+"""Events of a block, decoded by the metadata of the runtime that executed it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cfnode.swaps.events import chain_of
 __all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
 
 MAX_EVENTS = 100_000
-"""Events of a block that are decoded; the weight of a block allows far fewer."""
+"""Most events of a block that are decoded; the weight of a block allows far fewer."""
 _EMPTY = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its place in the block, and its fields by name (a list, if they have no names)."""
+    """Event of a block: its index, and its fields by name (a list, if they have no names)."""
 
     index: int
     pallet: str
@@ -38,7 +38,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A finalized block. Hashes are 0x-hex, `time` is Unix ms, `spec_version` of the executing runtime."""
+    """Finalized block. Hashes are 0x-hex, `time` is Unix ms, `spec_version` of the executing runtime."""
 
     number: int
     hash: str
@@ -47,11 +47,11 @@ class Block:
     spec_version: int
     events: tuple[Event, ...]
     module_errors: Metadata | None = None
-    """The metadata, which names module errors."""
+    """The runtime's metadata, which names module errors."""
 
 
 def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event, ...]:
-    """The events in the bytes of System.Events. Raises NodeError if they are malformed."""
+    """Return the events in the bytes of System.Events. Raises NodeError if they are malformed."""
     try:
         records = metadata.event_codec.decode(data or _EMPTY)
     except ScaleError as error:
@@ -68,12 +68,15 @@ def _event(index: int, value: tuple[str, Any]) -> Event:
 
 
 def fields_text(fields: Any) -> str:
-    """An event's fields as JSON: bytes as 0x-hex, a variant with a value as [name, value], exact integers."""
+    """Return an event's fields as JSON, with exact integers.
+
+    Bytes are 0x-hex, and a variant with a value is [name, value].
+    """
     return msgspec.json.encode(_plain(fields)).decode()
 
 
 def fields_of(text: str) -> Any:
-    """The fields that `fields_text` wrote: bytes for 0x-hex, a tuple for a list."""
+    """Return the fields that `fields_text` wrote: bytes for 0x-hex, a tuple for a list."""
     return _original(json.loads(text))
 
 
@@ -106,7 +109,7 @@ def _key(name: Any) -> str:
 
 
 def mentions(fields: Any, accounts: frozenset[bytes]) -> bool:
-    """Whether one of the accounts stands in the fields, at any depth."""
+    """Return whether the fields contain one of the accounts, at any depth."""
     return any(each in accounts for each in _bytes_in(fields))
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with the books? The node, the chain, or the database; each error names the remedy."""
+"""Errors of the ledger: of the node, the chain or the database; each text names the remedy."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ MAX_TEXT = 2_000
 
 
 class LedgerError(Exception):
-    """An error that ends the command; the text says what to do. It is one printable line, whatever a node, a
-    broker or a database wrote into it.
+    """Error that ends the command; the text says what to do.
+
+    It is one printable line, whatever a node, a broker or a database wrote into it.
     """
 
     def __init__(self, text: str) -> None:
@@ -43,7 +44,7 @@ class BrokenBooks(LedgerError):
 
 
 class DatabaseError(LedgerError):
-    """The database refused or broke off; trying again later may help."""
+    """The database refused the request or broke the connection; trying again later may help."""
 
 
 class NodeError(LedgerError):
@@ -51,7 +52,7 @@ class NodeError(LedgerError):
 
 
 class AccessRefused(LedgerError):
-    """The node serves no client like this one; trying again changes nothing."""
+    """The node's access rules refuse this client; trying again changes nothing."""
 
 
 class TooLarge(NodeError):

@@ -1,8 +1,8 @@
-"""How do the books keep up with the chain? Block by block behind the finalized head, over interruptions.
+"""The follower: it writes finalized blocks into the books, and continues after interruptions.
 
-A connection that breaks is made again, and a database that is away is tried again, with growing pauses.
-Blocks whose state the node has forgotten come from the archive node; without one they are a gap, which is
-noted. An archive that is named later fills the gaps: the books go back to the first one and follow again.
+After a fault of the connection or the database it tries again, with growing pauses. Blocks whose state the
+node has discarded come from the archive node; without one they are noted as a gap. An archive node that is
+named later fills the gaps: the books go back to the first one and follow again.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ __all__ = ["CHECK_BLOCKS", "Follower", "Source"]
 log = logging.getLogger("cfnode.ledger")
 T = TypeVar("T")
 Opening: TypeAlias = tuple[Block, dict[tuple[str, str], int], str]
-"""A block without its events, the balances after it, and the chain's network."""
+"""The block after which the books begin, the balances at it, and the chain's network."""
 CHECK_BLOCKS: Final = 100
 """Blocks from one comparison with the chain to the next."""
 MAX_BLOCKS: Final = 28
-"""Blocks of one exchange, of three calls each."""
+"""Most blocks of one exchange, of three calls each."""
 PAUSE_S: Final = 1.0
 MAX_PAUSE_S: Final = 60.0
 PROGRESS_BLOCKS: Final = 1_000
-"""Blocks from one line about catching up to the next."""
+"""Blocks from one log line about progress to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where blocks come from: a node, and an archive node for what it has forgotten.
+    """Source of blocks: a node, and an archive node for the states that the node has discarded.
 
     `first` is the first block of new books, None for the next one. `accounts` are SS58 texts, none for all.
     """
@@ -66,11 +66,11 @@ class Source:
     first: int | None = None
     accounts: tuple[str, ...] = ()
     token: str | None = None
-    """For `url`; the archive gets none."""
+    """Bearer token for `url`; the archive gets none."""
 
 
 class Follower:
-    """Writes the books of a chain. `run` returns only if it is to stop at the finalized head."""
+    """Follower of a chain, which writes its books."""
 
     def __init__(self, source: Source, books: Books) -> None:
         self._source, self._books = source, books
@@ -79,10 +79,10 @@ class Follower:
         self._size = MAX_BLOCKS
         self._pause = PAUSE_S
         self.restarts = Restarts(log)
-        self.leads = trio.Event()  # set when this process has become the one that follows
+        self.leads = trio.Event()  # set once this process is the one that follows
 
     async def run(self, *, once: bool = False) -> Comparison | None:
-        """Follow until cancelled; `once`: to the finalized head, and return the last comparison.
+        """Follow until cancelled; with `once` to the finalized head, and return the last comparison.
 
         Raises LedgerError where trying again cannot help.
         """
@@ -90,8 +90,10 @@ class Follower:
         return await self._patiently(partial(self._connection, once=once), once)
 
     async def _patiently(self, step: Callable[[], Awaitable[T]], once: bool) -> T:
-        """Repeat a step until it returns, with growing pauses after faults of the node or the database, and
-        after any error that is none of ours: it may come from an input, and the next may be another one.
+        """Repeat a step until it returns, with growing pauses after faults of the node or the database.
+
+        It is also repeated after an error that is no LedgerError, unless `once`: the error may come from an
+        input, and the next input may be another one.
         """
         while True:
             try:
@@ -127,12 +129,12 @@ class Follower:
             return await self._follow(reader, client, once)
 
     async def _probe(self) -> None:
-        """Raises LedgerError if the node, or its chain, is the wrong one."""
+        """Raise LedgerError if the node does not answer, or follows another chain than the books."""
         async with connected(self._source.url, self._source.token) as client:
             await self._checked(ChainReader(client))
 
     async def _checked(self, reader: ChainReader) -> str:
-        """The genesis of a node, which is that of the books. Raises WrongChain."""
+        """Return a node's genesis, checked to be that of the books. Raises WrongChain, BrokenBooks."""
         genesis = await reader.genesis()
         accounts = account_set(self._source.accounts)
         await trio.to_thread.run_sync(self._books.belong_to, genesis, accounts)
@@ -167,7 +169,7 @@ class Follower:
         log.info("The books begin with block %d, in %s", number + 1, self._books.database.name)
 
     async def _first_state(self, reader: ChainReader, number: int) -> Opening:
-        """The state with which the books begin, of the archive if the node has forgotten it."""
+        """Return the state with which the books begin, from the archive if the node has discarded it."""
         try:
             return await self._opening(reader, number)
         except Discarded:
@@ -200,13 +202,13 @@ class Follower:
         return block, await chain_balances(reader, Head(number, block.hash), await self._tracked())
 
     async def _tracked(self) -> list[bytes] | None:
-        """The accounts of the books, None for all."""
+        """Return the accounts of the books, None for all."""
         if self._source.accounts and await trio.to_thread.run_sync(self._books.tip) is None:
             return [ss58.decode(each)[1] for each in self._source.accounts]
         return await trio.to_thread.run_sync(self._books.tracked) if self._source.accounts else None
 
     async def _begin_flip(self, reader: ChainReader) -> None:
-        """Books of an earlier version have no FLIP balance to begin with: take the present ones."""
+        """Begin the FLIP balances of books that an earlier version began without, with the present ones."""
         if await trio.to_thread.run_sync(self._books.value, "flip_from") is not None:
             return
         tip = await trio.to_thread.run_sync(self._books.tip)
@@ -217,7 +219,7 @@ class Follower:
     # Gaps
 
     async def _fill_gaps(self) -> None:
-        """With an archive node: go back to the first gap."""
+        """Log the gaps, and with an archive node that has their state go back to the first."""
         gaps = await trio.to_thread.run_sync(self._books.gaps)
         for gap in gaps:
             log.warning("The books lack %s", gap)
@@ -232,7 +234,7 @@ class Follower:
         await trio.to_thread.run_sync(self._books.go_back, first)
 
     async def _skip(self, reader: ChainReader, first: int, head: int) -> Head:
-        """Note forgotten blocks from `first` on as a gap; returns the block after which to go on."""
+        """Store the discarded blocks from `first` on as a gap; return the block after which to go on."""
         low, high = first, head
         while low < high:  # the oldest block that the node has
             middle = (low + high) // 2
@@ -240,7 +242,7 @@ class Follower:
                 high = middle
             else:
                 low = middle + 1
-        gap = Gap(first, min(low + SLACK, head))  # the node forgets more meanwhile
+        gap = Gap(first, min(low + SLACK, head))  # the node discards more meanwhile
         anchor, balances = await self._anchor(reader, gap.last)
         await trio.to_thread.run_sync(self._books.skip, gap, anchor, balances)
         log.error(
@@ -263,7 +265,7 @@ class Follower:
             head = await client.wait_for_head(head)
 
     async def _catch_up(self, reader: ChainReader, head: int) -> None:
-        """Read and write all blocks up to `head`; the next are read while some are written."""
+        """Read and write all blocks up to `head`; the next blocks are read while some are written."""
         tip = await trio.to_thread.run_sync(self._books.tip)
         assert tip is not None
         at = tip.number
@@ -273,7 +275,7 @@ class Follower:
             at = await self._run_of_blocks(reader, at, head)
 
     async def _run_of_blocks(self, reader: ChainReader, at: int, head: int) -> int:
-        """Write blocks until `head`, or until the node lacks one; the number of the last."""
+        """Write blocks until `head`, or until the node lacks one; return the number of the last."""
         send, receive = trio.open_memory_channel[tuple[list[Block], dict[int, list[Price]]]](1)
         missing: list[int] = []
         async with trio.open_nursery() as nursery:
@@ -326,7 +328,7 @@ class Follower:
     async def _write(
         self, reader: ChainReader, blocks: Sequence[Block], prices: dict[int, list[Price]]
     ) -> None:
-        """Write blocks; after each hundredth compare the books with the chain."""
+        """Write blocks, and compare the books with the chain after each multiple of `CHECK_BLOCKS`."""
         start = 0
         for place, block in enumerate(blocks):
             if block.number % CHECK_BLOCKS == 0:
@@ -343,7 +345,7 @@ class Follower:
         await trio.to_thread.run_sync(self._books.write, blocks, prices)
 
     async def _compare(self, reader: ChainReader) -> Comparison | None:
-        """Hold the books against the chain; skipped where the state is gone."""
+        """Compare the books with the chain; None if no node has the state any more, or for empty books."""
         for each in (reader, self._archive):
             if each is None:
                 continue

@@ -1,6 +1,6 @@
-"""How far are the foreign chains, by the newest block of the books? The newest witnessed height of each.
+"""Newest witnessed height of each foreign chain, up to the newest block of the books.
 
-One entry of the table `ledger`, and no facts: a row for each witnessed block would be more than all others.
+They are one entry of the table `ledger`: a row for each witnessed block would be more than all other rows.
 Heights only rise, so books that go back keep them.
 """
 
@@ -21,7 +21,7 @@ _PALLET: Final = "ChainTracking"
 
 
 def heights(connection: Connection) -> dict[str, int]:
-    """The last witnessed block by foreign chain."""
+    """Return the last witnessed block of each foreign chain."""
     table = schema.ledger.c
     text = connection.execute(select(table.value).where(table.name == NAME)).scalar()
     found: dict[str, int] = json.loads(text) if text else {}
@@ -29,7 +29,7 @@ def heights(connection: Connection) -> dict[str, int]:
 
 
 def note_heights(connection: Connection, block: Block) -> None:
-    """Keep the heights that a block witnesses."""
+    """Store the heights that a block witnesses."""
     new = _witnessed(block)
     if not new:
         return
@@ -45,7 +45,7 @@ def note_heights(connection: Connection, block: Block) -> None:
 
 
 def _witnessed(block: Block) -> dict[str, int]:
-    """An event of an unknown shape says nothing."""
+    """Return the heights by foreign chain that a block witnesses; events of an unknown shape are skipped."""
     found: dict[str, int] = {}
     for event in block.events:
         if event.name == "ChainStateUpdated" and event.pallet.endswith(_PALLET):

@@ -1,9 +1,9 @@
-"""Which of several followers writes? The one that has PostgreSQL's advisory lock; the others wait for it.
+"""Leader election of followers: the one with PostgreSQL's advisory lock writes, the others wait for it.
 
 The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
-lock to the next one that asks, `POLL_S` later at most. If its host vanishes, no packet says so: then the
+lock to the next process that asks, `POLL_S` later at most. If its host vanishes without a packet, the
 server's keepalives end the connection (`database.KEEPALIVE`). SQLite has no such lock: there the second
-follower finds each block written, and leaves it alone.
+follower finds each block written, and does not change it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ POLL_S: Final = 1.0
 
 
 class Leadership:
-    """The right to write; without a lock for SQLite."""
+    """Right of a process to write the books; without a lock for SQLite."""
 
     def __init__(self, lock: FollowerLock | None) -> None:
         self._lock = lock
 
     async def check(self) -> None:
-        """Raises DatabaseError if the lock's connection is gone: another follower may have begun."""
+        """Raise DatabaseError if the lock's connection is lost: another follower may have begun."""
         if self._lock is not None and not await trio.to_thread.run_sync(self._lock.is_held):
             raise DatabaseError(
                 "the connection with the follower's lock is gone: another follower may have it"
@@ -43,7 +43,7 @@ class Leadership:
 async def only_follower(
     database: Database, probe: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[Leadership]:
-    """Wait until no other process follows. `probe` looks for faults once, before a long wait."""
+    """Wait until no other process follows. `probe` is called once before a long wait, to find faults."""
     if database.is_sqlite:
         yield Leadership(None)
         return

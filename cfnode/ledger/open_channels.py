@@ -1,4 +1,7 @@
-"""Which deposit channels take deposits now, and how long still? Found by an index, or in the newest rows."""
+"""Open deposit channels, which take deposits now, and the time to their end.
+
+They are found by an index of their ends, or, where many are open, in the newest rows.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +29,22 @@ __all__ = [
 ]
 
 MAX_COUNT: Final = 10_000
-"""Open channels that are counted."""
+"""Most open channels that are counted."""
 FEW: Final = 2_000
-"""Open channels that are looked up by the index of their ends."""
+"""Number of open channels from which on they are read from the newest rows, not by the index of ends."""
 PART: Final = 500
 MAX_PARTS: Final = 20
-"""Channels that are read at once, and how often, where many are open."""
+"""Channels that are read at once, and how often at most, where many are open."""
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel:
-    """A channel that takes deposits; `left_ms` is the time to its end, by the usual times of blocks."""
+    """Channel that takes deposits.
+
+    `block` and `event` are those of its opening, `time` is that block's, Unix ms; `left_ms` is the time to
+    its end by the usual block times, and `deposits` the number of its deposits.
+    """
 
     block: int
     event: int
@@ -60,7 +67,10 @@ class OpenChannel:
 def open_channels(
     connection: Connection, most: int = 50, before: tuple[int, int] | None = None
 ) -> list[OpenChannel]:
-    """Open channels, the newest first; `before` is block and event of the last one of the page before."""
+    """Return at most `most` open channels, the newest first.
+
+    `before` is block and event of the last channel of the page before.
+    """
     known = heights(connection)
     if open_count(connection, FEW) < FEW:
         keys = sorted(key for key in _open_keys(connection, known) if before is None or key < before)
@@ -79,7 +89,7 @@ def _channels_at(connection: Connection, keys: list[tuple[int, int]]) -> list[Re
 def _newest_open(
     connection: Connection, known: dict[str, int], most: int, before: tuple[int, int] | None
 ) -> list[Record]:
-    """The table from its end: where many channels are open, the newest ones are."""
+    """Read the table from its end: where many channels are open, the newest ones are."""
     found: list[Record] = []
     for _ in range(MAX_PARTS):
         query = _channels() if before is None else _channels().where(is_before(schema.channels, before))
@@ -105,7 +115,7 @@ def _open_keys(connection: Connection, known: dict[str, int]) -> list[tuple[int,
 
 
 def open_count(connection: Connection, most: int = MAX_COUNT) -> int:
-    """How many channels are open; `most` if they are more."""
+    """Return how many channels are open, at most `most`."""
     count = 0
     for chain, height in heights(connection).items():
         some = select(schema.channels.c.expiry_block).where(_is_open(chain, height)).limit(most).subquery()
@@ -119,7 +129,7 @@ def _is_open(chain: str, height: int) -> Any:
 
 
 def channel_of(connection: Connection, chain: str, number: int) -> OpenChannel | None:
-    """A channel, if it is open."""
+    """Return the open channel with a number on a chain; None if no such channel is open."""
     height = heights(connection).get(chain)
     if height is None or not 0 <= number < 2**63:
         return None
@@ -135,7 +145,7 @@ def _channels() -> Any:
 
 
 def is_before(table: Table, key: tuple[int, int]) -> Any:
-    """Whether a row of a table comes before block and event of another one."""
+    """Return the condition that a row's block and event come before those of `key`."""
     block, event = table.c.block, table.c.event
     return and_(block <= key[0], or_(block < key[0], event < key[1]))
 
@@ -166,7 +176,7 @@ def _deposits(connection: Connection, channels: list[ChannelId]) -> dict[Channel
 
 
 def partners_of(connection: Connection, channels: Iterable[ChannelId]) -> dict[ChannelId, str]:
-    """The partners of channels that are a partner's."""
+    """Return the partners' names by channel, for the channels that were opened for a partner."""
     table = partner_channels.c
     numbers = sorted({each.number for each in channels})
     query = select(table.chain, table.channel, table.opened, table.partner).where(

@@ -1,4 +1,4 @@
-"""The openings of the channels that facts name, where the facts were written before their channel."""
+"""Openings of the channels that facts name, for facts that were written before their channel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FACTS: Final = (schema.deposits, schema.boosts, schema.requests, schema.fees)
 
 
 def note_openings(connection: Connection, since: int) -> None:
-    """Give each fact from a block on the newest opening of its channel's number at or before it."""
+    """Set the opening of each fact from a block on: the newest of its channel's number at or before it."""
     opened = schema.channels.c
     for facts in FACTS:
         fact = facts.c

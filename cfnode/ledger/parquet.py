@@ -1,6 +1,7 @@
-"""How is a statement written as Parquet? In groups of 10,000 lines; totals are in the file's metadata.
+"""Parquet files of statements.
 
-Amounts are decimals of 38 digits, exact; `time` is a timestamp in UTC.
+Lines are written in groups of 10,000; totals are in the file's metadata. Amounts are exact decimals of 38
+digits; `time` is a timestamp in UTC.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from cfnode.ledger.statements import COLUMNS, Line, Statement
 __all__ = ["write_parquet"]
 
 GROUP: Final = 10_000
-"""Lines of a row group, which are in memory at once."""
+"""Lines of a row group, which are in memory at the same time."""
 _INTEGERS: Final = ("block", "event", "request", "swap", "channel", "egress")
 _AMOUNTS: Final = ("amount", "to_amount")
 MAX_AMOUNT: Final = 10**38 - 1
-"""The largest amount that a decimal of 38 digits has; no asset has as much."""
+"""The largest amount of a decimal of 38 digits; no asset has as much."""
 
 
 def write_parquet(statement: Statement, path: Path) -> None:
-    """Write the lines, and under the key `cfnode.statement` month, account, totals and notes, as JSON.
+    """Write the lines, and month, account, partner, totals and notes as JSON under `cfnode.statement`.
 
     Raises MissingLibrary without pyarrow, LedgerError, OSError.
     """

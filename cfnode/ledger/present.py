@@ -1,4 +1,4 @@
-"""What is going on now? Swaps that move, and transfers that failed, by the newest block.
+"""Recent swaps and failed payouts, by the newest block of the books.
 
 Each function reads a bounded number of rows by an index, however many swaps are in the books.
 """
@@ -22,13 +22,17 @@ from cfnode.swaps.journey import State
 __all__ = ["FailedPayout", "SwapNow", "failed_payouts", "recent_swaps"]
 
 NEWEST: Final = 200
-"""Newest rows of each table in which a swap may have moved."""
+"""Number of the newest rows that are read of each table in which a swap may have moved."""
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SwapNow:
-    """A swap and how far it is; `state` as in the report `swaps`. `moved` is the block of its newest fact."""
+    """Swap and how far it is.
+
+    `state` is that of the report `swaps`, `moved` the block of the newest fact, `time` the request's, Unix
+    ms. Amounts are in smallest units.
+    """
 
     request: int
     moved: int
@@ -48,10 +52,7 @@ class SwapNow:
 
 @dataclass(frozen=True, slots=True)
 class FailedPayout:
-    """A transfer that its receiver did not take; `call` is the broadcast of the call that pays it again.
-
-    `fate` is what became of it.
-    """
+    """Transfer that its receiver did not take; `call` is the broadcast of the call that pays it again."""
 
     block: int
     event: int
@@ -68,7 +69,7 @@ class FailedPayout:
 
 @dataclass(slots=True)
 class _Progress:
-    """What became of a swap's chunks."""
+    """Progress of a swap: executed chunks, their output, whether the request has ended, and its payouts."""
 
     executed: int = 0
     output: int = 0
@@ -80,7 +81,7 @@ class _Progress:
 
 
 def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
-    """The swaps that moved last, the newest first."""
+    """Return at most `most` swaps of users that moved last, the newest first."""
     moved = _moved(connection)
     newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * most]
     requests = {row["request"]: row for row in _requests(connection, newest)}
@@ -116,12 +117,12 @@ def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
 
 
 def _channel(row: Record) -> ChannelId | None:
-    """The channel of a request, if the books have its opening."""
+    """Return the channel of a request; None if it has none, or the books lack the channel's opening."""
     return None if row["opened"] is None else ChannelId(row["chain"], row["channel"], row["opened"])
 
 
 def _moved(connection: Connection) -> dict[int, int]:
-    """Requests by the block of their newest fact."""
+    """Return the block of the newest fact of each request that moved lately."""
     found: dict[int, int] = {}
     for table in (schema.requests, schema.swaps, schema.completions, schema.payouts):
         newest = _newest(table, table.c.request)
@@ -139,7 +140,7 @@ def _newest(table: Table, *columns: Any) -> Any:
 
 
 def _of_outcomes(connection: Connection) -> dict[int, int]:
-    """The requests whose payouts are in the transactions of the newest outcomes, and the outcomes' blocks."""
+    """Return the block of the newest outcome of each request whose payouts have one."""
     outcome = schema.outcomes.c
     rows = connection.execute(_newest(schema.outcomes, outcome.chain, outcome.broadcast)).all()
     blocks: dict[tuple[str, int], int] = {}
@@ -164,7 +165,7 @@ def _of_outcomes(connection: Connection) -> dict[int, int]:
 
 
 def _requests(connection: Connection, numbers: list[int]) -> list[Record]:
-    """The requests of users; the chain's own, which swap its fees, are left out."""
+    """Return the rows of users' requests; the chain's own, which swap its fees, are left out."""
     table, blocks = schema.requests, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     query = query.where(table.c.request.in_(numbers), table.c.kind.startswith("Regular"))
@@ -192,7 +193,10 @@ def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress
 def failed_payouts(
     connection: Connection, most: int = 50, before: tuple[int, int] | None = None
 ) -> list[FailedPayout]:
-    """Failed transfers, the newest first; `before` is block and event of the last one of the page before."""
+    """Return at most `most` failed transfers, the newest first.
+
+    `before` is block and event of the last transfer of the page before.
+    """
     table, blocks = schema.failures, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     if before is not None:

@@ -1,6 +1,7 @@
-"""What was an asset worth at a block? The pool's price, and the oracle's where it has one.
+"""Prices of assets at a block: the pool's price, and the oracle's where it has one.
 
-A price is asked for only where a block moves the asset. A node without these methods leaves it out.
+The node is asked for a price only where a block moves the asset. If it lacks these methods, prices are left
+out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cfnode.swaps.events import Name
 __all__ = ["Price", "prices_of"]
 
 Price = tuple[str, str, str]
-"""Source (pool or oracle), asset, value as decimal digits."""
+"""Source (pool or oracle), asset, and value as decimal digits (`schema.prices` has the scales)."""
 _STABLE: Final = {"chain": "Ethereum", "asset": "USDC"}
 _EVENTS: Final = frozenset(
     (
@@ -31,7 +32,7 @@ _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
 
 
 async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, list[Price]]:
-    """The prices of the assets that each block moves, by block number."""
+    """Return the prices of the assets that each block moves, by block number. Raises NodeError."""
     wanted: list[tuple[int, str | None]] = []
     calls: list[Call] = []
     for block in blocks:
@@ -53,7 +54,7 @@ async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, li
 
 
 def _moved(block: Block) -> list[str]:
-    """The assets that the block's events move, other than USDC."""
+    """Return the assets that the block's events move, other than USDC."""
     found = set()
     for event in block.events:
         if event.name in _EVENTS and isinstance(event.fields, dict):
@@ -80,7 +81,7 @@ def _oracle(answer: Any) -> list[Price]:
 
 
 def _digits(value: Any) -> str | None:
-    """A hexadecimal number of at most 256 bits in decimal digits."""
+    """Return a hexadecimal number of at most 256 bits in decimal digits; None if it is malformed."""
     try:
         return str(hex_number(value, 256))
     except ForeignError:

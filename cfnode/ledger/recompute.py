@@ -1,8 +1,8 @@
-"""Do the tables follow from the events in the books? They are made again from these, and compared row by row.
+"""Audit of the books: the tables are recomputed from the stored events, and compared row by row.
 
-The second copy is an SQLite file in a temporary folder. Blocks, openings, gaps and prices are no facts of
-events. Not compared are names and texts of module errors, which are in the metadata of a runtime, and with
-chosen accounts the commissions, which need the credits of all accounts.
+The second copy is an SQLite file in a temporary folder. Blocks, openings, gaps and prices do not follow from
+events. Not compared are names and texts of module errors, which are in the metadata of a runtime, and in
+books of chosen accounts the commissions, which need the credits of all accounts.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["TableDifference", "recomputed"]
 COPIED: Final = ("ledger", "gaps", "openings")
 NOT_OF_EVENTS: Final = (*COPIED, "blocks", "checks", "expectations", "prices", *service_tables.NAMES)
 MODULE_ERROR: Final = "Module"
-"""What stands for the name of a module error where the metadata is not at hand."""
+"""Name of a module error where the metadata is missing."""
 PAGE: Final = 500
 """Blocks that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableDifference:
-    """How many rows of a table differ, and the block of the first."""
+    """Number of rows of a table that differ, and the block of the first."""
 
     table: str
     rows: int
@@ -44,7 +44,7 @@ class TableDifference:
 
 
 def recomputed(database: Database) -> list[TableDifference]:
-    """The tables that differ from what their events say. Blocks, for minutes: call it in a thread."""
+    """Return the tables that differ from the rows of their events. Blocks for minutes: use a thread."""
     with tempfile.TemporaryDirectory(prefix="cfnode-ledger-") as folder, database.reading() as connection:
         copy = Database(sqlite_url(Path(folder) / "copy.sqlite"))
         try:
@@ -90,13 +90,13 @@ def _blocks(connection: Connection, after: int) -> list[dict[str, Any]]:
 
 
 def _follows(books: Books, row: dict[str, Any]) -> bool:
-    """Whether a block's parent is the newest one: it is no anchor behind a gap."""
+    """Return whether a block's parent is the newest block, so that the block is no anchor behind a gap."""
     tip = books.tip()
     return tip is not None and tip.number + 1 == row["number"]
 
 
 def _block(connection: Connection, row: dict[str, Any]) -> Block:
-    """A block with the events that the books have of it."""
+    """Return a block with the events that the books have of it."""
     events: list[Event] = []
     for table in (schema.events, schema.unread):
         query = select(table.c.event, table.c.pallet, table.c.name, table.c.fields)

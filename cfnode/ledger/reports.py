@@ -1,4 +1,4 @@
-"""What do the books say? Channels, swaps, fees and payouts of a period, one record each.
+"""Reports of a period: channels, swaps, fees, commissions, payouts and unread events, one record each.
 
 Amounts are integers in smallest units. States are derived here from the facts of several tables.
 """
@@ -29,20 +29,23 @@ __all__ = [
 ]
 
 PAGE: Final = 1_000
-"""Records that are read at once."""
+"""Rows of a table that are read at once."""
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period of block times in Unix ms: from `start` up to, and without, `end`. None: open."""
+    """Period of block times in Unix ms: from `start` up to, and without, `end`. None: open."""
 
     start: int | None = None
     end: int | None = None
 
 
 def report(database: Database, name: str, period: Period, account: str | None = None) -> Iterator[Record]:
-    """The records of a report, oldest first; of one account if it is given. Blocks: call it in a thread."""
+    """Yield the records of a report, oldest first, of one account if it is given.
+
+    Blocks: call it in a thread.
+    """
     table, describe = REPORTS[name]
     with database.reading() as connection:
         at = (-1, -1, -1)
@@ -68,7 +71,7 @@ def _page(
 
 
 def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[bool]:
-    """Whether a row's key is greater, part by part."""
+    """Return the condition that a row's key is greater, part by part."""
     found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
     for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
         found = (key > value) | and_(key == value, found)
@@ -78,7 +81,7 @@ def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[boo
 def related(
     connection: Connection, table: Table, column: str, values: list[Any], chains: Iterable[str] = ()
 ) -> dict[Any, list[Record]]:
-    """The rows of another table by the value of a column, in their order.
+    """Return the rows of a table by the value of a column, in the order of their keys.
 
     Numbers that each foreign chain counts for itself need the `chains`, with which the indexes begin.
     """
@@ -96,7 +99,7 @@ def related(
 
 
 def channel_text(chain: str, number: int | None, opened: int | None) -> str | None:
-    """The id of the channel that a fact belongs to; None if the books lack its opening."""
+    """Return the id of the channel that a fact belongs to; None if the books lack its opening."""
     return None if number is None or opened is None else str(ChannelId(chain, number, opened))
 
 
@@ -123,7 +126,7 @@ def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 
 def swap_records(connection: Connection, numbers: list[int]) -> Iterator[Record]:
-    """The records of swap requests, by their numbers, as the report `swaps` has them."""
+    """Yield the records of swap requests, by their numbers, as the report `swaps` has them."""
     table, blocks = schema.requests, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     query = query.where(table.c.request.in_(numbers)).order_by(*table.primary_key.columns)
@@ -159,7 +162,7 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 
 def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
-    """The state of a swap, by its ends and its payouts: kind and state of each."""
+    """Return the state of a swap, by its ends and its payouts: kind and state of each."""
     journey = Journey(State.SWAPPING)
     if ends:
         journey.receive(Step.ENDED)
@@ -169,7 +172,7 @@ def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
 
 
 def _leaving(payouts: list[Record], kind: PayoutKind) -> int:
-    """The sum of payouts that are made: not of those that are too small, or whose message cannot be sent."""
+    """Return the sum of a kind of payouts, without those that are too small or whose message is invalid."""
     made = [each for each in payouts if each["kind"] == kind and each["state"] in ("scheduled", "credited")]
     refused = {(each["chain"], each["egress"]) for each in payouts if each["state"] == "invalid"}
     return sum(each["amount"] or 0 for each in made if (each["chain"], each["egress"]) not in refused)
@@ -214,7 +217,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 @dataclass(frozen=True, slots=True)
 class PayoutFact:
-    """What became of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
+    """Outcome of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
 
     state: State
     broadcast: int | None = None
@@ -231,7 +234,7 @@ def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int
 
 
 def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], PayoutFact]:
-    """What became of payouts (rows of their table), by block and event."""
+    """Return the outcomes of payouts (rows of their table), by block and event."""
     numbers, chains = [row["egress"] for row in rows], {row["chain"] for row in rows}
     in_batches = related(connection, schema.broadcasts, "egress", numbers, chains)
     failures = related(connection, schema.failures, "egress", numbers, chains)
@@ -255,7 +258,11 @@ def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, 
 def _payout_fact(
     state: str, broadcast: int | None, outcomes: list[Record], failed: list[int], call: list[Record]
 ) -> PayoutFact:
-    """From the outcomes of its transaction, the calls in its place, and the outcomes of the last of these."""
+    """Return the outcome of a payout.
+
+    `outcomes` are those of its transaction, `failed` the broadcasts of the calls in its place, and `call` the
+    outcomes of the last of these.
+    """
     steps = [PayoutStep(state)]
     if state != "scheduled" or broadcast is None:
         return PayoutFact(payout_state(steps))
@@ -274,7 +281,7 @@ _OUTCOMES: Final = {
     "success": PayoutStep.SUCCEEDED,
     "aborted": PayoutStep.ABORTED,
 }
-"""What an outcome states about the payouts of its transaction."""
+"""The step of a payout that an outcome of its transaction states."""
 
 
 # Events of an unknown shape

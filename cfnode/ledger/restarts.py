@@ -1,8 +1,8 @@
-"""Keep a background task of a service running, whatever its input raises.
+"""Restarts of a service's background tasks after unexpected errors.
 
-Faults that a task knows (LedgerError) it handles itself. Any other error is a bug, or an input that the code
-does not expect; it must not end the process, in which all other requests are still answered. So it is logged
-once, with its traceback, counted, and the task starts over, with growing pauses.
+A task handles the faults that it knows (LedgerError) itself. Any other error is a bug, or an input that the
+code does not expect; it must not end the process, in which all other requests are still answered. So it is
+logged once, with its traceback, and counted, and the task starts over, with growing pauses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_PAUSE_S: Final = 60.0
 
 
 class Restarts:
-    """The tasks of a process that had to start over; `counts` by their names."""
+    """Restarts of a process's tasks; `counts` are their errors by task name."""
 
     def __init__(self, log: logging.Logger) -> None:
         self.counts: Counter[str] = Counter()
@@ -31,7 +31,7 @@ class Restarts:
         self._said: dict[str, str] = {}
 
     async def keep(self, name: str, task: Callable[[], Awaitable[object]]) -> None:
-        """Run a task until it returns or is cancelled; after an error start it over."""
+        """Run a task until it returns or is cancelled; start it over after an error."""
         pause = PAUSE_S
         while True:
             began = trio.current_time()
@@ -46,7 +46,7 @@ class Restarts:
             pause = min(2 * pause, MAX_PAUSE_S)
 
     def note(self, name: str, error: Exception, pause: float) -> None:
-        """Count an error; log it if the task's last error was another one."""
+        """Count an error, and log it unless the task's last error had the same text."""
         self.counts[name] += 1
         text = f"{type(error).__name__}: {reason_of(error)}"
         if self._said.get(name) == text:

@@ -1,9 +1,9 @@
-"""What is in the database? One row for each fact that an event of the chain states, and never changed after.
+"""Tables of the books: one row for each fact that an event of the chain states, and never changed after.
 
 Every such table has the block's number and the event's index as its key (with `place` where one event states
 several facts). So a block is written once or not at all, a block that was read twice changes nothing, and the
-books go back to a block by deleting the rows above it. States (an open channel, a failed payout) are derived
-by queries, which `reports` has.
+books go back to a block by deleting the rows from that block on. States (an open channel, a failed payout)
+are derived by queries, which `reports` has.
 
 Hashes and accounts are text: 0x-hex and SS58. Amounts are integers in smallest units. `time` is Unix ms.
 """
@@ -20,7 +20,7 @@ from cfnode.ledger.columns import amount, facts, metadata, number, text
 __all__ = ["BY_BLOCK", "metadata"]
 
 ledger = Table("ledger", metadata, text("name", 40), text("value"), Index("ledger_name", "name", unique=True))
-"""What the books are about: genesis, network, accounts, first block."""
+"""Entries of the books by name, such as genesis, network, accounts, and the block from which FLIP counts."""
 
 blocks = Table(
     "blocks",
@@ -40,7 +40,7 @@ gaps = Table(
     number("last"),
     number("found_at"),
 )
-"""Blocks that no node could give, first to last; `found_at` is the clock's, Unix ms."""
+"""Blocks whose state no node had, first to last; `found_at` is the clock's, Unix ms."""
 
 openings = Table(
     "openings",
@@ -50,7 +50,7 @@ openings = Table(
     Column("asset", String(12), primary_key=True),
     amount("amount"),
 )
-"""Free balances at the block before the first one, and at the last block of each gap. Asset FLIP: as in
+"""Free balances at the block before the first one, and at the last block of each gap. Asset FLIP is that of
 `holdings`."""
 
 checks = Table(
@@ -65,7 +65,7 @@ checks = Table(
     amount("chain"),
     Column("negative", Boolean, nullable=False),
 )
-"""Differences between books and chain. `negative`: the books' figure is `-books`."""
+"""Differences between books and chain at a compared block. `negative`: the books' figure is `-books`."""
 
 events = facts(
     "events",
@@ -148,7 +148,7 @@ boosts = facts(
     place=True,
     by=(("chain", "prewitnessed"), ("chain", "channel")),
 )
-"""What lenders advanced; `state` is lent, refused (not enough liquidity), or lost."""
+"""Boosts: amounts that lenders advanced; `state` is lent, refused (not enough liquidity), or lost."""
 
 requests = facts(
     "requests",
@@ -168,7 +168,7 @@ requests = facts(
     number("chunk_interval", null=True),
     by=(("request",), ("account",), ("chain", "channel")),
 )
-"""Swap requests; `account` is the broker's, or that of the account that swaps its own balance."""
+"""Swap requests; `account` is the broker, or the account that swaps its own balance."""
 
 shares = facts(
     "shares",
@@ -178,7 +178,7 @@ shares = facts(
     place=True,
     by=(("request",),),
 )
-"""Who gets which part of a request: the broker (place 0) and the affiliates."""
+"""Shares of a request in basis points: of the broker (place 0) and of the affiliates."""
 
 swaps = facts(
     "swaps",
@@ -212,8 +212,8 @@ fees = facts(
     place=True,
     by=(("request",), ("account",), ("kind",)),
 )
-"""`kind` is ingress, egress, network, broker, boost, refund, opening, or transaction; `account` whose swap,
-channel or transaction it is."""
+"""Fees; `kind` is ingress, egress, network, broker, boost, refund, opening, or transaction; `account` is the
+owner of the swap, channel or transaction."""
 
 commissions = facts(
     "commissions",
@@ -226,7 +226,7 @@ commissions = facts(
     place=True,
     by=(("account",), ("request",)),
 )
-"""The parts of a broker fee: what each account got from a swap of `broker`'s."""
+"""Parts of a broker fee: the amount that each account got from a swap of `broker`'s."""
 
 payouts = facts(
     "payouts",
@@ -244,10 +244,10 @@ payouts = facts(
     text("explanation", null=True),
     by=(("chain", "egress"), ("request",), ("account",), ("destination",)),
 )
-"""What leaves; `kind` is swap, refund, withdrawal, liquidity, deposit (refunded without a swap), or rejection
-(of a deposit, by the broker: a `broadcast`, and no amount); `state` is scheduled, ignored (below the
-minimum), invalid (a message that cannot be sent), or credited (to an account of the chain); `explanation` is
-the runtime's text about a module error in `reason`."""
+"""Payouts; `kind` is swap, refund, withdrawal, liquidity, deposit (refunded without a swap), or rejection (of
+a deposit, by the broker: a `broadcast`, and no amount); `state` is scheduled, ignored (below the minimum),
+invalid (a message that cannot be sent), or credited (to an account of the chain); `explanation` is the
+runtime's text about a module error in `reason`."""
 
 broadcasts = facts(
     "broadcasts",
@@ -257,7 +257,7 @@ broadcasts = facts(
     place=True,
     by=(("chain", "broadcast"), ("chain", "egress")),
 )
-"""Which payouts are in which transaction."""
+"""Broadcasts: the payouts (`egress`) in each transaction."""
 
 outcomes = facts(
     "outcomes",
@@ -267,8 +267,8 @@ outcomes = facts(
     text("transaction", null=True),
     by=(("chain", "broadcast"),),
 )
-"""What became of a transaction; `state` is sent, success, aborted, timeout, refused (a message that failed),
-signed (the call that recovers a failed transfer), or expired (that call)."""
+"""Outcomes of broadcasts; `state` is sent, success, aborted, timeout, refused (a message that failed), signed
+(the call that recovers a failed transfer), or expired (that call)."""
 
 failures = facts(
     "failures",
@@ -280,8 +280,8 @@ failures = facts(
     number("egress", null=True),
     by=(("chain", "egress"), ("chain", "broadcast"), ("destination",)),
 )
-"""Transfers that the receiver did not take; `broadcast` is that of the call that recovers it, `egress` the
-payout."""
+"""Transfers that their receiver did not take; `broadcast` is that of the call that recovers the transfer,
+`egress` the payout."""
 
 movements = facts(
     "movements",
@@ -341,4 +341,4 @@ BY_BLOCK: Final = tuple(
     for name, table in metadata.tables.items()
     if name not in ("ledger", "blocks", "gaps", "expectations", *service_tables.NAMES)
 )
-"""Tables whose rows go when the books go back to a block."""
+"""Tables whose rows are deleted when the books go back to a block."""

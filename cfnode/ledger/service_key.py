@@ -1,6 +1,6 @@
-"""With which key do the processes of a service sign what browsers keep? One random key in the books.
+"""Key with which a service signs what browsers keep: one random key in the books.
 
-All processes that share the books have the same, so a session that one has begun counts at each.
+All processes that share the books have this key, so a session that one process has begun is valid at each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME: Final = "service_key"
 
 
 def service_key(database: Database) -> bytes:
-    """The key, made at the first call. Blocks. Raises LedgerError."""
+    """Return the key of 32 bytes, which the first call creates. Blocks. Raises LedgerError."""
     table = schema.ledger.c
     wanted = select(table.value).where(table.name == _NAME)
     with database.reading() as connection:

@@ -1,7 +1,6 @@
-"""What is in the database besides facts of the chain? Webhooks and their deliveries; partners and their keys;
-the totals of each day.
+"""Tables besides the chain's facts: webhooks, deliveries, partners, their channels, totals of days.
 
-These rows do not go when the books go back to a block, and do not follow from events alone.
+Their rows are kept when the books go back to a block, and do not follow from events alone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ webhooks = Table(
     text("account", 60, null=True),
     number("created_at"),
 )
-"""Receivers; `secret` signs what they get. With an `account` only swaps in which it has a share."""
+"""Receivers of webhooks; `secret` signs their deliveries. With an `account` a receiver gets only the swaps in
+which that account has a share."""
 
 changes = Table(
     "changes",
@@ -44,7 +44,7 @@ changes = Table(
     text("body"),
     Index("changes_by_request", "request", "id"),
 )
-"""Changes of a swap's state, in the order in which they were written; `body` is what receivers get."""
+"""Changes of swaps' states, in the order in which they were written; `body` is the JSON that is delivered."""
 
 deliveries = Table(
     "deliveries",
@@ -61,8 +61,8 @@ deliveries = Table(
     Index("deliveries_by_state_next_at", "state", "next_at"),
     Index("deliveries_by_webhook_request", "webhook", "request", "state"),
 )
-"""What a webhook gets; `state` is pending, delivered, or expired (after a day of attempts). Times are the
-clock's, Unix ms; `next_at` is when the next attempt may begin."""
+"""Deliveries of changes to webhooks; `state` is pending, delivered, or expired (after a day of attempts).
+Times are the clock's, Unix ms; `next_at` is when the next attempt may begin."""
 
 partners = Table(
     "partners",
@@ -121,9 +121,9 @@ partner_requests = Table(
     Index("partner_requests_by_at", "at"),
 )
 """Requests for channels by their Idempotency-Key; `digest` is the SHA-256 hash of the request. `state` is
-sending, opened, or unknown (sent, and no answer came). `owner` is the process that works on it and counts
-`beats` meanwhile; `reservation` is a row of `partner_channels`. `block` is a best one of the broker's node
-from before it was sent. `at` is the database's clock, Unix ms."""
+sending, opened, or unknown (sent, and no answer came). `owner` is the process that works on the request and
+counts `beats` meanwhile; `reservation` is a row of `partner_channels`. `block` is a best block of the
+broker's node from before the request was sent. `at` is the database's clock, Unix ms."""
 
 day_totals = Table(
     "day_totals",
@@ -137,8 +137,8 @@ day_totals = Table(
     text("value"),
 )
 """Sums of the facts of a day (`day` since 1970, UTC), which `day_totals.py` counts, and can count again.
-`amount`, in smallest units of the asset, and `value`, in those of USDC, are digits: a sum may have more than
-an amount has."""
+`amount`, in smallest units of the asset, and `value`, in those of USDC, are decimal digits: a sum may have
+more of them than an amount."""
 
 NAMES: Final = (
     *("webhooks", "changes", "deliveries", "partners", "partner_channels", "partner_requests"),

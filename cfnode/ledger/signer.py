@@ -1,7 +1,7 @@
-"""Which process may have the broker sign now? One at a time, by a lock of the database.
+"""Lock of a database with which one process at a time has the broker sign.
 
-Two nodes with the same key would give two transactions one nonce. PostgreSQL has an advisory lock, on a
-connection of its own; next to an SQLite file lies a file that is locked, since all processes are on one
+Two nodes with the same key would give two transactions one nonce. For PostgreSQL it is an advisory lock, on a
+connection of its own; for SQLite a locked file next to the database's, since all processes are on one
 machine. A killed process loses either at once. A database has one lock, for the account of its broker.
 """
 
@@ -33,36 +33,36 @@ _WAITING: Final = (
 
 
 class SignerLock(Protocol):
-    """The lock of one process. Every method blocks, and raises LedgerError."""
+    """Lock of one process. Every method blocks, and raises LedgerError."""
 
     def acquire(self) -> bool:
-        """Whether the lock was free within `SLICE_S`."""
+        """Wait for the lock for `SLICE_S` at most; return whether it was acquired."""
         ...
 
     def is_held(self) -> bool:
-        """Whether an acquired lock is still this process's."""
+        """Return whether an acquired lock is still this process's."""
         ...
 
     def is_wanted(self) -> bool:
-        """Whether another process waits for it."""
+        """Return whether another process waits for the lock."""
         ...
 
     def release(self) -> None:
-        """Give it up."""
+        """Release the lock; it can be acquired again."""
         ...
 
     def close(self) -> None:
-        """Give it up, for good."""
+        """Release the lock, with its connection or files, at the end."""
         ...
 
 
 def signer_lock(database: Database) -> SignerLock:
-    """The lock of a database."""
+    """Return the lock of a database. Raises BrokenBooks."""
     return _FileLock(database.path) if database.is_sqlite else _AdvisoryLock(database)
 
 
 class _AdvisoryLock:
-    """PostgreSQL's; the server hands it over in the order of the waiting."""
+    """PostgreSQL's advisory lock; the server grants it in the order of the waiting processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -110,7 +110,7 @@ class _AdvisoryLock:
 
 
 class _FileLock:
-    """A file next to SQLite's: its lock, and that of a second one which all hold that wait."""
+    """Locks of two files next to SQLite's: one of the process that signs, one shared by those that wait."""
 
     def __init__(self, database: Path) -> None:
         self._own, self._queue = _opened(f"{database}.signer"), _opened(f"{database}.signer-queue")
@@ -138,7 +138,7 @@ class _FileLock:
 
     def release(self) -> None:
         fcntl.flock(self._own, fcntl.LOCK_UN)
-        time.sleep(2 * _LOOK_S)  # a process that waits looks meanwhile
+        time.sleep(2 * _LOOK_S)  # a process that waits tries the lock meanwhile
 
     def close(self) -> None:
         os.close(self._own)

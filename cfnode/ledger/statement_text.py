@@ -1,4 +1,4 @@
-"""How is a statement written as CSV or JSON? Line by line, and the totals at its end."""
+"""Statements as CSV or JSON, written line by line, with the totals at their end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["members", "write_csv", "write_json"]
 
 
 def members(line: Line) -> dict[str, Any]:
-    """A line as text and numbers; amounts as digits."""
+    """Return the members of a line: amounts as decimal digits, `time` as ISO 8601."""
     found = {name: getattr(line, name) for name in COLUMNS}
     for name in ("amount", "to_amount"):
         found[name] = None if found[name] is None else str(found[name])
@@ -22,7 +22,7 @@ def members(line: Line) -> dict[str, Any]:
 
 
 def write_csv(statement: Statement, file: TextIO) -> None:
-    """The lines, then the totals, whose `line` begins with `total`."""
+    """Write the lines as CSV, then the totals, whose `line` begins with `total`."""
     writer = csv.DictWriter(file, (*COLUMNS, "count"), lineterminator="\n")
     writer.writeheader()
     for line in statement.lines():
@@ -33,7 +33,7 @@ def write_csv(statement: Statement, file: TextIO) -> None:
 
 
 def write_json(statement: Statement, file: TextIO) -> None:
-    """One object; its lines are written as they are read."""
+    """Write the statement as one JSON object; its lines are written as they are read."""
     about = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
     file.write(f'{encode(about).decode()[:-1]},"lines":[')
     separator = "\n"

@@ -1,7 +1,7 @@
-"""What was swapped, charged, paid out and earned in a month, or on a day? One line for each fact, and totals.
+"""Statements of a month or a day: a line for each chunk, fee, payout and commission, and totals.
 
 A line is what an event of a block of that time states, so the statement of a month that has ended does not
-change; what became of a payout later is in the report `payouts`. Lines are read in pages, oldest first.
+change; the later outcome of a payout is in the report `payouts`. Lines are read in pages, oldest first.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """A month or a day in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
+    """Month or day in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ class Month:
 
     @classmethod
     def parse(cls, text: str) -> Month:
-        """From `2026-11`. Raises ValueError."""
+        """Return the month of a text such as `2026-11`. Raises ValueError."""
         match = _MONTH.fullmatch(text)
         if match is None or not 1 <= int(match[2]) <= 12 or not 1970 <= int(match[1]) < 9999:
             raise ValueError(f"{text[:40]!r} is not a month such as 2026-11")
@@ -69,7 +69,7 @@ class Month:
 
     @classmethod
     def day(cls, text: str) -> Month:
-        """A day, from `2026-11-25`. Raises ValueError."""
+        """Return the day of a text such as `2026-11-25`. Raises ValueError."""
         try:
             start = int(datetime.strptime(f"{text[:40]} +0000", "%Y-%m-%d %z").timestamp()) * 1000
         except ValueError:
@@ -85,7 +85,7 @@ def _ms(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A fact: `line` is swap, fee, payout or commission, `kind` and `state` as in their tables.
+    """Line of a statement: `line` is swap, fee, payout or commission, `kind` and `state` those of its table.
 
     Amounts are in smallest units; `to_asset` and `to_amount` are a swap's output. `time` is Unix ms.
     """
@@ -111,18 +111,18 @@ class Line:
 
     @property
     def units(self) -> str | None:
-        """The amount in whole units."""
+        """The amount in whole units of its asset, as decimal digits."""
         return _units(self.amount, self.asset)
 
     @property
     def to_units(self) -> str | None:
-        """The output in whole units."""
+        """The output in whole units of its asset, as decimal digits; None without an output."""
         return _units(self.to_amount, self.to_asset)
 
 
 @dataclass(slots=True)
 class Total:
-    """The sum of all lines of a kind, state and pair of assets."""
+    """Sum of all lines of a kind, state and pair of assets."""
 
     line: str
     kind: str
@@ -134,7 +134,7 @@ class Total:
     to_amount: int = 0
 
     def document(self) -> dict[str, Any]:
-        """Its members; amounts as digits, and in whole units."""
+        """Return the members of the total; amounts as decimal digits, and in whole units."""
         is_swap = self.to_asset is not None
         return {
             "line": self.line,
@@ -157,10 +157,10 @@ def _units(amount: int | None, asset: str | None) -> str | None:
 
 
 class Statement:
-    """The statement of a month or a day; of all, of one account, or of one partner's channels. Methods block.
+    """Statement of a month or a day: of all, of one account, or of one partner's channels. Methods block.
 
-    `totals` and `notes` are complete when `lines` has come to its end. A note is a reason for which the month
-    is not complete in the books.
+    `totals` and `notes` are complete when `lines` has come to its end. A note is a reason why the month is
+    not complete in the books.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Statement:
         return [self._totals[key] for key in sorted(self._totals)]
 
     def lines(self) -> Iterator[Line]:
-        """The lines, oldest first, from one state of the books. Raises LedgerError."""
+        """Yield the lines, oldest first, from one state of the books. Raises LedgerError."""
         with self._database.reading() as connection:
             first, end = _bounds(connection, self.month)
             self.notes = _notes(connection, self.month, first, end)
@@ -221,14 +221,14 @@ def _line(row: Any, times: dict[int, int]) -> Line:
 
 
 def _times(connection: Connection, numbers: set[int]) -> dict[int, int]:
-    """The times of blocks. A join would have PostgreSQL read and sort more than a page."""
+    """Return the times of blocks by number; a join would have PostgreSQL read and sort more than a page."""
     blocks = schema.blocks.c
     query = select(blocks.number, blocks.time).where(blocks.number.in_(sorted(numbers)))
     return {row.number: row.time for row in connection.execute(query)}
 
 
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
-    """Whether a row is about a channel of a partner, or about a swap that began there."""
+    """Return the condition that a row is about a partner's channel, or about a swap that began there."""
     requests, is_own = schema.requests.c, partner_channels.c.partner == partner
     own = select(requests.request).join(partner_channels, is_at(requests)).where(is_own)
     found: ColumnElement[bool] = table.c.request.in_(own)
@@ -236,12 +236,15 @@ def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
 
 
 def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
-    """Whether a row's key is greater: one comparison, which an index answers."""
+    """Return the condition that a row's key is greater: one comparison, which an index answers."""
     return tuple_(*keys) > tuple_(*after[: len(keys)])
 
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
-    """The columns of `Line` from a table; those that it lacks are NULL. `join`: with the swap's request."""
+    """Return a table, and a query of the columns of `Line` from it; those that it lacks are NULL.
+
+    `join`: with the swap's request.
+    """
     given: dict[str, Any] = {"line": literal(line), "place": literal(0)}
     given |= columns
     chosen = []
@@ -280,7 +283,7 @@ _QUERIES: Final = (
 
 
 def _bounds(connection: Connection, month: Month) -> tuple[int, int]:
-    """The first block of a month, and the first one after it. Raises LedgerError for empty books."""
+    """Return the first block of a month, and the first one after it. Raises LedgerError for empty books."""
     low, last = _range(connection)
     first = first_since(connection, month.start, low, last + 1)
     return first, first_since(connection, month.end, first, last + 1)
@@ -295,7 +298,7 @@ def _range(connection: Connection) -> tuple[int, int]:
 
 
 def _notes(connection: Connection, month: Month, first: int, end: int) -> list[str]:
-    """Why the books may lack facts of the month."""
+    """Return the reasons why the books may lack facts of the month."""
     blocks, notes = schema.blocks.c, []
     start, last = _range(connection)
     oldest, newest = (

@@ -1,7 +1,8 @@
-"""Which events are about a swap, by one of its names? Those that its facts in the tables come from.
+"""Events of a swap, found in the books by one of its names.
 
-The names are those of the swap service: channel, address, request, swap, transaction, egress, broadcast,
-fallback, credited. Each is looked up by an index of its tables, however old the swap is.
+They are the events from which the facts with that name in the tables come. The names are those of the swap
+service: channel, address, request, swap, transaction, egress, broadcast, fallback, credited. Each is looked
+up by an index of its tables, however old the swap is.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from cfnode.swaps.identity import ChannelId, Place, opened_channel
 __all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
 MAX_EVENTS: Final = 100_000
-"""Events of one name; a swap in 14,400 chunks has three for each."""
+"""Most events of one name; a swap in 14,400 chunks has three for each."""
 MAX_CHANNELS: Final = 100
-"""Channels with one address; the chain gives an address out again when its channel has expired."""
+"""Most channels with one address; the chain gives an address out again when its channel has expired."""
 _OF_CHANNELS: Final = frozenset(
     (Name.REQUESTED, Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED, Name.NOT_BOOSTED)
 )
@@ -43,7 +44,7 @@ _CHANNELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FoundEvent:
-    """An event of the books. `hash` is 0x-hex, `time` the block's, Unix ms."""
+    """Event of the books. `hash` is 0x-hex, `time` the block's, Unix ms."""
 
     block: int
     hash: str
@@ -60,7 +61,7 @@ class FoundEvent:
 
 
 class SwapEvents:
-    """The events of swaps in one transaction, which sees one state of the books. Blocks: use a thread."""
+    """Events of swaps in one transaction, which sees one state of the books. Blocks: use a thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -82,24 +83,24 @@ class SwapEvents:
         return self._connection.execute(select(table.time).where(table.number == newest)).scalar() or 0
 
     def height(self, chain: str) -> int:
-        """The last witnessed block of a foreign chain, 0 if none was."""
+        """Return the last witnessed block of a foreign chain, 0 if none was witnessed."""
         return heights(self._connection).get(chain, 0)
 
     def explanation(self, block: int, index: int) -> tuple[str, str]:
-        """Name and text of the error for which a payout was ignored."""
+        """Return name and text of the error for which a payout was ignored; ("Unknown", "") without one."""
         table = schema.payouts.c
         query = select(table.reason, table.explanation).where(table.block == block, table.event == index)
         row = self._connection.execute(query).first()
         return ("Unknown", "") if row is None else (row.reason or "Unknown", row.explanation or "")
 
     def expected(self, channel: ChannelId) -> int | None:
-        """The amount that was expected on a channel of the swap service."""
+        """Return the amount that was expected on a channel of the swap service; None without one."""
         query = select(schema.expectations.c.amount).where(*_is_channel(channel))
         found: int | None = self._connection.execute(query).scalar()
         return found
 
     def find(self, kind: str, *key: Any) -> list[FoundEvent]:
-        """The events with a name, oldest first."""
+        """Return the events with a name: its kind, and the parts of its key; oldest first."""
         if kind == "swap" and key[0] in self._swaps:
             return self._swaps[key[0]]
         if kind == "request" and key[0] in self._requests:
@@ -113,7 +114,7 @@ class SwapEvents:
         return found
 
     def _keep_swaps(self, found: list[FoundEvent]) -> None:
-        """A request's chunks come with it: each one is asked for next."""
+        """Cache the events of a request's chunks, which are usually asked for next."""
         for event in found:
             if event.pallet == "Swapping" and "swap_id" in event.fields:
                 self._swaps.setdefault(event.fields["swap_id"], []).append(event)
@@ -127,7 +128,7 @@ class SwapEvents:
         return found + self._just_opened(chain, channel)
 
     def _just_opened(self, chain: str, channel: int) -> list[FoundEvent]:
-        """Openings by the swap service whose blocks are not in the books yet, as what it stored of them."""
+        """Return openings by the swap service whose blocks are not in the books yet, as it stored them."""
         table, newest = schema.expectations.c, select(func.max(schema.blocks.c.number)).scalar_subquery()
         query = select(table.block, table.time, table.opening).where(
             table.chain == chain, table.channel == channel, table.opening.is_not(None), table.block > newest
@@ -140,8 +141,10 @@ class SwapEvents:
         ]
 
     def _address(self, address: Any) -> list[FoundEvent]:
-        """The channels of the address's chain, and the failed deposits to these. EVM chains give out the same
-        addresses."""
+        """Return the openings of channels with an address, and the failed deposits to these channels.
+
+        Only those of the address's chain count, since EVM chains give out equal addresses.
+        """
         at = {"chain": chain_of_address(address), "address": address_to_text(address)}
         found = [each for each in self._events(("channels",), **at) if _is_opening(each)]
         for channel in set(self._connection.execute(_CHANNELS, at).scalars()):
@@ -176,7 +179,7 @@ class SwapEvents:
         return self._events(("deposits",), chain=chain, prewitnessed=prewitnessed, state="repaid")
 
     def _events(self, tables: tuple[str, ...], **values: Any) -> list[FoundEvent]:
-        """The events behind the rows of tables with these values, oldest first."""
+        """Return the events behind the rows of tables with these values, oldest first."""
         rows = self._connection.execute(_query(tables, tuple(values)), values)
         return [
             FoundEvent(each.number, each.hash, each.time, each.event, each.pallet, each.name,
@@ -187,7 +190,7 @@ class SwapEvents:
 
 @cache
 def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
-    """One query for the events behind the rows of tables, by the values of columns."""
+    """Return one query for the events behind the rows of tables, by the values of columns."""
     places = union(*(_places(schema.metadata.tables[name], columns) for name in tables)).subquery()
     event, block = schema.events.c, schema.blocks.c
     is_same = and_(event.block == places.c.block, event.event == places.c.event)
@@ -202,7 +205,7 @@ def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
 
 
 def _places(table: Table, columns: tuple[str, ...]) -> Select[Any]:
-    """The places of rows."""
+    """Return a query for block and event of a table's rows, by the values of columns."""
     wanted = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in columns]
     return select(table.c.block, table.c.event).where(*wanted)
 
@@ -225,16 +228,16 @@ def _is_opening(event: FoundEvent) -> bool:
 
 
 def _is_channel(channel: ChannelId) -> tuple[ColumnElement[bool], ...]:
-    """Whether a row of `expectations` is of a channel."""
+    """Return the conditions that a row of `expectations` is of a channel."""
     table = schema.expectations.c
     return table.chain == channel.chain, table.channel == channel.number, table.block == channel.block
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceChannel:
-    """A channel that the swap service opened; `fields` as those of its event, `time` Unix ms.
+    """Channel that the swap service opened; `fields` are those of its event, `time` is Unix ms.
 
-    They answer for the channel until its block is in the books; None for one that is there already.
+    The fields answer for the channel until its block is in the books; None if the block is there already.
     """
 
     channel: ChannelId
@@ -244,13 +247,13 @@ class ServiceChannel:
 
 
 def expect(database: Database, opened: ServiceChannel) -> None:
-    """Keep what is expected on a channel. Raises DatabaseError."""
+    """Store the amount that is expected on a channel, with its fields. Raises DatabaseError."""
     with database.writing() as connection:
         note_expected(connection, opened)
 
 
 def note_expected(connection: Connection, opened: ServiceChannel) -> None:
-    """`expect`, in a transaction of the caller's."""
+    """Store the amount that is expected on a channel, in a transaction of the caller's."""
     table, channel = schema.expectations, opened.channel
     if connection.execute(select(table.c.amount).where(*_is_channel(channel))).first() is None:
         row = {"chain": channel.chain, "channel": channel.number, "block": channel.block,

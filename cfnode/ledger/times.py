@@ -1,4 +1,4 @@
-"""How are times written? As ISO 8601, in UTC."""
+"""Times as ISO 8601, in UTC."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["time_text"]
 
 
 def time_text(value: int) -> str:
-    """A time in Unix ms as ISO 8601."""
+    """Return a time in Unix ms as ISO 8601, in UTC, without fractions of a second."""
     return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

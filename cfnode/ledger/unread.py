@@ -1,8 +1,8 @@
-"""What becomes of events whose fields this version cannot read? They wait in the table `unread`.
+"""Unread events, whose fields this version cannot read, and their reading by a later version.
 
-A runtime that is newer or older than this version may emit them. A later version of cfnode that can read them
-goes back to the first one, and follows again from there. Where no node has that block's state any more, only
-the events themselves are read again.
+A runtime that is newer or older than this version may emit them; they wait in the table `unread`. A later
+version of cfnode that can read them goes back to the first one, and follows again from there. Where no node
+has that block's state any more, only the events themselves are read again.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["SLACK", "UnreadKind", "read_unread", "unread_kinds"]
 
 log = logging.getLogger("cfnode.ledger")
 SLACK = 8
-"""Blocks more than the wanted ones whose state a node has to have: it forgets more meanwhile."""
+"""Blocks whose states a node may discard while older ones are looked for or read."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadKind:
-    """Events of one kind that cannot be read: how many, and block and reason of the first."""
+    """Unread events of one kind: how many, and block and reason of the first."""
 
     kind: str
     count: int
@@ -46,7 +46,7 @@ class UnreadKind:
 
 
 def unread_kinds(database: Database) -> list[UnreadKind]:
-    """The kinds of events that could not be read, the oldest first. Blocks: call it in a thread."""
+    """Return the kinds of unread events, the oldest first. Blocks: call it in a thread."""
     table = schema.unread.c
     groups = select(table.pallet, table.name, func.count(), func.min(table.block))
     found = []
@@ -60,7 +60,10 @@ def unread_kinds(database: Database) -> list[UnreadKind]:
 
 
 async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
-    """Read the events again that this version can read, with all blocks since, if a node has their states."""
+    """Go back to the first unread event that this version can read, if a node has the states since then.
+
+    Otherwise read only these events again.
+    """
     first = await trio.to_thread.run_sync(_first_readable, books)
     if first is None:
         return
@@ -79,7 +82,7 @@ async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
 
 
 def _first_readable(books: Books) -> int | None:
-    """The first block with an unread event that this version can read."""
+    """Return the first block with an unread event that this version can read; None without one."""
     with books.database.reading() as connection:
         for block, unread in _blocks(connection):
             if unread - _still_unread(rows_of(block, known_of(connection))):
@@ -88,7 +91,7 @@ def _first_readable(books: Books) -> int | None:
 
 
 def _read_alone(books: Books) -> int:
-    """Add the facts of the unread events that this version can read; how many they are."""
+    """Add the facts of the unread events that this version can read; return how many these events are."""
     table, count = schema.unread, 0
     with books.database.writing() as connection:
         for block, unread in list(_blocks(connection)):
@@ -114,7 +117,7 @@ def _still_unread(rows: Rows) -> set[int]:
 
 
 def _blocks(connection: Connection) -> Iterator[tuple[Block, set[int]]]:
-    """Each block with unread events, as the books have it, and the indexes of these events."""
+    """Yield each block with unread events, as the books have it, and the indexes of these events."""
     numbers = select(schema.unread.c.block).distinct().order_by(schema.unread.c.block)
     for number in list(connection.execute(numbers).scalars()):
         unread = _events(connection, schema.unread, number)

@@ -1,14 +1,15 @@
-"""When is there something new in the books? A stream of the newest block, for pages and services.
+"""Stream of the newest block of the books, for pages and services.
 
     async with updates(database) as stream:
         async for block in stream:
             ...
 
-The state of a swap changes with a block only, so one number tells both. On PostgreSQL the writer of a block
-notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its own.
-On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have not
-begun are waited for in the same way: their first block is news as any other. A database that is away cannot
-announce its return, so it is tried again with growing pauses; the stream goes on with the newest block.
+The state of a swap changes only with a block, so its number announces both. On PostgreSQL the writer of a
+block notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its
+own. On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have
+not begun are waited for in the same way: their first block is news as any other. A database that does not
+answer cannot announce its return, so it is tried again with growing pauses; the stream goes on with the
+newest block.
 """
 
 from __future__ import annotations
@@ -32,27 +33,27 @@ __all__ = ["CHANNEL", "POLL_S", "Updates", "announce", "updates"]
 
 log = logging.getLogger("cfnode.ledger")
 CHANNEL: Final = "cfnode_blocks"
-"""PostgreSQL's channel; the payload is the newest block's number."""
+"""PostgreSQL's channel of notifications; the payload is the newest block's number."""
 POLL_S: Final = 0.5
-"""Seconds between two looks at SQLite."""
+"""Seconds between two reads of the newest block from SQLite."""
 WAIT_S: Final = 1.0
-"""Seconds that a thread waits for a notification; so long may the end of the stream take."""
+"""Seconds that a thread waits for a notification, and that the end of the stream may take."""
 PAUSE_S: Final = 1.0
 MAX_PAUSE_S: Final = 15.0
 
 
 class Updates:
-    """The newest block of the books. Many tasks may iterate over it, each at its own pace."""
+    """Stream of the newest block of the books. Many tasks may iterate over it, each at its own pace."""
 
     def __init__(self) -> None:
         self.newest: int | None = None
-        """Its number; None for empty books, and before the database has answered."""
+        """Number of the newest block; None for empty books, and before the database has answered."""
         self.count = 0
-        """How many times it has moved."""
+        """Number of times that the newest block has changed."""
         self._moved = Wakeup()
 
     def set(self, block: int | None) -> None:
-        """Note the newest block; the number falls when the books go back, to fill a gap."""
+        """Set the newest block; its number falls when the books go back, to fill a gap."""
         if block is None or block == self.newest:
             return
         self.newest = block
@@ -60,12 +61,12 @@ class Updates:
         self._moved.notify()
 
     async def moved_since(self, count: int) -> None:
-        """Wait until the newest block has moved more than `count` times."""
+        """Wait until the newest block has changed more than `count` times."""
         while self.count <= count:
             await self._moved.wait()
 
     async def __aiter__(self) -> AsyncIterator[int]:
-        """The newest block at once, then each newer one; a slow reader gets the newest of several."""
+        """Yield the newest block at once, then each change; a slow reader gets the newest of several."""
         seen = 0
         while True:
             await self.moved_since(seen)
@@ -75,14 +76,14 @@ class Updates:
 
 
 def announce(connection: Connection, block: int) -> None:
-    """Tell all listeners about the newest block, as soon as this transaction is committed."""
+    """Notify all listeners of the newest block, as soon as this transaction is committed."""
     if connection.dialect.name != "sqlite":
         connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :block)"), {"block": str(block)})
 
 
 @asynccontextmanager
 async def updates(database: Database) -> AsyncIterator[Updates]:
-    """The stream of a database's newest block, for all tasks of a process."""
+    """Open the stream of a database's newest block, for all tasks of a process."""
     stream, failure = Updates(), None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Restarts(log).keep, "live updates", partial(_watch, database, stream))
@@ -96,7 +97,7 @@ async def updates(database: Database) -> AsyncIterator[Updates]:
 
 
 async def _watch(database: Database, stream: Updates) -> None:
-    """Watch until cancelled, over faults of the database."""
+    """Watch the newest block until cancelled; try again after faults of the database."""
     pause, limiter = PAUSE_S, trio.CapacityLimiter(1)
     while True:
         try:
@@ -136,7 +137,7 @@ def _newest(database: Database) -> int | None:
 
 
 def _heard(listener: Listener) -> int | None:
-    """The newest block of which notifications have arrived within `WAIT_S`."""
+    """Return the newest block of which a notification arrived within `WAIT_S`; None without one."""
     with suppress(IndexError, ValueError):
         return int(listener.wait(WAIT_S)[-1])
     return None

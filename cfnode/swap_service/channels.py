@@ -1,4 +1,4 @@
-"""How does a user without a broker get a deposit channel? The service's own account opens it."""
+"""Deposit channels for users without a broker, opened by the service's own account."""
 
 from __future__ import annotations
 

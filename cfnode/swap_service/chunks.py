@@ -1,4 +1,4 @@
-"""How much of a swap request has been swapped? The chunks, from the events of the Swapping pallet."""
+"""Progress of a swap request, chunk by chunk, from the events of the Swapping pallet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["swap_progress"]
 
 
 def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
-    """The `swap` member of a status."""
+    """Return the `swap` member of a status: the sums of a request's chunks, and single chunks."""
     entries = record.find("request", request.fields["swap_request_id"])
     chunks = [_chunk(record, each) for each in entries if each.name == Name.CHUNK_SCHEDULED]
     done = [each for each in chunks if "executedAt" in each]

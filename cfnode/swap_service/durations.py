@@ -1,8 +1,8 @@
-"""How long does each part of a swap take on the public networks?
+"""Estimated durations of the parts of a swap on the public networks.
 
-A deposit counts after the chain's confirmations and one block of the State Chain; the swap runs two blocks
-later; a transfer is signed within a few blocks, and counts as sent after the confirmations of its chain. A
-development chain may do all of it at once.
+A deposit counts after the confirmations of its chain and one block of the State Chain; the swap runs two
+blocks later; a transfer is signed within a few blocks, and counts as sent after the confirmations of its
+chain. A development chain may do all of it at once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ SIGNING_SECONDS = 60
 
 
 def confirmations(chain: str) -> int | None:
-    """Blocks of a chain after which a deposit counts, None if it counts at once."""
+    """Return the blocks of a chain after which a deposit counts, None if it counts at once."""
     margin = CHAINS[chain].safety_margin
     return None if margin is None else margin + 1
 
 
 def durations(source: str, target: str, *, boosted: bool = False) -> dict[str, int]:
-    """Seconds of deposit, swap and egress. A boosted deposit counts as soon as it is in a block."""
+    """Return the seconds of deposit, swap and egress; a boosted deposit counts once it is in a block."""
     deposit = _confirmed(ASSETS[source].chain)
     if boosted:
         deposit //= 2 * (confirmations(ASSETS[source].chain) or 1)

@@ -1,4 +1,4 @@
-"""What is known of a swap? Events of the chain, found by the names that a swap has."""
+"""Events of the chain that are about a swap, as the sources return them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Entry"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event of a swap. `time` is the block's, Unix ms; `index` its place among the block's events."""
+    """Event of a swap. `time` is the block's, Unix ms; `index` is that among the block's events."""
 
     block: BlockRef
     time: int

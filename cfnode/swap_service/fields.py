@@ -1,4 +1,4 @@
-"""How are the members of a request read, and how is a request refused? By these readers, with a Refusal.
+"""Readers of a request's members, and the Refusal of a request.
 
 Requests are query strings, where every value is text, or JSON; amounts are decimal strings.
 """
@@ -30,7 +30,7 @@ MAX_DIGITS = 78  # decimal digits of 2^256
 
 
 class Refusal(Exception):
-    """An unsuccessful answer: the HTTP status and the `message`."""
+    """Refusal of a request: the HTTP status and the `message` of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -38,12 +38,12 @@ class Refusal(Exception):
 
 
 def invalid(name: str) -> Refusal:
-    """The refusal of a missing or malformed member."""
+    """Return the refusal of a missing or malformed member."""
     return Refusal(400, f"invalid request: {name}")
 
 
 def text(members: Mapping[str, Any], name: str) -> str:
-    """A required text member."""
+    """Return a required member that is a text. Raises Refusal."""
     value = members.get(name)
     if not isinstance(value, str) or not value:
         raise invalid(name)
@@ -51,7 +51,10 @@ def text(members: Mapping[str, Any], name: str) -> str:
 
 
 def number(members: Mapping[str, Any], name: str, maximum: int, default: int | None = None) -> int:
-    """An integer from 0 to `maximum`, as a number or in decimal digits."""
+    """Return a member from 0 to `maximum`, written as a number or in decimal digits. Raises Refusal.
+
+    Returns `default` for a missing member, unless it is None.
+    """
     value = members.get(name)
     if value is None and default is not None:
         return default
@@ -64,7 +67,7 @@ def number(members: Mapping[str, Any], name: str, maximum: int, default: int | N
 
 
 def amount(members: Mapping[str, Any], name: str) -> int:
-    """A positive amount, in the smallest unit."""
+    """Return a member that is a positive amount, in the smallest unit. Raises Refusal."""
     value = number(members, name, 2**128 - 1)
     if value == 0:
         raise invalid(name)
@@ -72,12 +75,12 @@ def amount(members: Mapping[str, Any], name: str) -> int:
 
 
 def switch(members: Mapping[str, Any], *names: str) -> bool:
-    """Whether one of the members is true or "true"."""
+    """Return whether one of the members is true or "true"."""
     return any(members.get(name) in ("true", True) for name in names)
 
 
 def member(members: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """A member that is an object, or None."""
+    """Return a member that is an object, None for a missing one. Raises Refusal."""
     value = members.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise invalid(name)
@@ -85,9 +88,10 @@ def member(members: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 
 
 def asset_pair(members: Mapping[str, Any], side: str, names: RuntimeNames) -> str:
-    """The asset of one side, `src` or `dest`, by variant name; one of the runtime's (`names`).
+    """Return the variant name of the asset of one side, `src` or `dest`. Raises Refusal.
 
-    The request has two texts, srcChain and srcAsset, or srcAsset as an object of both.
+    The request has two texts, srcChain and srcAsset, or srcAsset as an object of both. The runtime must have
+    the asset (`names`).
     """
     value = members.get(f"{side}Asset")
     chain, symbol = members.get(f"{side}Chain"), value
@@ -105,10 +109,10 @@ def asset_pair(members: Mapping[str, Any], side: str, names: RuntimeNames) -> st
 
 
 def asset_json(name: str) -> dict[str, str]:
-    """An asset in the service's format, by its variant name."""
+    """Return an asset in the service's format, by its variant name."""
     return {"chain": ASSETS[name].chain, "asset": ASSETS[name].symbol}
 
 
 def fee(kind: str, name: str, value: int) -> dict[str, str]:
-    """A fee in the service's format; `name`: the asset's variant name."""
+    """Return a fee in the service's format; `name` is the asset's variant name, `value` in smallest units."""
     return {"type": kind, **asset_json(name), "amount": str(value)}

@@ -1,6 +1,4 @@
-"""How does a status of version 2 become one of version 1? Flattened, with other names for members and
-states.
-"""
+"""Status of version 1: that of version 2, flattened, with other names for members and states."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ _FAILURES: Final = {
 
 
 def flat_status(nested: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 of a status of version 2."""
+    """Return the status of version 1 that a status of version 2 becomes."""
     status: dict[str, Any] = {"state": _state(nested)}
     status |= {name: nested[name] for name in _SAME if name in nested}
     channel = nested.get("depositChannel", {})

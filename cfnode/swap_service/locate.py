@@ -1,4 +1,4 @@
-"""The swap of a reference: a deposit channel's id, a swap's id, or a transaction's hash.
+"""Search for a swap by a reference: a deposit channel's id, a swap's id, or a transaction's hash.
 
 A channel's number alone does not identify it: each fact belongs to the newest opening before it
 (`cfnode.swaps.identity`).
@@ -25,7 +25,7 @@ MAX_REFERENCE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The first events of a swap.
+    """Events from which a swap's status begins.
 
     `channel` is SwapDepositAddressReady, `request` SwapRequested, `deposit` DepositFinalised, -Boosted or
     -Failed. A deposit that only pays boosters back does not count. `openings` are those of the channel's
@@ -38,7 +38,7 @@ class Located:
     openings: tuple[Place, ...] = ()
 
     def owns(self, entry: Entry) -> bool:
-        """Whether an event with the channel's number is the channel's."""
+        """Return whether an event with the channel's number is the channel's."""
         return self.channel is not None and belongs(entry.place, self.channel.place, self.openings)
 
     @property
@@ -48,7 +48,7 @@ class Located:
 
 
 def locate(record: SwapRecord, reference: str) -> Located:
-    """The swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
+    """Return the swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
     if len(reference) > MAX_REFERENCE:
         raise NOT_FOUND
     try:
@@ -117,7 +117,7 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
 
 
 def _beside(record: SwapRecord, deposit: Entry) -> list[Entry]:
-    """The events of the channels that a deposit may belong to; a failed one names only its address."""
+    """Return the events of the channels that a deposit may belong to; a failed one names only its address."""
     if deposit.name != Name.DEPOSIT_FAILED:
         return record.find("channel", deposit.chain, deposit.fields["channel_id"])
     witness = deposit.fields["details"][1].get("deposit_witness")
@@ -148,7 +148,10 @@ def _of_request(record: SwapRecord, deposit: Entry | None, request: Entry) -> Lo
 
 
 def _at_channel(entries: list[Entry], deposit: Entry | None, request: Entry | None) -> Located:
-    """The swap with the channel whose number or address `entries` have; without one that is not for swaps."""
+    """Return the swap with its channel, the newest opening among `entries` at or before its first event.
+
+    A channel that is not for swaps is left out.
+    """
     first = request or deposit
     assert first is not None
     openings = _openings(entries)

@@ -1,4 +1,4 @@
-"""Which assets can be swapped now, and in which ways? Those with a pool, as far as safe mode allows."""
+"""Assets that can be swapped now, and in which ways: those with a pool, as far as safe mode allows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 
 
 async def network_info(block: BestBlock, sdk_version: str) -> dict[str, Any]:
-    """The assets with a pool that the requesting SDK knows, by variant name.
+    """Return the assets with a pool that the requesting SDK knows, by variant name.
 
     The chain's safe mode decides which functions are enabled; boost is enabled if a boost pool has funds.
     """
@@ -36,7 +36,7 @@ async def network_info(block: BestBlock, sdk_version: str) -> dict[str, Any]:
 
 
 async def network_status(block: BestBlock, sdk_version: str) -> dict[str, Any]:
-    """The same in the format of SDK 1.9: lists of names by function."""
+    """Return the assets of `network_info` in the format of SDK 1.9: lists of names by function."""
     info = await network_info(block, sdk_version)
     assets = info["assets"]
 

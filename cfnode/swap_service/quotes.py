@@ -1,4 +1,4 @@
-"""What is the output of a swap, what does it cost, and how long does it take?
+"""Quotes of a swap: its output, its fees, and its duration.
 
 The figures are those of the runtime's simulation (`cf_pool_simulate_swap`) at the best block. The
 configuration of the public service (the size of a chunk, recommended tolerances) is constant here.
@@ -23,7 +23,7 @@ __all__ = ["check_limits", "price_of", "quote", "quotes"]
 
 STABLE: Final = "Usdc"
 BOOSTED: Final = "Btc"
-"""The one asset whose deposits take long enough for boosting."""
+"""The only asset whose deposits take long enough for boosting."""
 MAX_BOOST_BPS: Final = 30
 CHUNK_MICRODOLLARS: Final = 3_000 * 10**6
 CHUNK_INTERVAL: Final = 2
@@ -36,7 +36,7 @@ _PRICE_PLACES: Final = Decimal(1).scaleb(-20)
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A quote request: assets by variant name, amounts in the smallest unit."""
+    """Quote request: assets by variant name, amounts in the smallest unit."""
 
     source: str
     target: str
@@ -50,13 +50,13 @@ class _Request:
 
     @property
     def boost_fee(self) -> int:
-        """The boosters' fee of the deposit."""
+        """The boosters' fee of the deposit, in the smallest unit."""
         return self.amount * self.boost_bps // 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The runtime's simulation of the swap, in `chunks` chunks."""
+    """Simulation of the swap by the runtime, in `chunks` chunks; amounts in the smallest unit."""
 
     chunks: int
     intermediary: int | None
@@ -68,7 +68,10 @@ class _Simulation:
 
 
 async def quotes(block: BestBlock, query: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All quotes: at once, and in chunks if requested and if the amount is large enough."""
+    """Return all quotes: without chunks, and in chunks if requested and if the amount is large enough.
+
+    Raises Refusal.
+    """
     request = _read_request(query, block.names)
     await check_limits(block, request.source, request.amount)
     regular = await _checked_simulation(block, request, 1)
@@ -81,7 +84,7 @@ async def quotes(block: BestBlock, query: Mapping[str, Any]) -> list[dict[str, A
 
 
 async def _with_boost(block: BestBlock, request: _Request, swap: _Simulation) -> dict[str, Any]:
-    """A quote; it contains a quote with a boosted deposit if the boost pools hold enough for that."""
+    """Return a quote, with one for a boosted deposit inside if a boost pool holds enough for that."""
     result = await _quote_json(block, request, swap)
     tier = await _boost_tier(block, request)
     if tier is not None:
@@ -94,7 +97,7 @@ async def _with_boost(block: BestBlock, request: _Request, swap: _Simulation) ->
 
 
 async def _boost_tier(block: BestBlock, request: _Request) -> int | None:
-    """The lowest fee, in basis points, at which the deposit would be boosted."""
+    """Return the lowest fee, in basis points, at which the deposit would be boosted; None if it would not."""
     if request.source != BOOSTED or request.on_chain:
         return None
     try:
@@ -110,12 +113,12 @@ async def _boost_tier(block: BestBlock, request: _Request) -> int | None:
 
 
 async def quote(block: BestBlock, query: Mapping[str, Any]) -> dict[str, Any]:
-    """The quote without chunks."""
+    """Return the quote without chunks. Raises Refusal."""
     return (await quotes(block, {**query, "dcaEnabled": "false", "dcaV2Enabled": "false"}))[0]
 
 
 def _read_request(query: Mapping[str, Any], names: RuntimeNames) -> _Request:
-    """The query of a quote. Raises Refusal."""
+    """Return the quote request of a query. Raises Refusal."""
     on_chain, vault_swap = switch(query, "isOnChain"), switch(query, "isVaultSwap")
     commission = number(query, "brokerCommissionBps", MAX_BPS, 0)
     source, target = (asset_pair(query, side, names) for side in ("src", "dest"))
@@ -143,7 +146,7 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 async def check_limits(block: BestBlock, source: str, asked: int, *more: ApiCall) -> Sequence[Any]:
-    """Raises Refusal for an amount below the minimum deposit or above the maximum swap.
+    """Raise Refusal for an amount below the minimum deposit or above the maximum swap.
 
     Returns the answers to `more`, which are asked for in the same exchange.
     """
@@ -234,30 +237,30 @@ async def _quote_json(block: BestBlock, request: _Request, swap: _Simulation) ->
 
 
 def _swapped(request: _Request, swap: _Simulation) -> int:
-    """The amount that enters the first pool."""
+    """Return the amount that enters the first pool, in the smallest unit."""
     return request.amount - request.boost_fee - swap.ingress_fee
 
 
 def _price(request: _Request, swap: _Simulation) -> str:
-    """Whole units of the target for a whole unit of the source, after network and broker fees."""
+    """Return the whole units of the target for one of the source, after network and broker fees."""
     paid = Decimal(_swapped(request, swap)).scaleb(-ASSETS[request.source].decimals, _EXACT)
     got = Decimal(swap.output + swap.egress_fee).scaleb(-ASSETS[request.target].decimals, _EXACT)
     return _plain(_EXACT.divide(got, paid).quantize(_PRICE_PLACES, context=_EXACT))
 
 
 def price_of(fixed: int, source: str, target: str) -> str:
-    """Converts a price in smallest units, with 128 fractional bits, to one in whole units."""
+    """Convert a price in smallest units, with 128 fractional bits, to one in whole units."""
     price = _EXACT.divide(Decimal(fixed), Decimal(1 << 128)).quantize(_PRICE_PLACES, context=_EXACT)
     return _plain(price.scaleb(ASSETS[source].decimals - ASSETS[target].decimals, _EXACT))
 
 
 def _plain(number: Decimal) -> str:
-    """Digits without exponent and trailing zeros."""
+    """Return the digits of a number without exponent and trailing zeros."""
     return format(number.normalize(_EXACT), "f")
 
 
 def _fees(request: _Request, swap: _Simulation) -> list[dict[str, str]]:
-    """All fees, in the order in which they are charged."""
+    """Return all fees, in the order in which they are charged."""
     fees = [
         ("BOOST", request.source, request.boost_fee),
         ("INGRESS", request.source, swap.ingress_fee),
@@ -270,7 +273,7 @@ def _fees(request: _Request, swap: _Simulation) -> list[dict[str, str]]:
 
 
 async def _pools(block: BestBlock, request: _Request, swap: _Simulation) -> list[dict[str, Any]]:
-    """The pools of the route, and their providers' fees."""
+    """Return the pools of the route, and their liquidity providers' fees."""
     legs = []
     if request.source != STABLE:
         legs.append((request.source, request.source, _swapped(request, swap)))
@@ -287,7 +290,10 @@ async def _pools(block: BestBlock, request: _Request, swap: _Simulation) -> list
 
 
 async def _is_thin(block: BestBlock, request: _Request, swap: _Simulation) -> bool:
-    """Whether the amount moves the price much: whether a thousandth of it gets a clearly better price."""
+    """Return whether the amount moves the price much.
+
+    It does if a thousandth of it gets a clearly better price (`LOW_LIQUIDITY`).
+    """
     little = _swapped(request, swap) // swap.chunks // 1_000
     if not little:
         return False
@@ -299,7 +305,7 @@ async def _is_thin(block: BestBlock, request: _Request, swap: _Simulation) -> bo
 
 
 def _microdollars(request: _Request, swap: _Simulation) -> int:
-    """The swapped amount in USDC."""
+    """Return the swapped amount in USDC, in its smallest unit."""
     if request.source == STABLE:
         return _swapped(request, swap)
     if request.target == STABLE:

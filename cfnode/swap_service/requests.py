@@ -1,4 +1,4 @@
-"""Which swap does a request's body describe? A JSON object with names in camelCase.
+"""Terms of a swap, read from a request's body: a JSON object with names in camelCase.
 
 Requests for a channel and for a vault swap have the same members.
 """
@@ -23,18 +23,18 @@ MAX_CHUNKS: Final = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class SwapTerms:
-    """A swap as requested: assets by variant name, and the rest in the shape of the extrinsic's types."""
+    """Requested swap: assets by variant name, and the other terms in the shape of the extrinsic's types."""
 
     source: str
     target: str
     destination: EncodedAddress
     refund: dict[str, Any]
-    """retry_duration, refund_address, min_price, refund_ccm_metadata, max_oracle_price_slippage."""
+    """Members: retry_duration, refund_address, min_price, refund_ccm_metadata, max_oracle_price_slippage."""
     message: dict[str, Any] | None
-    """message, gas_budget, ccm_additional_data."""
+    """Members: message, gas_budget, ccm_additional_data."""
     boost_fee: int
     chunks: dict[str, int] | None
-    """number_of_chunks, chunk_interval."""
+    """Members: number_of_chunks, chunk_interval."""
 
     @property
     def chain(self) -> str:
@@ -43,7 +43,7 @@ class SwapTerms:
 
 
 def read_terms(body: Mapping[str, Any], names: RuntimeNames) -> tuple[SwapTerms, int]:
-    """The requested swap, and its expected amount. Raises Refusal."""
+    """Return the requested swap, and its expected amount in the smallest unit. Raises Refusal."""
     source, target = (asset_pair(body, side, names) for side in ("src", "dest"))
     _check_shares(body)
     terms = SwapTerms(
@@ -59,7 +59,7 @@ def read_terms(body: Mapping[str, Any], names: RuntimeNames) -> tuple[SwapTerms,
 
 
 def _check_shares(body: Mapping[str, Any]) -> None:
-    """Raises Refusal for a commission: the service charges none; for a commission, use a broker."""
+    """Raise Refusal for a request with a commission: the service charges none, a broker can."""
     commissions = ("brokerCommissionBps", "commissionBps")
     affiliates = body.get("affiliateBrokers") or body.get("affiliates")
     if affiliates or any(number(body, name, MAX_BPS, 0) for name in commissions):
@@ -96,7 +96,7 @@ def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
 
 
 def _hex(given: Any, most: int, name: str) -> bytes:
-    """At most `most` bytes, in hex with or without 0x."""
+    """Return at most `most` bytes, written in hex with or without 0x. Raises Refusal."""
     if not isinstance(given, str):
         raise invalid(name)
     digits = given.removeprefix("0x")
@@ -109,7 +109,10 @@ def _hex(given: Any, most: int, name: str) -> bytes:
 
 
 def _budget(given: Any, name: str) -> int:
-    """Up to 2^128 - 1, as a number, decimal digits, or hex with 0x."""
+    """Return an integer up to 2^128 - 1, written as a number, in decimal digits, or in hex with 0x.
+
+    Raises Refusal.
+    """
     found = given
     if isinstance(given, str) and len(given) <= 39:
         base, digits = (16, given[2:]) if given.startswith("0x") else (10, given)
@@ -132,7 +135,7 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
 
 
 def read_address(chain: str, written: str) -> EncodedAddress:
-    """An address as a person writes it. Raises Refusal."""
+    """Return the address that a person wrote. Raises Refusal."""
     try:
         return addresses.read_address(chain, written)
     except AddressError as error:

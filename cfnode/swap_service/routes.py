@@ -1,4 +1,4 @@
-"""Which requests does the swap service answer?
+"""Requests that the swap service answers, by method and path.
 
 | request | answer |
 |---|---|
@@ -8,7 +8,7 @@
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
 | POST /api/encodeVaultSwapData | the transaction of a vault swap |
 | POST /api/encodeCfParameters | only the parameters of a vault swap |
-| POST /trpc/‹any of these› | the same in the envelope of older SDKs |
+| POST /trpc/‹any of these› | the answer to the POST request in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
 An error is `{"message": …}` with a status of 400, 404, 413, 429, 500 or 503.
@@ -39,7 +39,7 @@ __all__ = ["MAX_BODY", "SPENDING", "SwapService"]
 MAX_QUERY: Final = 4096
 MAX_QUERY_FIELDS: Final = 32
 MAX_BODY: Final = 128 * 1024
-"""Bytes of a channel request: a message of 15,000 bytes has 30,000 hex digits."""
+"""Most bytes of a request's body: a message of 15,000 bytes has 30,000 hex digits."""
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
@@ -47,11 +47,11 @@ SPENDING: Final = "openSwapDepositChannel"
 """The request that costs the service's account the fee of a channel."""
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
-"""The handler of a POST: from the body to the answer. Raises Refusal."""
+"""Handler of a POST: from the body to the answer. Raises Refusal."""
 
 
 class SwapService:
-    """The swap service over one source; `cfnode.web.pages.Pages`."""
+    """Swap service over one source; implements `cfnode.web.pages.Pages`."""
 
     max_body = MAX_BODY
 
@@ -64,19 +64,19 @@ class SwapService:
         }
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether the swap service answers this request."""
+        """Return whether the swap service answers this request."""
         if method == "GET":
             return path in _GETS or path.startswith(_STATUS)
         place, _, name = path.rpartition("/")
         return method == "POST" and place in (_API, _OLDER) and name in self._posts
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
-        """The answer to a request; `sdk_version` is "" if the client is not an SDK."""
+        """Return the answer to a request; `sdk_version` is "" if the client is not an SDK."""
         try:
             return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
-        # As in JSON-RPC: an unforeseen exception is logged, and only this request fails.
+        # An unforeseen exception is logged, and only this request fails, as in JSON-RPC.
         except Exception as error:
             code, message = self._source.fault(error, path)
             return _json(code, {"message": message})

@@ -1,7 +1,8 @@
-"""From where has the swap service what it answers? From one of two sources, behind one interface.
+"""Interface of the source from which the swap service answers.
 
-A development node is one, in its own process (`cfnode.devchain.swaps`). The other is any node by JSON-RPC,
-with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this interface only.
+There are two sources. One is a development node, in its own process (`cfnode.devchain.swaps`). The other is
+any node by JSON-RPC, with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this
+interface only.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ __all__ = ["AnnouncedDeposit", "ApiCall", "BestBlock", "Broker", "OpenedChannel"
 
 T = TypeVar("T")
 ApiCall: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A method of the CustomRuntimeApi, and its arguments by name."""
+"""Method of the CustomRuntimeApi, and its arguments by name."""
 
 
 class AnnouncedDeposit(Protocol):
-    """A deposit that its chain has not confirmed yet: the amount (smallest unit) and, if known, the hash."""
+    """Deposit that its chain has not confirmed yet: the amount (smallest unit) and, if known, the hash."""
 
     @property
     def amount(self) -> int: ...
@@ -34,7 +35,7 @@ class AnnouncedDeposit(Protocol):
 
 
 class SwapRecord(Protocol):
-    """The swaps of the chain at one block: all reads of a status see the same one."""
+    """Swaps of the chain at one block, which all reads of a status see."""
 
     @property
     def network(self) -> Network:
@@ -52,46 +53,49 @@ class SwapRecord(Protocol):
         ...
 
     def find(self, *key: Any) -> list[Entry]:
-        """The events with this key (`entries.Key`), oldest first."""
+        """Return the events with a key (one of a swap's names, and its parts), oldest first."""
         ...
 
     def height(self, chain: str) -> int:
-        """The last witnessed block of a foreign chain; 0 if it is unknown."""
+        """Return the last witnessed block of a foreign chain; 0 if it is unknown."""
         ...
 
     def error(self, entry: Entry) -> tuple[str, str]:
-        """Name and explanation of the module error in the event's `reason`."""
+        """Return name and explanation of the module error in an event's `reason`."""
         ...
 
     def announced(self, address: Any) -> AnnouncedDeposit | None:
-        """The unconfirmed deposit to an address in the events' format."""
+        """Return the unconfirmed deposit to an address in the events' format; None without one."""
         ...
 
     def expected(self, channel: ChannelId) -> int | None:
-        """The amount that was expected on a channel of this service."""
+        """Return the amount that was expected on a channel of this service; None without one."""
         ...
 
 
 class BestBlock(Protocol):
-    """The chain at its best block, for quotes and limits."""
+    """Chain at its best block, for quotes and limits."""
 
     @property
     def names(self) -> RuntimeNames:
-        """Assets and chains of its runtime."""
+        """Assets and chains of the block's runtime."""
         ...
 
     async def value(self, function: str, /, **arguments: Any) -> Any:
-        """The decoded answer of a method of the CustomRuntimeApi. Raises ApiMissing, ApiRefused."""
+        """Return the decoded answer of a method of the CustomRuntimeApi. Raises ApiMissing, ApiRefused."""
         ...
 
     async def values(self, *calls: ApiCall) -> list[Any]:
-        """The answers of several methods, in one exchange. Raises as `value`."""
+        """Return the answers of several methods, in one exchange. Raises ApiMissing, ApiRefused."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedChannel:
-    """An open channel; `opened_at` is the time of its block, Unix ms, `address` as text."""
+    """Open channel; `opened_at` is the time of its block, Unix ms, `address` is as text.
+
+    `opening_fee` is in smallest units of FLIP.
+    """
 
     address: str
     channel_id: int
@@ -101,42 +105,43 @@ class OpenedChannel:
     opening_fee: int
 
     def id(self, chain: str) -> ChannelId:
-        """The identity of the channel."""
+        """Return the identity of the channel on its chain."""
         return ChannelId(chain, self.channel_id, self.issued_block)
 
 
 class Broker(Protocol):
-    """The account in whose name channels are opened and vault swaps encoded. Methods raise Refusal."""
+    """Account in whose name channels are opened and vault swaps encoded. Methods raise Refusal."""
 
     async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
-        """Open a deposit channel, and keep the expected amount."""
+        """Open a deposit channel, and store the expected amount."""
         ...
 
     async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The transaction of a vault swap as JSON, names in snake_case; `extra` as in the runtime's
-        parameters of the source chain.
+        """Return the transaction of a vault swap as JSON, with names in snake_case.
+
+        `extra` has the shape of the runtime's parameters of the source chain.
         """
         ...
 
     async def encode_terms(self, terms: SwapTerms) -> str:
-        """Only the parameters of a vault swap: hex."""
+        """Return only the parameters of a vault swap, in hex."""
         ...
 
 
 class SwapSource(Protocol):
-    """A chain, its swaps, and an account that opens channels."""
+    """Source of the swap service: a chain, its swaps, and an account that opens channels."""
 
     @property
     def broker(self) -> Broker: ...
 
     async def best(self) -> BestBlock:
-        """The chain at its best block."""
+        """Return the chain at its best block."""
         ...
 
     async def read(self, look: Callable[[SwapRecord], T]) -> T:
-        """What `look` finds in the newest record."""
+        """Return what `look` finds in the newest record."""
         ...
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
-        """HTTP status and message of an unforeseen exception, which is logged if it is a bug."""
+        """Return HTTP status and message of an unforeseen exception, and log it if it is a bug."""
         ...

@@ -1,4 +1,4 @@
-"""How is a vault swap encoded for a user without a broker? In the name of the service's account."""
+"""Encoding of vault swaps for users without a broker, in the name of the service's account."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SEED_BYTES: Final = 32
 
 
 async def encode_vault_swap(source: SwapSource, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The runtime's encoding, with members in camelCase. Raises Refusal."""
+    """Return the runtime's encoding of a vault swap, with members in camelCase. Raises Refusal."""
     terms, amount = await _read(source, body)
     document = await source.broker.encode(terms, _extra(terms, amount, body))
     return {_camel(name): _camel_case(value) for name, value in document.items()}
 
 
 async def encode_terms(source: SwapSource, body: Mapping[str, Any]) -> str:
-    """Only the parameters of a vault swap, as in its transaction: hex. Raises Refusal."""
+    """Return only the parameters of a vault swap, as in its transaction, in hex. Raises Refusal."""
     terms, _ = await _read(source, body)
     return await source.broker.encode_terms(terms)
 
@@ -37,8 +37,9 @@ async def _read(source: SwapSource, body: Mapping[str, Any]) -> tuple[SwapTerms,
 
 
 def _extra(terms: SwapTerms, amount: int, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that depend on the source chain: a Bitcoin payment has room for a minimum output, not
-    for a price.
+    """Return the parameters that depend on the source chain.
+
+    A Bitcoin payment has room for a minimum output, not for a price.
     """
     refund = terms.refund
     if terms.chain == "Bitcoin":
@@ -52,7 +53,7 @@ def _extra(terms: SwapTerms, amount: int, body: Mapping[str, Any]) -> dict[str, 
 
 
 def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The signer, and the seed of the account that stores the swap."""
+    """Return the parameters of Solana: the signer, and the seed of the account that stores the swap."""
     extra = member(body, "extraParams") or {}
     return {
         "from": read_address("Solana", text(body, "srcAddress")),
@@ -62,7 +63,7 @@ def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seed(given: Any) -> bytes:
-    """32 bytes, random if missing: each swap needs a seed of its own."""
+    """Return a seed of 32 bytes, random if it is missing: each swap needs its own. Raises Refusal."""
     if given is None:
         return secrets.token_bytes(SEED_BYTES)
     try:
@@ -75,7 +76,7 @@ def _seed(given: Any) -> bytes:
 
 
 def _camel_case(value: Any) -> Any:
-    """An answer with its member names in camelCase."""
+    """Return an answer with its member names in camelCase."""
     if isinstance(value, dict):
         return {_camel(name): _camel_case(each) for name, each in value.items()}
     return [_camel_case(each) for each in value] if isinstance(value, list) else value

@@ -1,5 +1,5 @@
-"""The owner of what a swap is: whose channel, which state, how long, which address, which limits.
+"""Rules of swaps: identity of channels, states, times, addresses and limits, stated once.
 
-The swap service, the ledger, the SDK, the page and the development chain ask here. It is a wing on `core`
-alone, without I/O.
+The swap service, the ledger, the SDK, the page and the development chain use them. The package depends on
+`core` alone, and does no I/O.
 """

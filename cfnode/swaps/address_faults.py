@@ -1,4 +1,4 @@
-"""Why a text is no address of a chain: wrong checksum, address of another network or chain, wrong form."""
+"""Faults of a text that is no address of a chain: checksum, other network, other chain, or form."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FORMS: Final = {
     "Tron": "T and 33 characters of base58",
 }
 _BITCOINS: Final = {"Mainnet": "the main net", "Testnet": "the test nets", "Development": "regtest"}
-"""What people call the networks of Bitcoin."""
+"""Names of Bitcoin's networks in messages."""
 
 
 def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
-    """What is wrong with a text that is no address of `chain`, as a clause: `it is an address of Tron`.
+    """Return why a text is no address of `chain`, as a clause: `it is an address of Tron`.
 
-    `bitcoin`: the name of the Bitcoin network whose addresses are expected, if only one's are.
+    `bitcoin`: the name of the Bitcoin network whose addresses are expected; None for all networks.
     """
     if not text:
         return "it is empty"
@@ -51,7 +51,7 @@ def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
 
 
 def _checksum_hint(chain: str, text: str) -> str:
-    """For a text that looks like an address, which a checksum protects: a letter may be wrong."""
+    """Return a hint at a wrong letter for a text that looks like an address with a checksum, else ""."""
     begins: Mapping[str, tuple[str, ...]] = {
         "Bitcoin": ("bc1", "tb1", "bcrt1", "1", "3", "m", "n", "2"),
         "Tron": ("T",),
@@ -81,7 +81,7 @@ def _is_ss58(text: str) -> bool:
 
 
 def _is_evm(text: str) -> bool:
-    """Whether it is an EVM address but for its checksum."""
+    """Return whether a text is an EVM address, whatever its checksum."""
     return text.startswith("0x") and _fits("Ethereum")(text)
 
 
@@ -107,4 +107,4 @@ _KINDS: Final[Mapping[tuple[str, ...], Callable[[str], bool]]] = {
     ("Solana",): lambda text: not text.startswith("0x") and _fits("Solana")(text),
     ("Polkadot", "Assethub"): _is_ss58,
 }
-"""The chains whose addresses look alike, and whether a text is one; the most certain first."""
+"""Test of a text by the chains whose addresses look alike; the most certain test first."""

@@ -1,9 +1,9 @@
 """Addresses as people write them: one check, one comparison, one text.
 
 `core.addresses` reads addresses as the State Chain's RPC does, which takes an EVM address with a wrong
-checksum. A person's address passes through here: EIP-55 for mixed case, so that one wrong letter loses no
-payment. Two addresses are compared as what they stand for: Bitcoin's bech32 may be written in upper case, as
-QR codes have it.
+checksum. An address that a person wrote is read here: mixed case has to fit EIP-55, so that one wrong letter
+loses no payment. Two addresses are compared in their normal spelling: Bitcoin's bech32 may be written in
+upper case, as in QR codes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EVM_VARIANTS: Final = frozenset(CHAINS[chain].address for chain in _EVM)
 
 
 def read_address(chain: str, text: str) -> EncodedAddress:
-    """The address in a person's text, spelled normally. Raises AddressError."""
+    """Return the address that a person wrote, in its normal spelling. Raises AddressError."""
     address = parse_address(chain, text)
     if chain in _EVM and evm_account(text) is None:
         raise AddressError(
@@ -46,19 +46,19 @@ def read_address(chain: str, text: str) -> EncodedAddress:
 
 
 def address_text(address: EncodedAddress) -> str:
-    """The text of an address for people: an EVM address with its checksum."""
+    """Return the text of an address for people: an EVM address with its checksum."""
     variant, payload = address
     is_evm = variant in _EVM_VARIANTS and len(payload) == 20
     return checksum_address(payload) if is_evm else address_to_text(normal_address(address))
 
 
 def is_same_address(one: EncodedAddress, other: EncodedAddress) -> bool:
-    """Whether two addresses are the same, however they are spelled."""
+    """Return whether two addresses are equal, however they are spelled."""
     return normal_address(one) == normal_address(other)
 
 
 def normal_address(address: EncodedAddress) -> EncodedAddress:
-    """The address in the spelling that the State Chain itself uses; only Bitcoin's has others."""
+    """Return an address in the spelling of the State Chain; only Bitcoin's addresses have others."""
     variant, payload = address
     if variant != CHAINS["Bitcoin"].address:
         return address
@@ -67,7 +67,7 @@ def normal_address(address: EncodedAddress) -> EncodedAddress:
 
 
 def bitcoin_text(text: str) -> str | None:
-    """The normal spelling of a Bitcoin address of any network; None for another text."""
+    """Return the normal spelling of a Bitcoin address of any network; None for another text."""
     for rules in NETWORKS.values():
         try:
             return script_to_text(script_from_text(text, rules), rules)

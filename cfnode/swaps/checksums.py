@@ -1,4 +1,4 @@
-"""The checksum of EVM addresses (EIP-55): upper and lower case of the letters."""
+"""Checksum of EVM addresses (EIP-55): upper and lower case of the letters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVM_TEXT: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{40})")
 
 
 def checksum_address(account: bytes) -> str:
-    """A 20-byte EVM account with the mixed-case checksum of EIP-55."""
+    """Return a 20-byte EVM account as text, with the mixed-case checksum of EIP-55."""
     from cfnode.core.hashing import keccak_256
 
     digits = account.hex()
@@ -20,7 +20,7 @@ def checksum_address(account: bytes) -> str:
 
 
 def evm_account(text: str) -> bytes | None:
-    """The 20 bytes of an EVM account in hex; None for another text, or for a wrong mixed-case checksum."""
+    """Return the 20 bytes of an EVM account in hex; None for another text, or a wrong mixed-case checksum."""
     if not (found := _EVM_TEXT.fullmatch(text)):
         return None
     digits, account = found[1], bytes.fromhex(found[1])

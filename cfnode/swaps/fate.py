@@ -1,18 +1,18 @@
-"""Where the money of a payout is, and what its owner can do: one answer from all that is known of it.
+"""Fate of a payout: where its money is, and what its owner can do, from all that is known of it.
 
-A payout goes out in a signed call of a vault, in a batch with others or, with a message, alone. The vault
+A payout is made by a signed call of a vault, in a batch with others or, with a message, alone. The vault
 checks nothing but the signature of its key and that the signature's nonce is unused, so any account may send
-such a call. `fate` says whether there is one that the vault takes, from
+such a call. `fate` decides whether there is a call that the vault takes, from
 
 1. how far the payout is (`journey.payout_state`), by events of the chain or a status document;
 2. whether the chain lists the payout's call among the failed ones: those of the last two epochs, which it
    signs again after a rotation. It lists the calls of messages and of failed transfers, never a batch;
-3. whose signature the newest known call has;
+3. whether the newest known call is signed with the vault's present key or an earlier one;
 4. whether the vault has used its nonce, which only a node of the payout's chain knows.
 
-Less evidence makes an answer less certain, never more: EXPIRED and PAID follow from evidence alone, and
-without any the answer is UNKNOWN. A batch whose nonce is used may have left out one of its transfers, and a
-transfer may be reported as not taken some blocks after the success of its batch (`is_settled`).
+Less evidence makes an answer less certain, never more: EXPIRED and PAID need evidence, and without any the
+answer is UNKNOWN. A batch whose nonce is used may have left out one of its transfers, and a transfer may be
+reported as not taken some blocks after the success of its batch (`is_settled`).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from cfnode.swaps.journey import State
 __all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate"]
 
 CALL_CHAINS: Final = ("Ethereum", "Arbitrum", "Bsc", "Tron")
-"""The chains whose vault takes a signed call from anybody."""
+"""The chains whose vault takes a signed call from any account."""
 
 
 class Fate(StrEnum):
-    """What became of a payout."""
+    """Fate of a payout: where its money is."""
 
     PAID = "paid"
     ON_ITS_WAY = "on_its_way"
     """Nothing has failed so far."""
     CALL_ON_OFFER = "call_on_offer"
-    """It failed, and any account may send the signed call that makes it."""
+    """The payout failed, and any account may send the signed call that makes it."""
     BATCH_ON_OFFER = "batch_on_offer"
-    """Its batch was aborted, and any account may send the signed batch."""
+    """The payout's batch was aborted, and any account may send the signed batch."""
     UNSIGNED = "unsigned"
-    """It failed, and the call that makes it waits for a signature."""
+    """The payout failed, and the call that makes it waits for a signature."""
     EXPIRED = "expired"
-    """It failed, the vault takes no call that makes it, and none is signed again."""
+    """The payout failed, the vault takes no call that makes it, and none is signed again."""
     WITHOUT_CALL = "without_call"
-    """It failed, and there never was a call that anybody could send."""
+    """The payout failed, and there never was a call that any account could send."""
     UNKNOWN = "unknown"
 
     @property
@@ -60,22 +60,23 @@ class Fate(StrEnum):
 
 
 class Signed(StrEnum):
-    """Whose signature the newest known call of a payout has."""
+    """Signature of the newest known call of a payout."""
 
     NOT = "not"
     """No signed call is known."""
     NOW = "now"
-    """That of the key which the vault has."""
+    """The signature is of the vault's present key."""
     EARLIER = "earlier"
-    """That of a key which the vault had before."""
+    """The signature is of an earlier key of the vault."""
     UNCHECKED = "unchecked"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a payout on a chain; None is unknown.
+    """Evidence about a payout on a chain; None is unknown.
 
-    `is_batch`: the call is the whole batch, not one for this payout alone. `is_settled`: so much time has
+    `is_batch`: the call is the whole batch, not one for this payout alone. `is_listed`: the chain lists the
+    call among the failed ones. `is_used`: the vault has used the call's nonce. `is_settled`: so much time has
     passed since the success of its transaction that a transfer which was not taken would have been reported.
     """
 
@@ -94,7 +95,7 @@ _NEVER_SENT: Final = (State.INVALID, State.IGNORED)
 
 
 def fate(known: Evidence) -> Fate:
-    """What became of a payout."""
+    """Return the fate of a payout."""
     if known.is_used and not known.is_batch:
         return Fate.PAID
     if known.state in _ARRIVED:
@@ -109,7 +110,10 @@ def fate(known: Evidence) -> Fate:
 
 
 def _of_batch(known: Evidence) -> Fate:
-    """By the signature alone: a batch that was aborted is in no list, and is not signed again by itself."""
+    """Return the fate of a payout whose call is a batch, by the signature alone.
+
+    A batch that was aborted is in no list, and is not signed again by itself.
+    """
     match known.signed:
         case Signed.NOT:
             return Fate.UNKNOWN
@@ -123,7 +127,7 @@ def _of_call(known: Evidence) -> Fate:
         return Fate.CALL_ON_OFFER
     if known.is_listed:
         return Fate.UNSIGNED
-    if known.is_listed is None:  # a call that was never seen signed will be, unless it has expired
+    if known.is_listed is None:  # a call without a known signature will get one, unless it has expired
         is_new = known.state is State.FAILED and known.signed is Signed.NOT
         return Fate.UNSIGNED if is_new else Fate.UNKNOWN
     is_proven = known.state is not None and known.signed is not Signed.UNCHECKED
@@ -146,4 +150,4 @@ EXPLANATIONS: Final[Mapping[Fate, str]] = {
     Fate.WITHOUT_CALL: f"{_IN_VAULT} There is no call to send: ask Chainflip.",
     Fate.UNKNOWN: "Whether a call can be sent that pays it out is not known from this alone.",
 }
-"""What a person reads about each."""
+"""The text for people about each fate."""

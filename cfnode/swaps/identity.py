@@ -19,7 +19,7 @@ from cfnode.swaps.events import OPENINGS, PRIVATE_ASSET, Name
 __all__ = ["ChannelId", "Place", "UnknownChain", "belongs", "newest_opening", "opened_channel"]
 
 Place: TypeAlias = tuple[int, int]
-"""Where an event is: block, and index among the block's events."""
+"""Place of an event: block, and index among the block's events."""
 
 _TEXT: Final = re.compile(r"([0-9]{1,10})-([A-Za-z]{1,20})-([0-9]{1,20})")
 _CHAIN_BY_NAME: Final = {name.lower(): name for name in CHAINS}
@@ -31,7 +31,7 @@ class UnknownChain(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChannelId:
-    """A deposit channel; as text `<block>-<Chain>-<number>`."""
+    """Identity of a deposit channel; as text `<block>-<Chain>-<number>`."""
 
     chain: str
     number: int
@@ -42,7 +42,7 @@ class ChannelId:
 
     @classmethod
     def parse(cls, text: str) -> ChannelId | None:
-        """The channel of a text, its chain in any case; None for another text. Raises UnknownChain."""
+        """Return the channel of a text, its chain in any case; None for another text. Raises UnknownChain."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
@@ -53,7 +53,7 @@ class ChannelId:
 
 
 def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Chain and number of the channel that an event opens; None for another event."""
+    """Return chain and number of the channel that an event opens; None for another event."""
     if event == Name.PRIVATE_CHANNEL:
         return ASSETS[PRIVATE_ASSET].chain, fields["channel_id"]
     asset = OPENINGS.get(event)
@@ -61,10 +61,10 @@ def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | N
 
 
 def newest_opening(openings: Iterable[Place], fact: Place) -> Place | None:
-    """The opening that a fact belongs to: the newest one at or before it; None if all are later."""
+    """Return the opening that a fact belongs to: the newest one at or before it; None if all are later."""
     return max((each for each in openings if each <= fact), default=None)
 
 
 def belongs(fact: Place, opening: Place, openings: Iterable[Place]) -> bool:
-    """Whether a fact belongs to an opening, one of all `openings` of its number."""
+    """Return whether a fact belongs to an opening, one of all `openings` of its number."""
     return newest_opening(openings, fact) == opening

@@ -1,11 +1,11 @@
 """States of a swap and of a payout, and the steps between them.
 
-A machine receives steps, which are what events of the chain or the clock state, and has a state; it reads and
-sends nothing. There are two: a payout (what leaves: an output, a refund), and the journey of a swap, from its
-channel's opening to the end of its payouts. Their transitions are tables. A step that a state does not know
-changes nothing: the same fact may come twice, and witnesses report in any order.
+A machine receives steps, which events of the chain or the clock state, and has a state; it does no I/O. There
+are two machines: a payout (an output or a refund), and the journey of a swap, from its channel's opening to
+the end of its payouts. Their transitions are tables. A step that a state does not know changes nothing: a
+fact may come twice, and witnesses report in any order.
 
-The states of the official documents are coarser: `V2_STATES` says which one stands for each of ours.
+The states of the official documents are coarser: `V2_STATES` has the official state of each state here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ += ["payout_state", "state_of_payouts"]
 
 
 class State(StrEnum):
-    """A state of a swap; those from `scheduled` to `credited` are a payout's, too."""
+    """State of a swap; those from `scheduled` to `credited` are a payout's, too."""
 
     WAITING = "waiting"
     """Nothing has been paid to the channel yet."""
@@ -64,7 +64,7 @@ class State(StrEnum):
 
 
 class PayoutKind(StrEnum):
-    """What a payout is to its swap."""
+    """Kind of a swap's payout."""
 
     OUTPUT = "swap"
     REFUND = "refund"
@@ -74,14 +74,14 @@ class PayoutKind(StrEnum):
 
 
 class PayoutStep(StrEnum):
-    """What the chain states about a payout."""
+    """Step of a payout, as the chain states it."""
 
     SCHEDULED = "scheduled"
     IGNORED = "ignored"
     CREDITED = "credited"
     INVALID = "invalid"
     BATCHED = "batched"
-    """It is part of a transaction."""
+    """The payout is part of a transaction."""
     SENT = "sent"
     SUCCEEDED = "success"
     ABORTED = "aborted"
@@ -110,7 +110,7 @@ PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
 
 
 def payout_state(steps: Iterable[PayoutStep], state: State | None = None) -> State:
-    """The state of a payout after steps, in the chain's order. Raises ValueError if no step begins it."""
+    """Return the state of a payout after steps, in the chain's order. Raises ValueError if none begins it."""
     for step in steps:
         state = PAYOUT_STEPS.get((state, step), state)
     if state is None:
@@ -125,9 +125,9 @@ _FURTHEST_FIRST: Final = (
 
 
 def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | None:
-    """The state of a swap by its payouts: that of the one which is furthest from its end; None without any.
+    """Return the state of a swap by its payouts: that of the payout furthest from its end; None without any.
 
-    When all have arrived it tells an output from a refund, and from both.
+    When all have arrived, the state is that of an output, of a refund, or of both.
     """
     found = list(payouts)
     if not found:
@@ -148,7 +148,7 @@ def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | Non
 
 
 class Step(StrEnum):
-    """What the chain, or its clock, states about a swap before its payouts."""
+    """Step of a swap before its payouts, as the chain or its clock states it."""
 
     CLOSED = "channel expired"
     ANNOUNCED = "deposit announced"
@@ -185,23 +185,23 @@ STEPS: Final[Mapping[tuple[State, Step], State]] = {
 
 
 class Journey:
-    """A swap on its way; `state` is what the steps and payouts received so far amount to."""
+    """Journey of a swap; `state` follows from the steps and payouts received so far."""
 
     def __init__(self, state: State = State.WAITING) -> None:
         self._state = state
         self._payouts: list[tuple[PayoutKind, State]] = []
 
     def receive(self, step: Step) -> None:
-        """Note a step."""
+        """Receive a step of the swap."""
         self._state = STEPS.get((self._state, step), self._state)
 
     def receive_payout(self, kind: PayoutKind, state: State) -> None:
-        """Note a payout, and how far it is."""
+        """Receive a payout with its state."""
         self._payouts.append((kind, state))
 
     @property
     def state(self) -> State:
-        """The state now."""
+        """The state of the swap now."""
         return state_of_payouts(self._payouts) or self._state
 
 
@@ -227,5 +227,5 @@ V2_STATES: Final[Mapping[State, str]] = {
     State.EXPIRED: "FAILED",
     State.DONE: "COMPLETED",
 }
-"""The state in the official status documents, version 2. NEVER_PAID has `isExpired` with it, a refund
-`refundEgress`."""
+"""The state in the official status documents, version 2. In these NEVER_PAID also has `isExpired`, and a
+refund `refundEgress`."""

@@ -16,15 +16,18 @@ __all__ = [
 BPS: Final = 10_000
 """Basis points of a whole."""
 MAX_MESSAGE: Final = 15_000
-"""Bytes of a message to the destination."""
+"""Most bytes of a message to the destination."""
 MAX_ADDITIONAL_DATA: Final = 3_000
-"""Bytes of a message's additional data."""
+"""Most bytes of a message's additional data."""
 MAX_AFFILIATES: Final = 5
-"""Affiliates of a swap: the chain takes no longer list of a channel."""
+"""Most affiliates of a swap: the chain refuses a channel with more."""
 MAX_COMMISSION_BPS: Final = 1_000
-"""Basis points of a broker and its affiliates together (BrokerCommissionBpsTooHigh)."""
+"""Most basis points of a broker and its affiliates together (BrokerCommissionBpsTooHigh)."""
 
 
 def boost_fee_bps(lent: int, fee: int) -> int:
-    """The rate of a boost of `lent`: the chain has rounded its `fee` down, so the rate is rounded up."""
+    """Return the rate of a boost of `lent` in basis points.
+
+    The chain has rounded the `fee` down, so the rate is rounded up.
+    """
     return -(-fee * BPS // lent) if lent else 0

@@ -1,8 +1,9 @@
 """Block times of each chain, and how long its deposit channels are open.
 
-A chain has two. By the `nominal` one the State Chain's genesis counts a channel's lifetime of a day in blocks
-of the chain; it is never changed. The `usual` one is what the chain needs today; times are estimated by it.
-Where the two differ a channel is not open for a day: six hours on Assethub, 20.6 on Ethereum.
+A chain has two block times. By the `nominal` one the State Chain's genesis counts a channel's lifetime of a
+day in blocks of the chain; it is never changed. The `usual` one is the chain's block time today; times are
+estimated by it. Where the two differ a channel is not open for a day: six hours on Assethub, 20.6 on
+Ethereum.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ BLOCK_TIMES: Final = {
 
 
 def blocks_ms(chain: str, count: int) -> int:
-    """The usual time of some blocks of a chain, in milliseconds."""
+    """Return the usual time of `count` blocks of a chain, in milliseconds."""
     return BLOCK_TIMES[chain].usual * count
 
 
 def lifetime_blocks(chain: str) -> int:
-    """Blocks of the chain in which a channel counts deposits, with the main net's settings."""
+    """Return in how many blocks of the chain a channel takes deposits, with the main net's settings."""
     return _DAY_MS // BLOCK_TIMES[chain].nominal
 
 
 def lifetime_ms(chain: str) -> int:
-    """The usual time from a channel's opening to its expiry, in milliseconds."""
+    """Return the usual time from a channel's opening to its expiry, in milliseconds."""
     return blocks_ms(chain, lifetime_blocks(chain))

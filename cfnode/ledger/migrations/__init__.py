@@ -1,1 +1,1 @@
-"""How do the tables of existing books change with a new version? By migrations, in order."""
+"""Alembic's migrations, which bring the tables of existing books to a new version, in order."""

@@ -1,4 +1,4 @@
-"""How does Alembic run the migrations? On the connection, and in the transaction, of `Database.migrate`."""
+"""Alembic's environment: migrations run on the connection and in the transaction of `Database.migrate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which programs of others may open channels in the broker's name, on which terms, and how many?
+"""Partners: programs of others that open channels in the broker's name, with a key, terms and a budget.
 
 `registry` has the partners, `access` decides about their requests. Rates and budgets are counted in the
 database, so that several processes share them.

@@ -1,8 +1,8 @@
-"""May a request of a partner go on? By its key, its rate, and its budget for opening costs. Functions block.
+"""Authentication, rate limit and budget of partners.
 
-A server asks `authorize` for each request. Before it opens a channel it calls `reserve` with the cost, and
+A server calls `authorize` for each request. Before it opens a channel it calls `reserve` with the cost, and
 afterwards `settle`, or `release` if it was not opened. A reservation whose process was killed counts until
-the end of its month: a channel may have been opened.
+the end of its month: a channel may have been opened. Functions block.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request does not go on; for a rate, the seconds after which it may be repeated."""
+    """Reason why a request is refused; for a rate with the seconds after which it may be repeated."""
 
     reason: Literal["unknown", "revoked", "rate", "budget"]
     retry_after_s: float | None = None
@@ -57,13 +57,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A part of a budget, for a channel that is being opened."""
+    """Reserved part of a budget, for a channel that is being opened."""
 
     id: str
 
 
 def authorize(database: Database, key: str, now_us: int | None = None) -> Partner | Refusal:
-    """The partner of a key, whose request this counts; or why it is refused. `now_us`: Unix microseconds.
+    """Count a request, and return the partner of its key, or the refusal. `now_us`: Unix microseconds.
 
     Raises DatabaseError.
     """
@@ -76,7 +76,7 @@ def authorize(database: Database, key: str, now_us: int | None = None) -> Partne
         return Refusal("unknown")
     if row.revoked_at is None and _count(database, row, now):
         return partner_of(row)
-    row = _row(database, number)  # it may have been revoked meanwhile
+    row = _row(database, number)  # the key may have been revoked meanwhile
     if row is None or row.revoked_at is not None:
         return Refusal("revoked")
     return Refusal("rate", max(row.full_at + _MINUTE_US // row.rate - _MINUTE_US - now, 0) / 1e6)
@@ -88,7 +88,7 @@ def _row(database: Database, number: str) -> Any:
 
 
 def _count(database: Database, row: Any, now: int) -> bool:
-    """Count a request, in one statement; False if the rate is used up or the key was revoked.
+    """Count a request, in one statement; return False if the rate is used up or the key was revoked.
 
     Each request moves the time at which all requests are free again by its share of a minute. A time that is
     more than two minutes ahead was written by a clock that was wrong, and does not count.
@@ -105,7 +105,7 @@ def _count(database: Database, row: Any, now: int) -> bool:
 def reserve(
     database: Database, partner: Partner, cost: int, now: float | None = None
 ) -> Reservation | Refusal:
-    """Take a channel's cost, in smallest units of FLIP, out of the month's budget. `now`: Unix s."""
+    """Reserve a channel's cost, in smallest units of FLIP, in the month's budget. `now`: Unix s."""
     with database.writing() as connection:
         return reserved(connection, partner, cost, now)
 
@@ -113,7 +113,7 @@ def reserve(
 def reserved(
     connection: Connection, partner: Partner, cost: int, now: float | None = None
 ) -> Reservation | Refusal:
-    """`reserve`, in a transaction of the caller's."""
+    """Reserve a channel's cost in a transaction of the caller's; parameters as of `reserve`."""
     moment = time.time() if now is None else now
     month = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m")
     row = {"id": secrets.token_hex(16), "partner": partner.name, "month": month, "state": "reserved",
@@ -129,20 +129,20 @@ def reserved(
 
 
 def settle(database: Database, reservation: Reservation, channel: ChannelId, cost: int) -> None:
-    """The channel was opened, and cost that much. Raises LedgerError."""
+    """End a reservation whose channel was opened, with what it cost. Raises LedgerError."""
     values = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     with database.writing() as connection:
         ended(connection, reservation, state="opened", cost=cost, **values)
 
 
 def release(database: Database, reservation: Reservation) -> None:
-    """No channel was opened: give the cost back. Raises LedgerError."""
+    """End a reservation without a channel: its cost is free again. Raises LedgerError."""
     with database.writing() as connection:
         ended(connection, reservation, state="released")
 
 
 def ended(connection: Connection, reservation: Reservation, **values: Any) -> None:
-    """End a reservation, in a transaction of the caller's. Raises LedgerError."""
+    """Set columns of a reservation, and so end it, in a transaction of the caller's. Raises LedgerError."""
     table = partner_channels.c
     mine = (table.id == reservation.id, table.state == "reserved")
     if not connection.execute(update(partner_channels).where(*mine).values(**values)).rowcount:
@@ -150,7 +150,10 @@ def ended(connection: Connection, reservation: Reservation, **values: Any) -> No
 
 
 def spent(database: Database, name: str, month: str) -> int:
-    """What a partner's channels of a month (`2026-11`) cost, with those that are being opened."""
+    """Return the cost of a partner's channels of a month (`2026-11`), with those that are being opened.
+
+    It is in smallest units of FLIP.
+    """
     with database.reading() as connection:
         return _spent(connection, name, month)
 

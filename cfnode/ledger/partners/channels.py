@@ -14,21 +14,24 @@ __all__ = ["has_channel", "is_at", "is_channel"]
 
 
 def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
-    """Whether a channel was opened for a partner."""
+    """Return whether a channel was opened for a partner."""
     query = select(partner_channels.c.id).where(partner_channels.c.partner == partner, is_channel(channel))
     with database.reading() as connection:
         return connection.execute(query.limit(1)).first() is not None
 
 
 def is_channel(channel: ChannelId) -> ColumnElement[bool]:
-    """Whether a row of `partner_channels` is of a channel."""
+    """Return the condition that a row of `partner_channels` is an opened channel's."""
     table = partner_channels.c
     same = (table.chain == channel.chain, table.channel == channel.number, table.opened == channel.block)
     return and_(*same, table.state == "opened")
 
 
 def is_at(columns: Any) -> ColumnElement[bool]:
-    """Whether a row of `partner_channels` is of a fact's channel, by the columns of the fact's table."""
+    """Return the condition that a row of `partner_channels` is the channel of a fact.
+
+    `columns` are those of the fact's table.
+    """
     table = partner_channels.c
     same = (table.chain == columns.chain, table.channel == columns.channel, table.opened == columns.opened)
     return and_(*same, table.state == "opened")

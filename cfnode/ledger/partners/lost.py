@@ -1,8 +1,8 @@
-"""Was a channel opened whose answer was lost? The books say so, later. Functions block.
+"""Search of the books for a partner's channel whose answer was lost. Functions block.
 
 A channel of the books that has the terms of the request, and that no program here has recorded, is the lost
 one: if there are several, they are equal but for their addresses. If `LIFETIME` blocks are in the books
-without it, none was opened, and none will be: its transaction was valid for fewer.
+without it, no channel was opened, and none will be: its transaction was valid for fewer.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from cfnode.swaps.events import Name
 __all__ = ["LIFETIME", "is_past", "lost_channel"]
 
 LIFETIME: Final = 600
-"""Blocks, an hour of them, after which a request that was sent cannot be executed any more: a transaction
-of a node is valid for 128, and may have waited in the node before it was signed."""
+"""Blocks (an hour of them) after which a request that was sent cannot be executed any more.
+
+A transaction of a node is valid for 128 blocks, and may have waited in the node before it was signed.
+"""
 BEFORE: Final = 100
-"""Blocks before the head, which a fork may replace."""
+"""Blocks before the head that a fork may replace."""
 MAX_CHANNELS: Final = 1_000
-"""Channels of the books that are compared with a request."""
+"""Most channels of the books that are compared with a request."""
 
 Terms = Mapping[str, Any]
 Matches = Callable[[Terms], bool]
@@ -34,7 +36,10 @@ Matches = Callable[[Terms], bool]
 def lost_channel(
     connection: Connection, head: int, source: str, target: str, matches: Matches
 ) -> FoundEvent | None:
-    """The first channel that no program has recorded, with certain terms, sent at its `head`."""
+    """Return the opening of the first unrecorded channel that `matches`, sent when the best block was `head`.
+
+    Only channels from `source` to `target` are compared; None if none matches.
+    """
     after = head - BEFORE
     opened, expected = schema.channels.c, schema.expectations.c
     same = (
@@ -56,8 +61,10 @@ def lost_channel(
 
 
 def is_past(connection: Connection, head: int) -> bool:
-    """Whether the books would have a channel that was requested at the broker's `head`: they have `LIFETIME`
-    blocks since, all of them, could read what opens channels, and are the broker's.
+    """Return whether the books would have a channel that was requested at the broker's `head`.
+
+    That is so if they have all `LIFETIME` blocks since, no unread event among them that opens a channel, and
+    the broker's channels.
     """
     after, last = head - BEFORE, head + LIFETIME
     newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
@@ -74,7 +81,10 @@ def is_past(connection: Connection, head: int) -> bool:
 
 
 def _are_the_brokers(connection: Connection) -> bool:
-    """Whether the books have the broker's channels: books of chosen accounts, if they have one of them."""
+    """Return whether the books have the broker's channels.
+
+    Books of all accounts have them; those of chosen accounts if one recorded channel is in them.
+    """
     table = schema.ledger.c
     if connection.execute(select(table.value).where(table.name == "accounts")).scalar() == "all":
         return True

@@ -1,9 +1,12 @@
-"""Was this channel requested before? By the partner's Idempotency-Key, on any process, over kills.
+"""Idempotent channel requests of partners.
+
+The partner's Idempotency-Key names a request, whichever process gets it, and after a process was killed.
 
 A request is written as `sending` before it is sent to the broker, with the reservation of its cost in the
-same transaction, and as `opened` with its answer. After a kill in `sending` it is not known whether a channel
-was opened: the request is unknown, until the books say. A process shows that it lives by counting `beats`, so
-no clocks are compared. Functions block; the commits of `place` and `finish` wait for the disk.
+same transaction, and as `opened` with its answer. If its process is killed in `sending`, it is not known
+whether a channel was opened: the request is `unknown` until the books answer that. A process proves that it
+is alive by counting `beats`, so no clocks are compared. Functions block; the commits of `place` and `finish`
+wait for the disk.
 """
 
 from __future__ import annotations
@@ -39,14 +42,14 @@ __all__ = [
 __all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "take_over"]
 
 MAX_NAMES: Final = 200
-"""Requests of one statement."""
+"""Most requests of one statement."""
 KEEP_MS: Final = 7 * 86_400_000
-"""How long a key and its answer are kept, from the request on."""
+"""Milliseconds for which a key and its answer are kept, from the request on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A request that this process works on."""
+    """Request that this process works on."""
 
     partner: str
     key: str
@@ -56,7 +59,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An opened channel: what it cost, and the answer to the partner."""
+    """Opened channel with its cost (smallest units of FLIP), and the answer to the partner (JSON)."""
 
     opened: ServiceChannel
     cost: int
@@ -65,14 +68,14 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The answer that the first request got."""
+    """Outcome of an answered request: the answer that the first request got."""
 
     answer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Another process works on it; alive while `beats` grows."""
+    """Outcome of a request that the process `owner` works on; it is alive while `beats` grows."""
 
     owner: str
     beats: int
@@ -80,20 +83,20 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It was sent to the broker, and no answer came."""
+    """Outcome of a request that was sent to the broker, and got no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """The key was used for another request."""
+    """Outcome of a request whose key was used for another request."""
 
 
 class TakenOver(LedgerError):
-    """An order is another process's by now."""
+    """Another process has taken over an order of this one."""
 
 
 Wanted: TypeAlias = tuple[str, str, Callable[[Mapping[str, Any]], bool]]
-"""Source and target of a lost channel, and whether it is the one, by the fields of its event."""
+"""Source and target of a lost channel, and whether the fields of an event are those of its opening."""
 KeptOf: TypeAlias = Callable[[FoundEvent], Kept]
 Found: TypeAlias = Opened | Running | Unknown | Reused
 Outcome: TypeAlias = Order | Found | Refusal
@@ -110,9 +113,11 @@ def place(
     head: int,
     now: float | None = None,
 ) -> Outcome:
-    """Note that a request is sent now, and reserve its cost; or what became of the first one with this key.
+    """Store that a request is sent now, with the reservation of its cost, and return its order.
 
-    `head` is a best block of the broker's node from before; `now`: Unix s.
+    If the key was used before, returns the state of that request instead; or the refusal of partner or
+    budget. `cost` is in smallest units of FLIP, `head` an earlier best block of the broker's node, `now` is
+    in Unix s.
     """
     with database.writing() as connection:
         moment = _clock(connection) if now is None else int(now * 1000)
@@ -130,19 +135,19 @@ def place(
 
 
 def _clock(connection: Connection) -> int:
-    """The time in Unix ms: the server's, as a process with a wrong clock would forget all keys."""
+    """Return the time in Unix ms: the server's, as a process with a wrong clock would forget all keys."""
     if connection.dialect.name == "sqlite":
         return time.time_ns() // 1_000_000
     return int(connection.execute(text("SELECT extract(epoch FROM clock_timestamp()) * 1000")).scalar_one())
 
 
 def _expire(connection: Connection, before: int) -> None:
-    """Forget old requests."""
+    """Delete the requests from before a time (Unix ms)."""
     connection.execute(delete(partner_requests).where(_table.at < before))
 
 
 def look(database: Database, partner: str, key: str, digest: str) -> Found | None:
-    """What became of a request; None if it opened nothing, or is not known."""
+    """Return the state of a request; None if its key is unknown, or free again as nothing was opened."""
     with database.reading() as connection:
         return _found(connection, partner, key, digest)
 
@@ -161,9 +166,10 @@ def _found(connection: Connection, partner: str, key: str, digest: str) -> Found
 
 
 def take_over(database: Database, partner: str, key: str, digest: str, dead: Running) -> Found | None:
-    """End the request of a process whose beats have stopped: it is unknown.
+    """End the request of a process whose beats have stopped, and return its state: Unknown.
 
-    None for one that was not sent, as earlier versions wrote it: its key is free again, and its cost.
+    Returns the request's present state if that is no longer `dead`. Returns None for a request that was not
+    sent, as earlier versions wrote it: its key and its cost are free again.
     """
     with database.writing() as connection:
         found = _found(connection, partner, key, digest)
@@ -180,7 +186,7 @@ def take_over(database: Database, partner: str, key: str, digest: str, dead: Run
 
 
 def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> None:
-    """Show that a process works on the requests of these partners and keys."""
+    """Count a beat for the requests (partner, key) that a process works on."""
     running = (_table.owner == owner, _table.state == "sending")
     with database.writing(durable=False) as connection:
         for start in range(0, len(names), MAX_NAMES):
@@ -190,14 +196,17 @@ def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> No
 
 
 def finish(database: Database, order: Order, opened: Kept) -> None:
-    """The channel was opened; also if others took the request for lost."""
+    """Store that an order's channel was opened, also if another process took the request for lost.
+
+    Raises TakenOver, LedgerError.
+    """
     with database.writing() as connection:
         _change(connection, order, ("sending", "unknown"), state="opened")
         _keep(connection, order, opened)
 
 
 def _keep(connection: Connection, order: Order, opened: Kept) -> None:
-    """Raises LedgerError if another request has that channel: one that was taken for lost."""
+    """Store an opened channel. Raises LedgerError if another request, taken for lost, has that channel."""
     channel = opened.opened.channel
     if connection.execute(select(partner_channels.c.id).where(is_channel(channel))).first() is not None:
         raise LedgerError(f"channel {channel} is another request's")
@@ -209,9 +218,10 @@ def _keep(connection: Connection, order: Order, opened: Kept) -> None:
 def resolve(
     database: Database, partner: str, key: str, digest: str, wanted: Wanted, kept: KeptOf
 ) -> Found | None:
-    """What the books say by now about an unknown request: opened; None if it can never be, and is free again.
+    """Look for the channel of an unknown request in the books, and return the request's state.
 
-    While an equal request is being sent, a channel may be that one's.
+    It is Opened if the books have the channel. None: the channel can never be opened any more, and the key is
+    free again. Nothing is changed while an equal request is being sent, since a channel may be that one's.
     """
     with database.writing() as connection:
         found = _found(connection, partner, key, digest)
@@ -234,13 +244,13 @@ def resolve(
 
 
 def lose(database: Database, order: Order) -> None:
-    """It is not known whether the channel was opened; its cost stays reserved."""
+    """Store that it is not known whether the channel was opened; its cost stays reserved."""
     with database.writing() as connection:
         _change(connection, order, ("sending", "unknown"), state="unknown")
 
 
 def give_up(database: Database, order: Order) -> None:
-    """Nothing was opened: the key is free again, and the cost."""
+    """End an order without a channel: its key and its cost are free again."""
     with database.writing() as connection:
         _change(connection, order, ("sending", "unknown"), remove=True)
         ended(connection, order.reservation, state="released")
@@ -249,7 +259,7 @@ def give_up(database: Database, order: Order) -> None:
 def _change(
     connection: Connection, order: Order, states: tuple[str, ...], *, remove: bool = False, **values: Any
 ) -> None:
-    """Raises TakenOver if the order is another process's by now."""
+    """Change or remove an order in one of these states. Raises TakenOver if another process has it."""
     mine = (_table.partner == order.partner, _table.key == order.key, _table.owner == order.owner)
     change = delete(partner_requests) if remove else update(partner_requests).values(**values)
     if not connection.execute(change.where(*mine, _table.state.in_(states))).rowcount:

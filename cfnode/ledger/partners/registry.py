@@ -1,4 +1,4 @@
-"""Who are the partners? Each has a key and the terms of its channels. Functions block."""
+"""Registry of partners: each has a key and the terms of its channels. Functions block."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MAX_RATE: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A partner and its terms: commission in basis points, affiliate (SS58) and its own commission, assets
-    (None for all).
+    """Partner and its terms.
 
-    `rate` is requests a minute; `budget` is for the opening costs of a month, in smallest units of FLIP, None
-    for no limit. Times in Unix ms.
+    Commissions are in basis points; the `affiliate` (SS58) has its own. `assets` are variant names, None for
+    all. `rate` is requests a minute; `budget` is for the opening costs of a month, in smallest units of FLIP,
+    None for no limit. Times are Unix ms.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Partner:
     affiliate_bps: int = 0
 
     def allows(self, *assets: str) -> bool:
-        """Whether the partner may swap all of these assets."""
+        """Return whether the partner may swap all of these assets."""
         return self.assets is None or self.assets.issuperset(assets)
 
 
 def add(database: Database, partner: Partner) -> str:
-    """Add a partner; its key. Raises ValueError for bad terms, LedgerError for a name that is taken."""
+    """Add a partner, and return its key. Raises ValueError for bad terms, LedgerError for a used name."""
     _check(partner)
     key = new_key()
     row = {
@@ -90,13 +90,13 @@ def _check(partner: Partner) -> None:
 
 
 def listed(database: Database) -> list[Partner]:
-    """All partners, by name."""
+    """Return all partners, by name."""
     with database.reading() as connection:
         return [partner_of(row) for row in connection.execute(select(partners).order_by(partners.c.name))]
 
 
 def partner_of(row: Any) -> Partner:
-    """A partner from its row."""
+    """Return a partner from its row."""
     assets = None if row.assets is None else frozenset(row.assets.split(","))
     return Partner(
         row.name,
@@ -112,7 +112,7 @@ def partner_of(row: Any) -> Partner:
 
 
 def require(database: Database, name: str) -> Partner:
-    """The partner of that name. Raises LedgerError."""
+    """Return the partner of a name. Raises LedgerError if it is unknown."""
     with database.reading() as connection:
         row = connection.execute(select(partners).where(partners.c.name == name)).one_or_none()
     if row is None:
@@ -121,7 +121,7 @@ def require(database: Database, name: str) -> Partner:
 
 
 def revoke(database: Database, name: str) -> None:
-    """End a partner's key, from the next request on. Raises LedgerError."""
+    """Revoke a partner's key, from the next request on. Raises LedgerError for an unknown name."""
     require(database, name)
     with database.writing() as connection:
         mine = (partners.c.name == name, partners.c.revoked_at.is_(None))

@@ -1,4 +1,4 @@
-"""Which rows follow from the events of a block? Each module has the rows of one group of tables."""
+"""Rows of the books' tables, made of a block's events; each module has those of one group of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cfnode.ledger.rows.known import Known
 __all__ = ["Known", "Rows", "UnknownShape", "rows_of"]
 
 MAX_REASON = 300
-"""Characters that say why an event could not be read."""
+"""Most characters of the reason why an event could not be read."""
 _BY_PALLET: dict[str, Handlers] = {
     "Swapping": channels.SWAPPING | swaps.SWAPPING | payouts.SWAPPING | accounts.SWAPPING,
     "LiquidityProvider": channels.LIQUIDITY | payouts.LIQUIDITY,
@@ -24,11 +24,11 @@ _BROADCASTER = payouts.BROADCASTER
 
 
 class UnknownShape(ValueError):
-    """An event has other fields than this version of cfnode knows; the text says which."""
+    """An event has other fields than this version of cfnode knows; the text has the reason."""
 
 
 def rows_of(block: Block, known: Known) -> Rows:
-    """The rows of a block, by table. An event of an unknown shape has one in `unread`, and no other."""
+    """Return the rows of a block, by table; an event of an unknown shape has only one, in `unread`."""
     context = Context(block, known)
     for event in block.events:
         handler = _handler(event)

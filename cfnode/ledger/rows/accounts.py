@@ -1,4 +1,4 @@
-"""What changed on accounts: free balances, fees of transactions, affiliates?"""
+"""Rows of accounts: changes of free balances, fees of transactions, and affiliates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _moved(context: Context, event: Event, account: str, member: str) -> bool:
 
 
 def _paid(context: Context, event: Event) -> bool:
-    """The fee of a transaction."""
+    """Add the fee of a transaction."""
     if not context.mentions(event):
         return False
     fields = event.fields
@@ -61,7 +61,7 @@ def _deregistered(context: Context, event: Event) -> bool:
 
 
 def _affiliate(context: Context, event: Event, affiliate: bytes, address: str | None) -> None:
-    """A row of `affiliates`: registered, if there is an address."""
+    """Add a row of `affiliates`: registered if there is an address."""
     context.add(
         event,
         "affiliates",

@@ -1,4 +1,4 @@
-"""Which deposit channels were opened, by which account, on which terms, at which cost?"""
+"""Rows of opened deposit channels, with their account, terms and opening fee."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _account_channel(context: Context, event: Event) -> bool:
 
 
 def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool:
-    """A channel without a swap."""
+    """Add a channel without a swap."""
     fields = event.fields
     if not context.mentions(event):
         return _other(context, event, fields[owner])
@@ -87,8 +87,9 @@ def _private_channel(context: Context, event: Event) -> bool:
 
 
 def _other(context: Context, event: Event, owner: bytes) -> bool:
-    """The channel of an account that is not kept: without it, what is paid to it would count as paid to the
-    channel that had its number before.
+    """Add the channel of another account, if its number is that of a channel in the books.
+
+    Without it, a deposit to it would count as one to the channel that had the number before.
     """
     chain, number = opened_channel(event.name, event.fields) or ("", None)
     if context.known.opening(chain, number) is None:

@@ -1,4 +1,4 @@
-"""What do all rows need? The block, its rows so far, and how values are written as text."""
+"""Context in which rows are made: the block, its rows so far, and values as text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FLIP: Final = "FLIP"
 """FLIP on the State Chain, which pays fees there; `Flip` is a deposited balance."""
 Rows = dict[str, list[dict[str, Any]]]
 Handler = Callable[["Context", Event], bool]
-"""Note the facts of an event; whether it concerns the accounts."""
+"""Function that adds the rows of an event, and returns whether the event concerns the accounts."""
 Handlers = dict[str, Handler]
-"""By the name of an event."""
+"""Handlers by the name of an event."""
 
 
 class Context:
-    """The rows of a block in the making.
+    """Block whose rows are being made, and these rows.
 
     `credits` are those of USDC that no swap has claimed yet; `last_debit` is the newest debit of any account:
     account, asset and amount.
@@ -42,17 +42,17 @@ class Context:
         self._places: dict[tuple[str, int], int] = {}
 
     def add(self, event: Event, table: str, **values: Any) -> None:
-        """A row of a table with one row an event."""
+        """Add a row to a table with one row an event."""
         self.rows[table].append({"block": self.block.number, "event": event.index, **values})
 
     def forget(self, event: Event) -> None:
-        """Take back all rows of an event, the newest one."""
+        """Remove all rows of an event, which must be the newest one."""
         for rows in self.rows.values():
             while rows and rows[-1]["event"] == event.index:
                 rows.pop()
 
     def check(self, event: Event) -> None:
-        """Raises ValueError if a row of an event, the newest one, does not fit its table."""
+        """Raise ValueError if a row of an event, which must be the newest one, does not fit its table."""
         for table, rows in self.rows.items():
             for row in reversed(rows):
                 if row["event"] != event.index:
@@ -60,17 +60,17 @@ class Context:
                 check(table, row)
 
     def add_part(self, event: Event, table: str, **values: Any) -> None:
-        """A row of a table with several rows an event."""
+        """Add a row to a table with several rows an event."""
         place = self._places[table, event.index] = self._places.get((table, event.index), -1) + 1
         self.add(event, table, place=place, **values)
 
     def hold(self, event: Event, account: bytes, kind: str, amount: int, asset: str = FLIP) -> None:
-        """A row of `holdings`; a negative amount is a debit."""
+        """Add a row of `holdings`; a negative amount is a debit."""
         self.add_part(event, "holdings", account=account_text(account), asset=asset, kind=kind,
                       credit=amount >= 0, amount=abs(amount))  # fmt: skip
 
     def charge(self, event: Event, kind: str, asset: str, amount: int, **about: Any) -> None:
-        """A row of `fees`, unless it is nothing."""
+        """Add a row of `fees`, unless the amount is 0."""
         if amount:
             about = dict.fromkeys(("account", "request", "chain", "channel", "opened")) | about
             self.add_part(event, "fees", kind=kind, asset=asset, amount=amount, **about)
@@ -84,7 +84,7 @@ class Context:
         amount: int | None,
         **about: Any,
     ) -> None:
-        """A row of `payouts`; an `egress` is a chain and a number."""
+        """Add a row of `payouts`; an `egress` is a chain and a number."""
         chain, number = egress or (ASSETS[asset].chain, None)
         names = ("request", "account", "destination", "broadcast", "reason", "explanation")
         values = {**dict.fromkeys(names), "state": "scheduled", **about}
@@ -96,38 +96,38 @@ class Context:
         )
 
     def keeps(self, account: bytes) -> bool:
-        """Whether the books have the balances of an account."""
+        """Return whether the books have the balances of an account."""
         return self.known.accounts is None or account in self.known.accounts
 
     def opened(self, chain: str, channel: int | None) -> int | None:
-        """The block that opened the channel that an event names."""
+        """Return the block that opened the channel that an event names; None if the books lack it."""
         found = self.known.opening(chain, channel)
         return None if found is None else found.opened
 
     def mentions(self, event: Event) -> bool:
-        """Whether the event names one of the accounts; always, if the books are of all accounts."""
+        """Return whether the event names one of the accounts; always True in books of all accounts."""
         accounts = self.known.accounts
         return accounts is None or mentions(event.fields, accounts)
 
     def address(self, chain: str, account: Any) -> str | None:
-        """A checked address of a chain (raw, or a Bitcoin script) as text."""
+        """Return a checked address of a chain (raw, or a Bitcoin script) as text; None for None."""
         if account is None:
             return None
         return self.foreign((CHAINS[chain].address, account))
 
     def foreign(self, address: Any) -> str:
-        """A ForeignChainAddress as text; a script that has no address as its bytes."""
+        """Return a ForeignChainAddress as text; a script that has no address as 0x-hex of its bytes."""
         try:
             return address_to_text(encode_foreign_address(address, self.known.network))
         except AddressError:
             return _hex(address[1])
 
     def error_name(self, error: Any) -> str:
-        """The name of a DispatchError."""
+        """Return the name of a DispatchError."""
         return self.explained(error)[0]
 
     def explained(self, error: Any) -> tuple[str, str | None]:
-        """The name of a DispatchError, and the runtime's text about a module error."""
+        """Return the name of a DispatchError, and the runtime's text about a module error."""
         name, about = variant(error)
         if name != "Module" or self.block.module_errors is None:
             return name, None
@@ -145,7 +145,7 @@ def _hex(value: Any) -> str:
 
 @lru_cache(maxsize=4_096)
 def account_text(account: bytes) -> str:
-    """An account id as SS58. Raises ValueError."""
+    """Return an account id as SS58. Raises ValueError unless it has 32 bytes."""
     if len(account) != 32:
         raise ValueError(f"{len(account)} bytes are not an account")
     return ss58.encode(account)

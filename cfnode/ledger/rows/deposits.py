@@ -1,4 +1,4 @@
-"""What was deposited, what was it used for, and which part did lenders advance (boost)?"""
+"""Rows of deposits and their fees, and of boosts, which lenders advance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
 __all__ = ["INGRESS_EGRESS"]
 
 BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
-"""The lender of development chains."""
+"""Account that lends for boosts on development chains."""
 
 
 def _finalised(context: Context, event: Event) -> bool:
@@ -32,7 +32,7 @@ def _finalised(context: Context, event: Event) -> bool:
 
 
 def _repaid(context: Context, event: Event, about: dict[str, Any]) -> bool:
-    """A boosted deposit is final, and pays the lenders back."""
+    """Add a boosted deposit that is final now, and pays the lenders back."""
     prewitnessed = about["prewitnessed_deposit_id"]
     request = context.known.boosted_request(event.chain, prewitnessed)
     if request is None and not _concerns(context, event, None):
@@ -70,7 +70,10 @@ def _boosted(context: Context, event: Event) -> bool:
 
 
 def _has_boost_account(context: Context) -> bool:
-    """Development chains keep what boost pools have as the balance of one account, which has no events."""
+    """Return whether the chain keeps its boost pools' funds as the balance of one account without events.
+
+    Development chains do; books of chosen accounts leave it out.
+    """
     return context.known.keeps_all and context.known.network is NETWORKS["Development"]
 
 
@@ -86,7 +89,7 @@ def _not_boosted(context: Context, event: Event) -> bool:
 
 
 def _lost(context: Context, event: Event) -> bool:
-    """A boosted deposit never came: the lenders lose what they advanced."""
+    """Add a boost whose deposit never came: the lenders lose what they advanced."""
     number = event.fields["prewitnessed_deposit_id"]
     if not context.known.keeps_all and context.known.boosted_request(event.chain, number) is None:
         return False
@@ -185,7 +188,7 @@ def _charge(context: Context, event: Event, kind: str, amount: int, request: int
 
 
 def _refund(context: Context, event: Event, about: dict[str, Any]) -> None:
-    """A deposit whose swap could not be begun is paid back."""
+    """Add the payout of a deposit whose swap could not begin, and which is paid back."""
     if about["egress_id"] is not None:
         context.pay(event, "deposit", about["egress_id"], event.fields["asset"], about["amount"],
                     reason=_reason(about))  # fmt: skip
@@ -196,7 +199,7 @@ def _reason(about: dict[str, Any]) -> str | None:
 
 
 def _by_source(amounts: Any) -> dict[str, int]:
-    """Amounts of a map from lenders, whose keys are variants with or without a value."""
+    """Return the amounts of a map by lender; its keys are variants with or without a value."""
     found: dict[str, int] = {}
     for source, amount in amounts.items() if isinstance(amounts, dict) else amounts:
         name, about = variant(source)

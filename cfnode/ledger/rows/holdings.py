@@ -1,4 +1,4 @@
-"""What changed the FLIP that accounts have on the State Chain, other than fees and channels?"""
+"""Rows of changes of accounts' FLIP on the State Chain, other than by fees and channels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _redeemed(context: Context, event: Event) -> bool:
 
 
 def _only_taxed(context: Context, event: Event) -> bool:
-    """A redemption of which the tax has left nothing."""
+    """Add a redemption of which the tax has left nothing."""
     return _changed(context, event, "account_id", "redemption", 0)
 
 
@@ -43,7 +43,7 @@ def _reaped(context: Context, event: Event) -> bool:
 
 
 def _minted(context: Context, event: Event) -> bool:
-    """Rewards of authorities: one in each block, which books of all accounts leave out."""
+    """Add a reward of an authority; books of all accounts leave them out, as each block has one."""
     if context.known.keeps_all:
         return False
     return _changed(context, event, "to", "minted", event.fields["amount"])

@@ -1,4 +1,4 @@
-"""What left, in which transaction, and did it arrive?"""
+"""Rows of payouts, of the broadcasts that carry them, and of their outcomes and failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _refund(context: Context, event: Event) -> bool:
 
 
 def _from_request(context: Context, event: Event, kind: str) -> bool:
-    """Scheduled, ignored, or credited to an account of the chain, by the event's fields."""
+    """Add a payout: by the event's fields scheduled, ignored, or credited to an account of the chain."""
     fields = event.fields
     number = fields["swap_request_id"]
     request = context.known.request(number)
@@ -59,7 +59,10 @@ def _withdrawal(context: Context, event: Event) -> bool:
 
 
 def _liquidity_withdrawal(context: Context, event: Event) -> bool:
-    """The event does not name the account: it is that of the debit before it, of the amount and its fee."""
+    """Add a withdrawal of liquidity, of the account whose debit of the amount and its fee comes before it.
+
+    The event does not name the account.
+    """
     fields = event.fields
     owner, *taken = context.last_debit or (b"", "", 0)
     is_known = taken == [fields["asset"], fields["amount"] + fields["fee"]]
@@ -102,7 +105,7 @@ def _invalid_message(context: Context, event: Event) -> bool:
 
 
 def _rejected(context: Context, event: Event) -> bool:
-    """A deposit that its broker rejected is paid back; the event has no amount."""
+    """Add the payout of a deposit that its broker rejected; the event has no amount."""
     chain, number = event.chain, event.fields["broadcast_id"]
     found = transactions_of(chain, event.fields["tx_id"])
     transaction = transaction_text(chain, found[0]) if found else None
@@ -117,7 +120,7 @@ def _rejected(context: Context, event: Event) -> bool:
 
 
 def _not_taken(context: Context, event: Event) -> bool:
-    """A receiver did not take a transfer: a call that pays it again is being signed."""
+    """Add a transfer that its receiver did not take; a call that pays it again is being signed."""
     fields, chain = event.fields, event.chain
     asset, amount = fields["asset"], fields["amount"]
     destination = context.address(chain, fields["destination_address"])

@@ -1,6 +1,7 @@
-"""Does a row fit its table? An event with other fields than expected may lead to one that does not.
+"""Check that a row fits its table.
 
-The database would refuse such a row, and with it the whole block, again and again.
+An event with other fields than expected may lead to a row that does not. The database would refuse such a
+row, and with it the whole block, again and again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Fits = Callable[[Any], bool]
 
 
 def check(table: str, row: dict[str, Any]) -> None:
-    """Raises ValueError with the name of the first value that does not fit."""
+    """Raise ValueError with the name of the first value of a row that does not fit its column."""
     for name, fits in _columns(table):
         if not fits(row[name]):
             raise ValueError(

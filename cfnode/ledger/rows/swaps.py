@@ -1,4 +1,4 @@
-"""What was swapped, in which chunks, and who got which part of the fees?"""
+"""Rows of swap requests, their chunks, their fees, and the commissions of brokers and affiliates."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _executed(context: Context, event: Event) -> bool:
 
 
 def _share_out(context: Context, event: Event, request: Request) -> None:
-    """Rows of the parts of a broker fee: those credits of the block that come to it."""
+    """Add the commissions of a chunk: those credits of the block that sum up to its broker fee."""
     fields = event.fields
     parts = _claimed(context.credits, request.shares, fields["broker_fee"])
     if not parts:
@@ -159,9 +159,9 @@ def _share_out(context: Context, event: Event, request: Request) -> None:
 
 
 def _claimed(found: list[tuple[str, int]], shares: tuple[str, ...], fee: int) -> list[tuple[str, int]]:
-    """Take out of the credits `found` the first run to the accounts of the shares whose sum is the fee.
+    """Remove and return the first run of the credits `found` to the shares' accounts whose sum is the fee.
 
-    A share that comes to nothing has no credit.
+    A share that comes to nothing has no credit. Returns an empty list if there is no such run.
     """
     for start in range(len(found)):
         at, left = start, fee

@@ -1,4 +1,4 @@
-"""How are webhooks sent? Each receiver has a worker of its own, so that one that hangs delays no other.
+"""Delivery of webhooks by one worker for each receiver, so that one that hangs delays no other.
 
 A delivery counts when the answer has a status of 200 to 299. Redirects are not followed, the body of an
 answer is not read, and an attempt ends after 10 seconds. A failed delivery is tried again after 5, 10, 20 …
@@ -26,7 +26,7 @@ __all__ = ["Deliverer", "Pace"]
 
 log = logging.getLogger("cfnode.ledger")
 AT_ONCE: Final = 4
-"""Deliveries that one receiver gets at the same time, of different swaps."""
+"""Most deliveries that one receiver gets at the same time, of different swaps."""
 AGENT: Final = "cfnode"
 FAULT_PAUSE_S: Final = 5.0
 """Seconds to wait after a fault of the database."""
@@ -34,7 +34,7 @@ FAULT_PAUSE_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times in seconds: of the poll for work, an attempt, a claim, and the pauses after failures."""
+    """Times in seconds: between polls for work, of an attempt, of a claim, and of pauses after failures."""
 
     poll_s: float = 0.5
     limit_s: float = 10.0
@@ -43,12 +43,12 @@ class Pace:
     max_pause_s: float = 3_600.0
 
     def pause_s(self, attempts: int) -> float:
-        """The pause after the given number of failed attempts."""
+        """Return the pause in seconds after the given number of failed attempts."""
         return min(self.first_pause_s * 2.0 ** min(attempts - 1, 30), self.max_pause_s)
 
 
 class Deliverer:
-    """Sends what the outbox has."""
+    """Sender of the outbox's deliveries."""
 
     def __init__(self, database: Database, pace: Pace = Pace()) -> None:  # it is immutable
         self._database, self._pace = database, pace
@@ -56,7 +56,7 @@ class Deliverer:
         self._failing: set[str] = set()
 
     async def run(self, *, once: bool = False) -> None:
-        """Send until cancelled; `once`: until nothing can be sent now."""
+        """Send deliveries until cancelled; with `once` until nothing can be sent now."""
         async with aclosing(AsyncClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
             while True:
                 for webhook in await self._due():
@@ -76,7 +76,7 @@ class Deliverer:
             return []
 
     async def _work(self, client: AsyncClient, webhook: str) -> None:
-        """Send what one receiver has to get, until nothing is due."""
+        """Send one receiver's deliveries until none is due."""
         try:
             while claims := await self._claims(webhook):
                 async with trio.open_nursery() as nursery:
@@ -109,7 +109,7 @@ class Deliverer:
             log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
 
     async def _send(self, client: AsyncClient, claim: Claim) -> str | None:
-        """Why an attempt failed, None if the receiver accepted it."""
+        """Send a delivery; return why the attempt failed, None if the receiver accepted it."""
         headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
         call = HttpCall("POST", claim.url, self._pace.limit_s, (), tuple(headers.items()), claim.body)
         try:

@@ -1,7 +1,7 @@
-"""Which swaps changed their state in a block? Noted in the block's own transaction, with what receivers get.
+"""Outbox of webhooks: a block's changes of swaps' states, noted in the block's own transaction.
 
-States are those of the report `swaps`. A block that is read again, after a gap was filled, notes only what
-differs from the newest change up to that block.
+States are those of the report `swaps`. A change has the body that receivers get. A block that is read again,
+after a gap was filled, notes only what differs from the newest change up to that block.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _AMOUNTS: Final = (
 
 
 def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str, Sequence[Any]]) -> None:
-    """Note the changes that the rows of a block, already inserted, amount to; `now` is in Unix ms.
+    """Store the changes of swaps' states that follow from the rows of a block, which are already inserted.
 
-    No effect without webhooks.
+    `now` is in Unix ms. Without effect if there are no webhooks.
     """
     if not any(rows.get(table) for table in (*_WITH_REQUEST, *_WITH_EGRESS, "outcomes")):
         return
@@ -61,7 +61,7 @@ def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str
 
 
 def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `changes`; `before` is the state before, None if it is not known."""
+    """Return a row of `changes`; `before` is the state before, None if it is not known."""
     swap = {**record, **{name: str(record[name]) for name in _AMOUNTS}, "time": _iso(record["time"])}
     state = record["state"]
     about = {"type": "swap.state", "request": record["request"], "state": state, "status": V2_STATES[state]}
@@ -80,7 +80,7 @@ def _iso(time: int) -> str:
 
 
 def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[int]:
-    """The swap requests whose state may follow from the rows of a block."""
+    """Return the swap requests whose state the rows of a block may change."""
     numbers = {row["request"] for table in _WITH_REQUEST for row in rows.get(table, ())}
     egresses = {(row["chain"], row["egress"]) for table in _WITH_EGRESS for row in rows.get(table, ())}
     sent = {(row["chain"], row["broadcast"]) for row in rows.get("outcomes", ())}
@@ -97,7 +97,7 @@ _WITH_EGRESS: Final = ("broadcasts", "failures")
 def _looked_up(
     connection: Connection, columns: Any, key: str, value: str, wanted: Iterable[tuple[str, int | None]]
 ) -> list[tuple[str, int]]:
-    """Chain and value of the rows of a table by chain and key."""
+    """Return chain and value of the rows of a table by chain and key."""
     by_chain: dict[str, list[int]] = {}
     for chain, number in wanted:
         if number is not None:
@@ -112,7 +112,7 @@ def _looked_up(
 
 
 def _states(connection: Connection, numbers: set[int], block: int) -> dict[int, str]:
-    """The newest noted state of swaps, up to a block."""
+    """Return the newest stored state of swaps, up to a block."""
     query = select(changes.c.request, changes.c.state)
     query = query.where(changes.c.request.in_(numbers), changes.c.block <= block)
     rows = connection.execute(query.order_by(changes.c.block, changes.c.id))
@@ -120,7 +120,7 @@ def _states(connection: Connection, numbers: set[int], block: int) -> dict[int, 
 
 
 def _accounts(connection: Connection, numbers: list[int]) -> dict[int, set[str]]:
-    """The accounts that have a share in swaps."""
+    """Return the accounts that have a share in each swap."""
     found: dict[int, set[str]] = {each: set() for each in numbers}
     for table in (schema.requests.c, schema.shares.c):
         query = select(table.request, table.account).where(table.request.in_(numbers))

@@ -1,7 +1,8 @@
-"""Which deliveries may be sent now? The oldest of each swap, claimed in the database before it is sent.
+"""Queue of webhook deliveries: the oldest one of each swap, claimed in the database before it is sent.
 
 A claim moves the time of the next attempt behind the end of this one. So no two processes send the same
-delivery at once, and one that is killed between sending and marking sends it again. Every method blocks.
+delivery at once, and a delivery whose process is killed between sending and marking is sent again. Every
+function blocks.
 
 A clock may be wrong and set right later. So a time that is further ahead than any pause counts as past, and a
 delivery expires only after as many attempts as a day has.
@@ -20,17 +21,17 @@ from cfnode.ledger.service_tables import changes, deliveries, webhooks
 __all__ = ["DAY_MS", "Claim", "claimed", "due_webhooks", "mark"]
 
 DAY_MS: Final = 86_400_000
-"""How long a delivery is tried, from its first attempt, in milliseconds."""
+"""Milliseconds for which a delivery is tried, from its first attempt."""
 MAX_WAIT_MS: Final = 2 * 3_600_000
-"""Longer than any pause."""
+"""Milliseconds, longer than any pause."""
 MIN_ATTEMPTS: Final = 20
-"""Attempts of a day: pauses grow from seconds to an hour."""
+"""Attempts of a day, in which pauses grow from seconds to an hour."""
 MAX_ERROR: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A delivery that this process may send now. Times in Unix ms; the secret is not in its text."""
+    """Delivery that this process may send now. Times are Unix ms; `repr` does not contain the secret."""
 
     webhook: str
     change: int
@@ -42,7 +43,7 @@ class Claim:
 
     @property
     def delivery(self) -> str:
-        """The id of the delivery, the same at each attempt."""
+        """The id of the delivery, equal at each attempt."""
         return f"{self.webhook}.{self.change}"
 
     def __repr__(self) -> str:
@@ -54,7 +55,7 @@ def _is_due(next_at: ColumnElement[int], now: int) -> ColumnElement[bool]:
 
 
 def due_webhooks(database: Database, now: int) -> list[str]:
-    """The webhooks that have a delivery to send; it may be behind one of the same swap."""
+    """Return the webhooks that have a due delivery; it may still wait for an earlier one of its swap."""
     done = deliveries.c
     query = select(done.webhook).where(done.state == "pending", _is_due(done.next_at, now)).distinct()
     with database.reading() as connection:
@@ -62,7 +63,7 @@ def due_webhooks(database: Database, now: int) -> list[str]:
 
 
 def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: int) -> list[Claim]:
-    """Claim the oldest deliveries of a webhook that are due, at most one of each swap."""
+    """Claim and return the oldest due deliveries of a webhook, at most one of each swap."""
     done, earlier = deliveries.c, deliveries.alias().c
     behind = exists().where(
         earlier.webhook == done.webhook,
@@ -79,7 +80,7 @@ def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: in
         .order_by(done.change)
         .limit(limit)
     )
-    with database.reading() as connection:  # which costs other writers nothing
+    with database.reading() as connection:  # a read delays no writer
         if not connection.execute(query).first():
             return []
     with database.writing() as connection:
@@ -96,7 +97,7 @@ def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: in
 
 
 def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms: int) -> str:
-    """Note the outcome of an attempt; returns the delivery's state: one that fails for a day has expired."""
+    """Store the outcome of an attempt, and return the delivery's state: after a day of failures `expired`."""
     values: dict[str, object]
     done = deliveries.c
     same_swap = select(done.request).where(done.webhook == claim.webhook, done.change == claim.change)

@@ -1,4 +1,4 @@
-"""Who gets webhooks? Receivers by URL, each with a secret of its own. Every function blocks."""
+"""Registry of webhooks: receivers by URL, each with a secret of its own. Every function blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver, the numbers of its deliveries by state, and the error of its newest failed attempt."""
+    """Receiver, with the numbers of its deliveries by state, and the error of its newest failed delivery."""
 
     id: str
     url: str
@@ -39,8 +39,11 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which changes are delivered again: of a swap request, or of blocks in a period (Unix ms), or all None:
-    those that have expired."""
+    """Selection of changes that are delivered again.
+
+    They are those of a swap request, and of blocks in a period (Unix ms). If all is None, they are those
+    whose delivery has expired.
+    """
 
     request: int | None = None
     start: int | None = None
@@ -48,12 +51,12 @@ class Chosen:
 
     @property
     def is_expired_only(self) -> bool:
-        """Whether nothing is named."""
+        """Whether neither a request nor a period is named, so that only expired deliveries count."""
         return self.request is None and self.start is None and self.end is None
 
 
 def checked_url(url: str) -> str:
-    """The URL of a receiver. Raises ValueError."""
+    """Return the URL of a receiver if it is acceptable. Raises ValueError."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -69,7 +72,7 @@ def checked_url(url: str) -> str:
 
 
 def add(database: Database, url: str, account: str | None = None) -> tuple[str, str]:
-    """Add a receiver; its id and its secret. Raises ValueError, LedgerError."""
+    """Add a receiver, and return its id and its secret. Raises ValueError, LedgerError."""
     row = {"id": f"wh_{secrets.token_hex(6)}", "url": checked_url(url), "secret": new_secret(),
            "account": account, "created_at": _now()}  # fmt: skip
     database.make_private()
@@ -81,7 +84,7 @@ def add(database: Database, url: str, account: str | None = None) -> tuple[str, 
 
 
 def listed(database: Database) -> list[Webhook]:
-    """All receivers, oldest first."""
+    """Return all receivers, oldest first."""
     hook, done = webhooks.c, deliveries.c
     counts = [func.count(case((done.state == state, 1))) for state in ("pending", "delivered", "expired")]
     query = select(hook.id, hook.url, hook.account, hook.created_at, *counts)
@@ -107,9 +110,9 @@ def remove(database: Database, webhook: str) -> None:
 
 
 def replay(database: Database, webhook: str, chosen: Chosen) -> int:
-    """Deliver changes again, in their order for each swap, also those from before the webhook was added.
+    """Queue changes for delivery again, also those from before the webhook was added; return how many.
 
-    Returns how many. Raises LedgerError.
+    Those of a swap are delivered in their order. Raises LedgerError.
     """
     now, done = _now(), deliveries.c
     with database.writing() as connection:
@@ -138,7 +141,7 @@ def replay(database: Database, webhook: str, chosen: Chosen) -> int:
 
 
 def _numbers(chosen: Chosen, account: str | None) -> Any:
-    """A query for the chosen changes."""
+    """Return a query for the ids of the chosen changes."""
     blocks = schema.blocks.c
     query = select(changes.c.id).outerjoin(schema.blocks, blocks.number == changes.c.block)
     if chosen.request is not None:
@@ -157,7 +160,7 @@ def _numbers(chosen: Chosen, account: str | None) -> Any:
 
 
 def _require(connection: Any, webhook: str) -> str | None:
-    """The account of a webhook. Raises LedgerError."""
+    """Return the account of a webhook, None for all. Raises LedgerError if the webhook is unknown."""
     row = connection.execute(select(webhooks.c.account).where(webhooks.c.id == webhook)).one_or_none()
     if row is None:
         raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` has their ids")

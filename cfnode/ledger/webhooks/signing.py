@@ -1,4 +1,4 @@
-"""How does a receiver know who sent a request? By HMAC-SHA256 over its id, its time and its body.
+"""Signatures of webhooks: HMAC-SHA256 over a delivery's id, its time and its body.
 
 This is the Standard Webhooks specification: `webhook-signature: v1,BASE64` over `ID.TIMESTAMP.BODY`. Unlike
 passwords, secrets have to be stored as they are, since each delivery is signed with them.
@@ -18,12 +18,12 @@ _PREFIX: Final = "whsec_"
 
 
 def new_secret() -> str:
-    """A secret of 256 bits: `whsec_` and base64."""
+    """Return a new secret of 256 bits: `whsec_` and base64."""
     return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def signed_headers(secret: str, delivery: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of a delivery; `timestamp` in Unix seconds."""
+    """Return the headers of a delivery, with its signature; `timestamp` is in Unix seconds."""
     key = base64.b64decode(secret.removeprefix(_PREFIX))
     mac = hmac.new(key, f"{delivery}.{timestamp}.".encode() + body, hashlib.sha256)
     return {

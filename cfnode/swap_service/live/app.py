@@ -1,5 +1,7 @@
-"""What is served on the service's port? The requests of the swap service, a few reads by JSON-RPC, and a
-health page.
+"""ASGI application of the service's port.
+
+It serves the requests of the swap service and of the partner API, a few reads by JSON-RPC, a health page, and
+the operator's page if there is one.
 
 The rules are those of a node's port: Host and Origin first, then tokens, JSON only, bodies of bounded size
 and time. With a file of tokens, a request needs one if a line names `read`; opening a channel needs one of
@@ -24,25 +26,25 @@ from cfnode.web.tokens import Group, Tokens
 __all__ = ["HEALTH_PAGES", "App", "WebPage"]
 
 HEALTH_PAGES: Final = frozenset({"/health", "/healthcheck"})
-"""They need no token."""
+"""Pages of a GET that needs no token."""
 _RPC: Final = ("POST", "/")
 _NEEDS_BROKER: Final = b"A token of the group broker is required to open a channel.\n"
 
 
 class WebPage(Protocol):
-    """An ASGI application for some of the paths: the operator's page."""
+    """ASGI application for some of the paths: the operator's page."""
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether a request is for it."""
+        """Return whether a request is for the page."""
         ...
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         ...
 
 
 class App:
-    """The ASGI application."""
+    """ASGI application of the swap service."""
 
     def __init__(
         self, source: LiveSource, origins: OriginPolicy, tokens: Tokens | None, web: WebPage | None = None
@@ -53,7 +55,7 @@ class App:
         self._origins, self._tokens = origins, tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; a WebSocket is refused."""
+        """Answer one request; refuse a WebSocket."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -82,7 +84,7 @@ class App:
     async def _to_web(
         self, web: WebPage, headers: RequestHeaders, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """The operator's page has tokens and a check of origins of its own."""
+        """Pass a request to the operator's page, which has tokens and a check of origins of its own."""
         refused = self._origins.refusal(headers.get(b"host"), None)
         if refused is not None:
             await respond(send, 403, refused, [TEXT])
@@ -95,7 +97,7 @@ class App:
             return Refusal(403, refused)
         if self._tokens is None or method == "OPTIONS" or (method == "GET" and path in HEALTH_PAGES):
             return None
-        if self.partners.serves(path):  # it has keys of its own
+        if self.partners.serves(path):  # the partner API has keys of its own
             return None
         granted = granted_groups(self._tokens, headers.get(b"authorization", b""))
         if isinstance(granted, Refusal):

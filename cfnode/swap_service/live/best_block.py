@@ -1,6 +1,6 @@
-"""How are figures asked of any node? By its runtime's APIs (`state_call`), encoded by the runtime's metadata.
+"""Best block of any node, read by its runtime's APIs (`state_call`), encoded by the runtime's metadata.
 
-So the figures are those that a development node's own service has, whatever the node's release.
+So its figures are those that a development node's own service has, whatever the node's release.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from cfnode.swap_service.source import ApiCall
 __all__ = ["LiveBlock", "NodeReader"]
 
 MAX_METADATA: Final = 4
-"""Runtimes whose metadata is kept."""
+"""Most runtimes whose metadata is cached."""
 _BEST: Final[Call] = ("chain_getBlockHash", [])
 _V15: Final = (15).to_bytes(4, "little")
 
 
 class NodeReader:
-    """Reads the best block of a node."""
+    """Reader of a node's best block."""
 
     def __init__(self, link: NodeLink) -> None:
         self.link = link
@@ -43,7 +43,7 @@ class NodeReader:
         self._loading = SharedWork[int, Metadata]()
 
     async def best(self) -> LiveBlock:
-        """The best block. Raises NodeError."""
+        """Return the best block. Raises NodeError."""
         best, version, again = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
         if not isinstance(best, str):
             raise NodeError(f"{self.link.origin} sent something else than a hash: is it a node?")
@@ -59,13 +59,13 @@ class NodeReader:
         return LiveBlock(self, best, number, metadata)
 
     async def time(self, number: int) -> int:
-        """The time of a block by its number, Unix ms. Raises NodeError."""
+        """Return the time of a block by its number, Unix ms. Raises NodeError."""
         (block,) = await self._answers(("chain_getBlockHash", [number]))
         (now,) = await self._answers(storage_call(TIMESTAMP_NOW, block))
         return int.from_bytes(_bytes(now, self.link.origin)[:8], "little")
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
-        """The encoded answers of runtime APIs, function and arguments of each. Raises NodeError."""
+        """Return the SCALE bytes of runtime APIs' answers, by function and arguments. Raises NodeError."""
         asked: list[Call] = [("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls]
         return [_bytes(each, self.link.origin) for each in await self._answers(*asked)]
 
@@ -89,7 +89,7 @@ class NodeReader:
 
 @dataclass(frozen=True, slots=True)
 class LiveBlock:
-    """A node's best block; `cfnode.swap_service.source.BestBlock`."""
+    """Best block of a node; implements `cfnode.swap_service.source.BestBlock`."""
 
     reader: NodeReader
     block: str
@@ -98,11 +98,11 @@ class LiveBlock:
 
     @property
     def names(self) -> RuntimeNames:
-        """Assets and chains of its runtime."""
+        """Assets and chains of the block's runtime."""
         return names_of(self.metadata.registry)
 
     async def value(self, function: str, /, **arguments: Any) -> Any:
-        """The decoded answer of a method of the CustomRuntimeApi.
+        """Return the decoded answer of a method of the CustomRuntimeApi.
 
         Raises ApiMissing, ApiRefused, NodeError.
         """
@@ -110,7 +110,10 @@ class LiveBlock:
         return answer
 
     async def values(self, *calls: ApiCall) -> list[Any]:
-        """The answers of several methods, in one exchange. Raises as `value`."""
+        """Return the decoded answers of several methods of the CustomRuntimeApi, in one exchange.
+
+        Raises ApiMissing, ApiRefused, NodeError.
+        """
         methods = [
             api_function(self.metadata, self.spec_version, f"CustomRuntimeApi_{name}") for name, _ in calls
         ]

@@ -1,4 +1,4 @@
-"""Who opens channels on a live network? The broker of a node that the operator names, by its `broker_*` RPC.
+"""The broker of a live network: a node that the operator names opens channels, by its `broker_*` RPC.
 
 The broker's account pays the fee of each channel.
 """
@@ -32,7 +32,7 @@ __all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares", "service_channel"
 
 log = logging.getLogger("cfnode.service")
 OPENING_S: Final = 55.0
-"""Seconds for a channel: a node may answer with finality only."""
+"""Seconds for the answer to a request for a channel: a node may answer only at finality."""
 STORE_S: Final = 20.0
 STORE_PAUSE_S: Final = 0.5
 _OPEN: Final = "broker_request_swap_deposit_address"
@@ -44,7 +44,7 @@ Step = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Who earns from a swap: the broker, and affiliates (SS58), each with a commission in basis points."""
+    """Commissions of a swap in basis points: the broker's, and those of affiliates (SS58)."""
 
     commission_bps: int = 0
     affiliates: tuple[tuple[str, int], ...] = ()
@@ -56,7 +56,7 @@ NO_SHARES: Final = Shares()
 def service_channel(
     terms: SwapTerms, shares: Shares, channel: OpenedChannel, expected: int
 ) -> ServiceChannel:
-    """What is known of a channel before its block is in the books: all but the broker's account."""
+    """Return what is known of a channel before its block is in the books: all but the broker's account."""
     fields = {
         "deposit_address": parse_address(terms.chain, channel.address),
         "destination_address": terms.destination,
@@ -79,8 +79,9 @@ def service_channel(
 
 
 async def _stored(keep: Callable[[], None], channel: str) -> None:
-    """Keep what was announced for a channel; a database that is away has `STORE_S` seconds to come back. The
-    channel is open in any case, so its user gets the answer.
+    """Store what was announced for a channel; try again for `STORE_S` seconds after faults of the database.
+
+    The channel is open in any case, so its user gets the answer.
     """
     with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
         while True:
@@ -98,14 +99,17 @@ async def _nothing() -> None:
 
 
 class RemoteBroker:
-    """A broker's account on another node; `cfnode.swap_service.source.Broker`. `link` None: there is none."""
+    """Broker's account on another node; implements `cfnode.swap_service.source.Broker`.
+
+    Without a `link` every request is refused.
+    """
 
     def __init__(self, link: NodeLink | None, reader: NodeReader, database: Database) -> None:
         self._link, self._reader, self._database = link, reader, database
         self._turns = Turns(database)
 
     async def run(self) -> None:
-        """Take turns with other processes, until cancelled."""
+        """Take turns with other processes until cancelled."""
         if self._link is not None:
             await self._turns.run()
 
@@ -114,14 +118,17 @@ class RemoteBroker:
         await self._turns.idle()
 
     async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
-        """Open a deposit channel, and keep the expected amount. Raises as `open_for`."""
+        """Open a deposit channel, and store the expected amount.
+
+        Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
+        """
         channel = await self.open_for(terms, NO_SHARES, _nothing)
         opened = service_channel(terms, NO_SHARES, channel, expected)
         await _stored(partial(expect, self._database, opened), str(opened.channel))
         return channel
 
     async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
-        """Open a deposit channel; `before` is called in the turn, before it is sent.
+        """Open a deposit channel; `before` is called in the turn, before the request is sent.
 
         Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
         """
@@ -142,7 +149,7 @@ class RemoteBroker:
         return await self._read(answer, terms.chain)
 
     async def head(self) -> int:
-        """The number of the best block of the broker's node. Raises Refusal, LedgerError."""
+        """Return the number of the best block of the broker's node. Raises Refusal, LedgerError."""
         link = self._require()
         header = await link.call("chain_getHeader")
         try:
@@ -151,7 +158,10 @@ class RemoteBroker:
             raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
 
     async def _opening(self, *params: Any) -> Any:
-        """The answer to a request for a channel, with what each failure means for it."""
+        """Send a request for a channel, and return the answer.
+
+        Raises NotConnected, or Refusal if nothing was opened, and UnknownOutcome if that is not known.
+        """
         link = self._require()
         try:
             return await link.call(_OPEN, *params, within_s=OPENING_S)
@@ -165,7 +175,7 @@ class RemoteBroker:
             raise UnknownOutcome(str(error)) from None
 
     async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The transaction of a vault swap as JSON. Raises Refusal, NodeError."""
+        """Return the transaction of a vault swap as JSON. Raises Refusal, NodeError."""
         answer = await self._call(
             "broker_request_swap_parameter_encoding",
             asset_json(terms.source),
@@ -183,7 +193,7 @@ class RemoteBroker:
         return answer
 
     async def encode_terms(self, terms: SwapTerms) -> str:
-        """Only the parameters of a vault swap: hex. Raises Refusal, NodeError."""
+        """Return only the parameters of a vault swap, in hex. Raises Refusal, NodeError."""
         answer = await self._call(
             "broker_encode_cf_parameters",
             asset_json(terms.source),
@@ -226,7 +236,10 @@ class RemoteBroker:
             raise UnknownOutcome(str(self._malformed())) from None
 
     async def _time(self, number: int) -> int:
-        """The time of a block, or of the clock: a channel is open, whether or not the node says when."""
+        """Return the time of a block, or of the clock if the node does not answer (Unix ms).
+
+        The channel is open in either case.
+        """
         try:
             return await self._reader.time(number)
         except LedgerError:
@@ -258,7 +271,7 @@ def _refund(refund: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extra(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the source chain as clients write them."""
+    """Return the parameters of the source chain in the JSON that clients send."""
     written = dict(extra)
     for name in ("input_amount", "min_output_amount"):
         if name in written:

@@ -1,4 +1,4 @@
-"""Which JSON-RPC does the service answer? The reads of a node for which swap SDKs ask, and nothing else.
+"""JSON-RPC methods that the service forwards to its node: the reads that swap SDKs send, and no others.
 
 So an SDK needs only the service's address: it asks for limits, margins and boost pools by JSON-RPC. The calls
 take no parameters, and go to the node as they are.
@@ -27,7 +27,7 @@ _NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
 
 
 async def answer(link: NodeLink, body: bytes) -> bytes:
-    """The answer to a call or a batch; b"" for a notification."""
+    """Return the answer to a call or a batch; b"" for a notification."""
     message = jsonrpc.parse(body, MAX_BATCH)
     if not isinstance(message, Batch):
         return await _one(link, message)

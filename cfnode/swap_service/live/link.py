@@ -1,8 +1,8 @@
-"""How does the service stay connected to a node? It connects again after a break, and checks the chain.
+"""Connection to a node, made again after a break; each time the node's chain is checked.
 
-After a fault it tries again with growing pauses. News of the books ends a pause: they have begun, or the
-ledger writes again, so that the node may be back too. A node that is away costs a request a few seconds and a
-clear error, never a hang.
+After a fault the link tries again with growing pauses. News of the books ends a pause: they have begun, or
+the ledger writes again, so that the node may be back too. While the node does not answer, a request ends
+after a few seconds with a clear error, and never hangs.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ ANSWER_S: Final = 30.0
 """Seconds for the answer to a request."""
 
 Check = Callable[[ChainReader], Awaitable[None]]
-"""Raises WrongChain for a node of another chain."""
+"""Check of a connected node, which raises WrongChain for a node of another chain."""
 
 
 class NotConnected(NodeError):
-    """There is no connection: nothing was sent."""
+    """No connection, so nothing was sent."""
 
 
 class NodeLink:
-    """A connection to a node; `run` keeps it."""
+    """Connection to a node, which `run` keeps."""
 
     def __init__(self, url: str, token: str | None, check: Check) -> None:
         self.origin = origin_of(url)
@@ -51,7 +51,7 @@ class NodeLink:
 
     @property
     def fault(self) -> str | None:
-        """Why there is no connection; None if there is one."""
+        """The reason why there is no connection; None if there is one."""
         return None if self._client is not None else str(self._reason)
 
     async def check(self) -> None:
@@ -87,14 +87,17 @@ class NodeLink:
         self._changed.notify()
 
     async def call(self, method: str, *params: Any, within_s: float = ANSWER_S) -> Any:
-        """The result of one call. Raises CallError, NodeError."""
+        """Return the result of one call. Raises CallError, NodeError."""
         (answer,) = await self.batch([(method, params)], within_s=within_s)
         if isinstance(answer, CallError):
             raise answer
         return answer
 
     async def batch(self, calls: Sequence[Call], *, within_s: float = ANSWER_S) -> list[Any]:
-        """The result, or the CallError, of each call. Raises NodeError, NotConnected if nothing was sent."""
+        """Return the result, or the CallError, of each call.
+
+        Raises NodeError, or NotConnected if nothing was sent.
+        """
         client = await self._connected()
         found: list[Any] = []
         failure: LedgerError | None = None
@@ -126,7 +129,7 @@ class NodeLink:
 
 
 async def _pause(seconds: float, news: Updates, count: int) -> bool:
-    """Wait some seconds, or until the books have moved more than `count` times.
+    """Wait some seconds, or until the newest block of the books has changed more than `count` times.
 
     Returns whether the whole time passed.
     """

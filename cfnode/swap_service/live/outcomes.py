@@ -1,4 +1,4 @@
-"""A call to the broker failed: was nothing opened, or is that not known?"""
+"""Outcomes of failed calls to the broker: nothing was opened, or it is not known whether."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cfnode.ledger.errors import CallError, NodeError
 __all__ = ["UnknownOutcome", "opened_nothing"]
 
 POOL_CLIENT_ERROR: Final = -32024
-"""Each fault of a submission, before and after it was sent."""
+"""Code of each fault of a submission, before and after it was sent."""
 _NOTHING_DONE: Final = frozenset(
     (
         *(ErrorCode.PARSE_ERROR, ErrorCode.INVALID_REQUEST, ErrorCode.METHOD_NOT_FOUND),
@@ -18,23 +18,26 @@ _NOTHING_DONE: Final = frozenset(
         *(-32020, -32021, -32026),
     )
 )
-"""Malformed, refused by a dry run, not synced, busy: JSON-RPC's codes and those of Chainflip's nodes."""
+"""Codes of calls that did nothing, of JSON-RPC and of Chainflip's nodes: malformed, refused by a dry run, not
+synced, busy."""
 _NOT_IN_THE_POOL: Final = range(1000, 1100)
-"""Substrate's codes of a transaction that the pool refuses."""
+"""Codes of Substrate for a transaction that the pool refuses."""
 _PERHAPS_DONE: Final = ("may still be executed", "end of stream", "transaction 0x")
-"""Texts of a submission's faults after it was sent; those of the status stream begin with a quote."""
+"""Texts in a submission's faults after it was sent; those of the status stream begin with a quote."""
 
 
 class UnknownOutcome(NodeError):
-    """A request was sent, and no answer came that says whether a channel was opened."""
+    """Request that was sent without an answer that states whether a channel was opened."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"it is not known whether the channel was opened: {reason}")
 
 
 def opened_nothing(error: CallError) -> bool:
-    """Whether a node refused a broker's call before it was in a block: by its code, and for the code of all
-    faults of a submission by its text. What is not listed counts as unknown.
+    """Return whether a node refused a broker's call before it was in a block.
+
+    The error's code decides, and for the code of all faults of a submission its text. An error that is not
+    listed counts as unknown: False.
     """
     if error.code != POOL_CLIENT_ERROR:
         return error.code in _NOTHING_DONE or error.code in _NOT_IN_THE_POOL

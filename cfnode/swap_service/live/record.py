@@ -1,4 +1,4 @@
-"""What do the books know of swaps? One transaction of the database as the record of a status."""
+"""Record of the swaps in the books: one transaction of the database, from which a status is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ __all__ = ["BookRecord"]
 
 
 class BookRecord:
-    """The books at their newest block; `cfnode.swap_service.source.SwapRecord`. Blocks: use a thread."""
+    """Books at their newest block; implements `cfnode.swap_service.source.SwapRecord`.
+
+    Methods block: use a thread.
+    """
 
     chains = tuple(CHAINS)
 
@@ -33,7 +36,7 @@ class BookRecord:
         return self._events.now
 
     def find(self, *key: Any) -> list[Entry]:
-        """The events with this key, oldest first."""
+        """Return the events with a key, oldest first."""
         return [
             Entry(
                 BlockRef(bytes.fromhex(each.hash[2:]), each.block),
@@ -47,19 +50,22 @@ class BookRecord:
         ]
 
     def height(self, chain: str) -> int:
-        """The last witnessed block of a foreign chain; 0 if it is unknown."""
+        """Return the last witnessed block of a foreign chain; 0 if it is unknown."""
         return self._events.height(chain)
 
     def error(self, entry: Entry) -> tuple[str, str]:
-        """Name and explanation of the module error in the event's `reason`."""
+        """Return name and explanation of the module error in an event's `reason`.
+
+        Returns ("Unknown", "") without one.
+        """
         reason = entry.fields["reason"]
         if not (isinstance(reason, tuple) and reason[0] == "Module"):
             return "Unknown", ""
         return self._events.explanation(entry.block.number, entry.index)
 
     def announced(self, address: Any) -> None:
-        """No event of a finalized block states an unconfirmed deposit."""
+        """Return None: no event of a finalized block states an unconfirmed deposit."""
 
     def expected(self, channel: ChannelId) -> int | None:
-        """The amount that was expected on a channel of this service."""
+        """Return the amount that was expected on a channel of this service; None without one."""
         return self._events.expected(channel)

@@ -1,4 +1,4 @@
-"""The port of the swap service: its socket, its application, and the server below (`cfnode.serving`)."""
+"""Port of the swap service: its socket, its application, and the server below (`cfnode.serving`)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _BUSY: Final = b"Too many connections. Please try again later.\n"
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen, and for which clients. `cors` and `hosts` as a node's `--rpc-cors` and
-    `--rpc-allowed-hosts`.
+    """Address to listen on, and the clients that are allowed.
+
+    `cors` and `hosts` mean what a node's `--rpc-cors` and `--rpc-allowed-hosts` do.
     """
 
     host: str
@@ -49,7 +50,7 @@ async def serve(
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled, with the operator's page if it is given; `started` gives the port.
+    """Serve until cancelled, with the operator's page if it is given; `started` reports the port.
 
     Raises ListenError, BadFlagError.
     """
@@ -75,7 +76,7 @@ async def serve(
 
 
 async def _openings(source: LiveSource, app: App) -> None:
-    """Wait for channels that are being opened."""
+    """Wait for channels that are being opened, `OPENING_GRACE_S` at most."""
     with trio.move_on_after(OPENING_GRACE_S):
         await source.broker.idle()
         await app.partners.idle()

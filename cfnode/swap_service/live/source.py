@@ -1,4 +1,4 @@
-"""What does the service of a live network answer from? A node, the books, and a broker's node."""
+"""Source of the swap service of a live network: a node, the books, and a broker's node."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ __all__ = ["LiveSource"]
 log = logging.getLogger("cfnode.service")
 T = TypeVar("T")
 MAX_READERS = 8
-"""Threads that read the books at the same time, for statuses and health."""
+"""Most threads that read the books at the same time, for statuses and health."""
 MAX_BEHIND = 100
-"""Finalized blocks that the books may lack while the service counts as healthy."""
+"""Most finalized blocks that the books may lack while the service counts as healthy."""
 
 
 class LiveSource:
-    """A node by JSON-RPC and the books; `cfnode.swap_service.source.SwapSource`. `run` keeps its
-    connections.
+    """Node by JSON-RPC and the books; implements `cfnode.swap_service.source.SwapSource`.
+
+    `run` keeps the connections.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class LiveSource:
         node: tuple[str, str | None],
         broker: tuple[str, str | None] | None = None,
     ) -> None:
-        """`node` and `broker` are addresses, each with a bearer token."""
+        """Take the addresses of `node` and `broker`, each with a bearer token."""
         self.database = self._database = database
         self._books = Books(database)
         self.link = NodeLink(*node, self._same_chain)
@@ -55,12 +56,13 @@ class LiveSource:
         self._broker = RemoteBroker(self.broker_link, self._reader, database)
         self._readers = trio.CapacityLimiter(MAX_READERS)
         self.restarts = Restarts(log)
-        """Of the background tasks of the service."""
+        """Restarts of the background tasks of the service."""
 
     async def check(self, *, patiently: bool = False) -> None:
-        """Try the connections once; `patiently`: only log a node that does not answer, it may come back.
+        """Try the connections once. Raises LedgerError.
 
-        Raises LedgerError for one of another chain, without access, or without books.
+        Reasons are a node that does not answer, has another chain or refuses access, and missing books. With
+        `patiently` a node that does not answer is only logged, as it may come back.
         """
         for link in self._links:
             try:
@@ -84,15 +86,15 @@ class LiveSource:
 
     @property
     def broker(self) -> RemoteBroker:
-        """The broker whose node was named."""
+        """The broker whose node the operator named."""
         return self._broker
 
     async def best(self) -> LiveBlock:
-        """The chain at the node's best block. Raises NodeError."""
+        """Return the chain at the node's best block. Raises NodeError."""
         return await self._reader.best()
 
     async def read(self, look: Callable[[SwapRecord], T]) -> T:
-        """What `look` finds in the books."""
+        """Return what `look` finds in the books."""
 
         def found() -> T:
             with self._database.reading() as connection:
@@ -101,11 +103,14 @@ class LiveSource:
         return await self._read(found)
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """Run what reads the books, few at the same time."""
+        """Run a function that reads the books, at most `MAX_READERS` at the same time."""
         return await trio.to_thread.run_sync(work, limiter=self._readers)
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
-        """Faults of node and database are not the client's: 503. Anything else is a bug, and logged."""
+        """Return HTTP status and message of an error.
+
+        Faults of node and database are not the client's: 503. Any other error is a bug, and logged: 500.
+        """
         if isinstance(error, LedgerError):
             log.warning("%s: %s", path, error)
             return 503, str(error)
@@ -115,7 +120,7 @@ class LiveSource:
         return 500, "Internal error while processing request."
 
     async def health(self) -> tuple[int, dict[str, Any]]:
-        """Status and content of the health page: 503 with the reasons if something is missing."""
+        """Return HTTP status and content of the health page: 503 with the reasons if something is missing."""
         faults: list[str] = []
         page: dict[str, Any] = {"isHealthy": True, "faults": faults}
         try:
@@ -151,7 +156,7 @@ class LiveSource:
             faults.append(f"the node is {-behind} blocks behind the books: it may still be syncing")
 
     async def _same_chain(self, reader: ChainReader) -> None:
-        """Raises WrongChain for a node of another chain than the books', BrokenBooks for empty books."""
+        """Raise WrongChain for a node of another chain than the books', BrokenBooks for empty books."""
         genesis = await reader.genesis()
         ours = await self._read(partial(self._books.value, "genesis"))
         tip = await self._read(self._books.tip)

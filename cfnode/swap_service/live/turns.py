@@ -1,4 +1,4 @@
-"""When may this process have the broker sign? In turns with the other processes of the database.
+"""Turns in which this process has the broker sign, taken with the other processes of the database.
 
 A turn is for many calls at once: the broker's node orders their nonces itself, and each waits for a block, so
 that one call a turn would be one channel a block. While another process waits, a turn takes no new calls
@@ -26,20 +26,20 @@ log = logging.getLogger("cfnode.service")
 TURN_S: Final = 1.0
 """Seconds after which a turn takes no new calls, if another process waits."""
 LOOK_S: Final = 0.25
-"""Seconds between two looks at the lock during a turn."""
+"""Seconds between two checks of the lock during a turn."""
 PATIENCE_S: Final = 45.0
 """Seconds that a call waits for a turn."""
 PAUSE_S: Final = 1.0
 MAX_CALLS: Final = 250
-"""Calls that are under way at the same time."""
+"""Most calls that are under way at the same time."""
 
 
 class SignerBusy(NodeError):
-    """Other calls had their turn for too long: nothing was sent."""
+    """Call that got no place in a turn in time: nothing was sent."""
 
 
 class Turns:
-    """The turns of one process; `run` takes them."""
+    """Turns of one process, which `run` takes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,7 +52,7 @@ class Turns:
 
     @asynccontextmanager
     async def joined(self) -> AsyncIterator[None]:
-        """A place in a turn, within `PATIENCE_S`. Raises SignerBusy, DatabaseError."""
+        """Wait for a place in a turn, `PATIENCE_S` at most, and hold it. Raises SignerBusy, LedgerError."""
         caller = object()
         await self._join(caller)
         try:
@@ -123,7 +123,7 @@ class Turns:
         await self._in_thread(lock.release)
 
     async def _while_wanted(self, lock: SignerLock) -> None:
-        """Until no call is left, or another process has waited long enough."""
+        """Wait until no call is left, the lock is lost, or another process waits after `TURN_S`."""
         start = looked = trio.current_time()
         while self._waiting or self._running:
             with trio.move_on_at(looked + LOOK_S):

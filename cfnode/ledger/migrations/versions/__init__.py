@@ -1,1 +1,1 @@
-"""The migrations, one module each; a published one is never changed."""
+"""Migrations of the books' tables, one module each; a published migration is never changed."""

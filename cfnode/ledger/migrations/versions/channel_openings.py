@@ -1,7 +1,8 @@
-"""The opening of each fact: a number that the chain gave out again means the newest opening before the fact.
+"""Migration 0009: the block that opened the channel of each fact.
 
-Each fact gets the block of that opening, and the account of that channel: an earlier version may have taken
-an older one. Totals of days, which follow from them, are counted anew.
+The chain gives the number of a channel out again: a fact belongs to the newest opening of its number at or
+before it. Each fact gets the block of that opening, and the account of that channel: an earlier version may
+have taken an older one. Totals of days, which follow from them, are counted anew.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ down_revision = "0008_day_totals"
 FACTS = ("deposits", "boosts", "requests", "fees")
 _ID = re.compile(r"([0-9]{1,10})-[A-Za-z]+-[0-9]{1,18}")
 MARGIN_MS = 60_000
-"""How far the clock of a service may be ahead of the chain's."""
+"""Milliseconds that the clock of a service may be ahead of the chain's."""
 
 
 def upgrade() -> None:
@@ -44,7 +45,7 @@ def _table(name: str) -> Any:
 
 
 def _fill(facts: Any) -> None:
-    """The openings of facts: the newest of their channel's number at or before each."""
+    """Give facts their openings: the newest of their channel's number at or before each."""
     opened = _table("channels")
     is_before = sa.or_(
         opened.c.block < facts.c.block,
@@ -61,7 +62,7 @@ def _fill(facts: Any) -> None:
 
 
 def _give_to_owner(facts: Any) -> None:
-    """The accounts of deposits, and of what was charged for these: the channel's."""
+    """Give deposits, and the fees charged for these, the account of their channel."""
     opened = _table("channels")
     same = (
         opened.c.chain == facts.c.chain,
@@ -73,7 +74,7 @@ def _give_to_owner(facts: Any) -> None:
 
 
 def _fill_partners() -> None:
-    """The openings of partners' channels: by the partner's answer, else the first one since the request."""
+    """Give partners' channels their openings: by the partner's answer, else the first since the request."""
     connection = op.get_bind()
     table = sa.table(
         "partner_channels",

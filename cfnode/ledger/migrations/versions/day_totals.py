@@ -1,4 +1,4 @@
-"""What does a page of figures need? The totals of each day, and the open channels by their end."""
+"""Migration 0008: the totals of each day, and an index of channels by chain and expiry block."""
 
 from __future__ import annotations
 

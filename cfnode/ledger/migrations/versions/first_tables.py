@@ -1,4 +1,4 @@
-"""Which tables do books have at first?"""
+"""Migration 0001: the first tables of the books."""
 
 from __future__ import annotations
 

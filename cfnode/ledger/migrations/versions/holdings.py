@@ -1,4 +1,4 @@
-"""Where are changes of FLIP on the State Chain, which are no credits or debits? In a table of their own."""
+"""Migration 0003: changes of FLIP on the State Chain other than credits and debits, in their own table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Facts of other accounts in books of chosen ones are removed: those that no event of theirs explains.
+"""Migration 0010: removal of other accounts' facts from books of chosen accounts.
 
-An earlier version kept the changes of FLIP of both sides of an event, and took the withdrawal of any
-liquidity provider for one of the accounts that had a debit in the block.
+It removes the facts that no event of the chosen accounts explains. An earlier version kept the changes of
+FLIP of both sides of an event, and took the withdrawal of any liquidity provider for one of the accounts that
+had a debit in the block.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ _movements = _table("movements", *_KEY, "account", "asset", "credit", "amount")
 
 
 def _without_debit(connection: Any) -> list[Any]:
-    """Withdrawals of liquidity before which the account has no debit of the amount and its fee."""
+    """Return the withdrawals of liquidity whose last debit before, in their block, is of another amount.
+
+    The debit of the right account is of the withdrawn amount and its fee.
+    """
     found = []
     for row in connection.execute(sa.select(_payouts).where(_payouts.c.kind == "liquidity")).all():
         debits = sa.select(_movements.c.asset, _movements.c.amount, _movements.c.account).where(
@@ -63,7 +67,7 @@ def _without_debit(connection: Any) -> list[Any]:
 
 
 def _forget(connection: Any, payout: Any) -> None:
-    """Delete a payout, and what the books have of it only."""
+    """Delete a payout, and the facts that the books have only because of it."""
     for table in (_payouts, _fees, _events):
         _delete(table, payout)
     own = (_broadcasts.c.chain == payout.chain, _broadcasts.c.egress == payout.egress)
@@ -83,7 +87,7 @@ def _delete(table: Any, row: Any) -> None:
 
 
 def _leave_out(connection: Any, table: Any, row: Any) -> int:
-    """Delete one of an event's rows, and move up those after it; returns how many are left."""
+    """Delete one of an event's rows, renumber the places of the others, and return how many are left."""
     at = (table.c.block == row.block, table.c.event == row.event)
     account = (table.c.account == row.account,) if "account" in table.c else (table.c.egress == row.egress,)
     op.execute(sa.delete(table).where(*at, *account))
@@ -94,7 +98,7 @@ def _leave_out(connection: Any, table: Any, row: Any) -> int:
 
 
 def _forget_broadcast(connection: Any, chain: str, broadcast: int) -> None:
-    """Delete the outcomes of a broadcast that pays nothing of the books."""
+    """Delete the outcomes of a broadcast, unless it carries another payout of the books."""
     for table in (_broadcasts, _failures):
         same = (table.c.chain == chain, table.c.broadcast == broadcast)
         if connection.execute(sa.select(table.c.block).where(*same).limit(1)).first() is not None:

@@ -1,4 +1,4 @@
-"""Which requests of partners have been answered, and how? In a table, and a column of their channels."""
+"""Migration 0007: requests of partners, the answers for their channels, and commissions of affiliates."""
 
 from __future__ import annotations
 

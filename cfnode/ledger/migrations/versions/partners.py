@@ -1,4 +1,4 @@
-"""Where are partners, their keys and their channels? In two tables, which have no facts of the chain."""
+"""Migration 0006: tables of partners with their keys, and of their channels; no facts of the chain."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What does the status of a swap need besides? The channel of a refused boost, the text of a module error, an
-index of failed transfers by receiver, and the amounts that were expected on channels.
+"""Migration 0004: what the status of a swap needs besides the first tables.
+
+These are the channel of a boost, the text of a module error, an index of failed transfers by receiver, and
+the amounts that were expected on channels.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def upgrade() -> None:
 
 
 def _fill_channels() -> None:
-    """The channels of boosts that are in the books already, from their events."""
+    """Give boosts that are in the books already their channels, from their events."""
     connection = op.get_bind()
     boosts = sa.table("boosts", sa.column("block"), sa.column("event"), sa.column("channel"))
     events = sa.table("events", sa.column("block"), sa.column("event"), sa.column("fields"))

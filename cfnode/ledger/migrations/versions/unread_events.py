@@ -1,4 +1,4 @@
-"""Where are events whose fields the ledger cannot read? In a table of their own."""
+"""Migration 0002: a table of the events whose fields the ledger cannot read."""
 
 from __future__ import annotations
 

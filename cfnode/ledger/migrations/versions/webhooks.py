@@ -1,4 +1,4 @@
-"""Where are webhooks and what they have to deliver? In three tables, which have no facts of the chain."""
+"""Migration 0005: tables of webhooks, changes of swaps' states, and deliveries; no facts of the chain."""
 
 from __future__ import annotations
 

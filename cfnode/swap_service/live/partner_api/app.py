@@ -1,4 +1,4 @@
-"""How is a partner's request answered? Its key first, then its body; errors have one shape."""
+"""Requests of the partner API: the key is checked first, then the body; errors have one shape."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ log = logging.getLogger("cfnode.service")
 JSON: Final = (b"content-type", b"application/json")
 CSV: Final = (b"content-type", b"text/csv; charset=utf-8")
 MAX_STATEMENTS: Final = 2
-"""Statements that are read at the same time."""
+"""Most statements that are read at the same time."""
 PIECE: Final = 64 * 1024
 _SCHEME: Final = b"bearer "
 _BODY_FAULTS: Final = {408: "timeout", 413: "too_large", 400: "invalid_request"}
 
 
 class PartnerApi:
-    """The requests below `/v1/`; `run` belongs to it."""
+    """Handlers of the requests below `/v1/`; `run` has to run meanwhile."""
 
     def __init__(self, source: LiveSource) -> None:
         self._source, self._database = source, source.database
@@ -74,7 +74,7 @@ class PartnerApi:
         }
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Count the beats of requests for channels until cancelled."""
         await self._opener.run()
 
     async def idle(self) -> None:
@@ -83,7 +83,7 @@ class PartnerApi:
 
     @staticmethod
     def serves(path: str) -> bool:
-        """Whether a path is the API's."""
+        """Return whether a path is the API's."""
         return path.startswith(PREFIX)
 
     async def __call__(
@@ -111,7 +111,7 @@ class PartnerApi:
     async def _answer(
         self, scope: Scope, headers: RequestHeaders, receive: Receive
     ) -> tuple[int, tuple[bytes, bytes], Any]:
-        """Status, content type and body. Raises Problem."""
+        """Return status, content type and body of the answer. Raises Problem."""
         try:
             found = operation_of(scope["method"], scope["path"])
             partner = await self._partner(headers)
@@ -126,7 +126,7 @@ class PartnerApi:
             raise
         except Refusal as refusal:
             raise _problem_of(refusal) from None
-        # As in the swap service: an unforeseen exception is logged, and only this request fails.
+        # An unforeseen exception is logged, and only this request fails, as in the swap service.
         except Exception as error:
             if isinstance(error, _Gone):
                 raise
@@ -134,7 +134,7 @@ class PartnerApi:
             raise Problem("unavailable" if status == 503 else "internal_error", _public(error)) from None
 
     async def _partner(self, headers: RequestHeaders) -> Partner:
-        """Whose key it is; the request counts. Raises Problem."""
+        """Return the partner whose key a request has, and count the request. Raises Problem."""
         given = headers.get(b"authorization", b"")
         if given[: len(_SCHEME)].lower() != _SCHEME:
             raise Problem("unauthorized", "a partner's key is required: Authorization: Bearer KEY")
@@ -169,7 +169,7 @@ class _Gone(Exception):
 
 
 async def _given(operation: Operation, scope: Scope, headers: RequestHeaders, receive: Receive) -> list[Any]:
-    """Key, body and query, as far as the operation has them. Raises Problem."""
+    """Return key, body and query of a request, as far as the operation has them. Raises Problem."""
     found: list[Any] = []
     if operation.takes_key:
         key = headers.get(b"idempotency-key", b"").decode("latin-1")
@@ -215,7 +215,7 @@ def _queried(query: bytes, kind: type) -> Any:
 
 
 def _public(error: Exception) -> str | None:
-    """What a stranger may know of a fault: no names of hosts and databases."""
+    """Return the text of a fault that a partner may read, without names of hosts and databases, or None."""
     return str(error) if isinstance(error, SignerBusy) else None
 
 
@@ -225,7 +225,7 @@ def _unknown(path: str) -> Problem:
 
 
 def _problem_of(refusal: Refusal) -> Problem:
-    """A refusal of the swap service's rules, with this API's code."""
+    """Return the problem with this API's code for a refusal by the swap service's rules."""
     if refusal.status == 503:
         return Problem("unavailable", refusal.message)
     if refusal.status == 404:
@@ -235,7 +235,7 @@ def _problem_of(refusal: Refusal) -> Problem:
 
 
 async def _stream(send: Send, status: int, file: IO[bytes], headers: Headers) -> None:
-    """A file, in pieces; it is closed."""
+    """Send a file in pieces, and close it."""
     with file:
         size = file.seek(0, 2)
         file.seek(0)

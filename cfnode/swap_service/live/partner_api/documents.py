@@ -1,6 +1,7 @@
-"""How do the documents of the swap service become those of partners, and back? By their declared members.
+"""Conversion between documents of the swap service and those of the partner API.
 
-The swap service's documents are those of swap SDKs, in camelCase.
+The swap service's documents are those of swap SDKs, in camelCase. Those of the partner API are in snake_case,
+and have the members that `schema` declares.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
 def snake(value: Any) -> Any:
-    """A document with its member names in snake_case."""
+    """Return a document with its member names in snake_case."""
     if isinstance(value, dict):
         return {_HUMP.sub(r"_\1", name).lower(): snake(each) for name, each in value.items()}
     return [snake(each) for each in value] if isinstance(value, list) else value
 
 
 def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
-    """The query of the swap service; the commission is that of the partner's channels."""
+    """Return the query of the swap service; its commission is that of the partner's channels."""
     query: dict[str, Any] = {
         **_assets(request),
         "amount": request.amount,
@@ -45,7 +46,7 @@ def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
 
 
 def quote_of(document: Mapping[str, Any]) -> Quote:
-    """A quote of the swap service."""
+    """Return a quote of the swap service as one of the partner API."""
     found = snake(document)
     found["recommended_min_price_x128"] = _min_price(found)
     found["recommended_retry_duration_blocks"] = (
@@ -55,7 +56,7 @@ def quote_of(document: Mapping[str, Any]) -> Quote:
 
 
 def _min_price(quote: Mapping[str, Any]) -> str:
-    """The estimated price less the recommended slippage, in smallest units, times 2^128."""
+    """Return the estimated price less the recommended slippage, in smallest units, times 2^128."""
     source, target = (
         asset_by_symbol(quote[side]["chain"], quote[side]["asset"]).name
         for side in ("src_asset", "dest_asset")
@@ -67,7 +68,7 @@ def _min_price(quote: Mapping[str, Any]) -> str:
 
 
 def channel_body(request: ChannelRequest) -> dict[str, Any]:
-    """The body of the swap service's request for a channel, without commissions."""
+    """Return the body of the swap service's request for a channel, without commissions."""
     refund = request.refund_params
     body: dict[str, Any] = {
         **_assets(request),
@@ -107,7 +108,7 @@ def _assets(request: ChannelRequest | QuoteRequest) -> dict[str, Any]:
 
 
 def swap_of(status: Mapping[str, Any]) -> Swap:
-    """A status of the swap service, of a swap that began in a channel."""
+    """Return a status of the swap service as one of the partner API; the swap began in a channel."""
     found = snake(status)
     for side in ("src", "dest"):
         found[f"{side}_asset"] = Asset(found[f"{side}_chain"], found[f"{side}_asset"])

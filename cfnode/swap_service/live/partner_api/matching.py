@@ -1,4 +1,4 @@
-"""Is a channel in the books the one of a request? By all terms that its event states."""
+"""Comparison of a channel in the books with the terms of a request, by what the channel's event states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["channel_of", "is_of"]
 
 
 def is_of(terms: SwapTerms, shares: Shares, fields: Mapping[str, Any]) -> bool:
-    """Whether a channel's event has these terms."""
+    """Return whether a channel's event has these terms and commissions."""
     refund = fields["refund_parameters"]
     return (
         is_same_address(fields["destination_address"], terms.destination)
@@ -40,7 +40,7 @@ def _is_message(found: Mapping[str, Any] | None, wanted: Mapping[str, Any] | Non
 
 
 def channel_of(event: FoundEvent) -> OpenedChannel:
-    """The channel that an event opened."""
+    """Return the channel that an event opened."""
     fields = event.fields
     return OpenedChannel(
         address_to_text(fields["deposit_address"]),

@@ -1,4 +1,4 @@
-"""How do programs learn the requests? By an OpenAPI document, made of the declarations that validate them."""
+"""OpenAPI document of the partner API, made of the declarations that validate its requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DESCRIPTION: Final = (
 
 @cache
 def document() -> bytes:
-    """The document, as JSON."""
+    """Return the OpenAPI document, as JSON."""
     types: list[type] = [ProblemBody]
     for each in OPERATIONS:
         types += [found for found in (each.answer, each.body, each.query) if found is not None]
@@ -86,7 +86,7 @@ def _header_parameters(each: Operation) -> list[dict[str, Any]]:
 
 
 def _failures(each: Operation, reference: Any) -> dict[str, Any]:
-    """A response for each status, whose description lists its codes."""
+    """Return a response for each status, whose description lists its codes."""
     texts: dict[int, list[str]] = {}
     for name in each.codes:
         texts.setdefault(CODES[name].status, []).append(f"`{name}`: {CODES[name].when}")

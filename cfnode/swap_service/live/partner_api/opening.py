@@ -1,7 +1,9 @@
-"""How is a partner's channel opened, once? By its Idempotency-Key, whatever process is asked, and over kills.
+"""Opening of partners' channels, each only once by its Idempotency-Key.
 
-`cfnode.ledger.partners.orders` has the states. A repeated request waits for the first one: in this process by
-an event, in another one by looking. If the beats of that one stop for `DEAD_S`, its request is unknown.
+That holds whichever process gets the request, and after a process was killed; `cfnode.ledger.partners.orders`
+has the states. A repeated request waits for the first one: in this process for an event, and for another
+process by looking into the database. If the beats of the other process stop for `DEAD_S`, its request is
+unknown.
 
 A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
 the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for
@@ -53,7 +55,7 @@ log = logging.getLogger("cfnode.service")
 BEAT_S: Final = 2.0
 """Seconds between two beats of a process."""
 LOOK_S: Final = 0.5
-"""Seconds between two looks at another process's request."""
+"""Seconds between two reads of another process's request."""
 DEAD_S: Final = 6.0
 """Seconds without a beat after which a process counts as dead."""
 PATIENCE_S: Final = 60.0
@@ -61,11 +63,11 @@ PATIENCE_S: Final = 60.0
 STORE_S: Final = 20.0
 """Seconds in which the answer has to be stored."""
 MAX_WRITERS: Final = 3
-"""Transactions of partners at the same time: they wait for each other anyway."""
+"""Most transactions of partners at the same time: they wait for each other anyway."""
 
 
 class Opener:
-    """Opens channels for partners; `run` shows other processes that this one lives."""
+    """Opener of channels for partners; `run` proves to other processes that this one is alive."""
 
     def __init__(self, source: LiveSource) -> None:
         self._source, self._database = source, source.database
@@ -92,7 +94,10 @@ class Opener:
             await next(iter(self._working.values())).wait()
 
     async def open(self, partner: Partner, key: str, request: ChannelRequest) -> bytes:
-        """The answer, as JSON. Raises Problem, Refusal, LedgerError."""
+        """Open a channel, or find that of the first request with this key, and return the answer as JSON.
+
+        Raises Problem, Refusal, LedgerError.
+        """
         digest = digest_of(request)
         while True:
             answer = await self._once(partner, key, digest, request)
@@ -100,7 +105,7 @@ class Opener:
                 return answer.encode()
 
     async def _once(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
-        """The answer; None if the first request has ended without one, so that this one may begin."""
+        """Return the answer; None if the first request has ended without one, so that this one may begin."""
         name = (partner.name, key)
         if (running := self._working.get(name)) is not None:
             known = await self._look(partner.name, key, digest)
@@ -131,10 +136,10 @@ class Opener:
         return await self._in_thread(partial(orders.look, self._database, partner, key, digest))
 
     async def _other(self, partner: Partner, key: str, digest: str, found: Running) -> orders.Found | None:
-        """Wait for another process, or for the end of its beats."""
+        """Wait for another process, or for the end of its beats, and return the request's state."""
         seen, since = found, trio.current_time()
         while True:
-            if seen.owner == self._owner:  # this process could not store its end
+            if seen.owner == self._owner:  # this process could not store the end of the request
                 since = -math.inf
             else:
                 await trio.sleep(LOOK_S)
@@ -154,7 +159,10 @@ class Opener:
     async def _resolved(
         self, partner: Partner, key: str, digest: str, request: ChannelRequest
     ) -> orders.Found | None:
-        """What the books say about a request whose answer was lost."""
+        """Look for the channel of a request whose answer was lost, and return the request's state.
+
+        None: no channel was opened, and the request may begin anew.
+        """
         checked = await self._checked(partner, request)
         terms = checked.terms
 
@@ -166,7 +174,7 @@ class Opener:
         return await self._in_thread(find)
 
     async def _checked(self, partner: Partner, request: ChannelRequest) -> _Checked:
-        """The terms of the swap, and what it costs. Raises Problem, Refusal, LedgerError."""
+        """Return the checked terms, and the channel's cost. Raises Problem, Refusal, LedgerError."""
         block = await self._source.best()
         terms, expected = read_terms(channel_body(request), block.names)
         if not partner.allows(terms.source, terms.target):
@@ -176,7 +184,7 @@ class Opener:
         return _Checked(terms, expected, cost)
 
     async def _new(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
-        """Open the channel of a new request; None if another process was faster."""
+        """Open the channel of a new request, and return the answer; None if another process was faster."""
         broker, order = self._source.broker, None
         checked, head = await _both(partial(self._checked, partner, request), broker.head)
         terms = checked.terms
@@ -209,7 +217,7 @@ class Opener:
         return await self._stored(order, digest, _kept(partner, terms, channel, checked.expected))
 
     async def _end(self, end: Callable[..., None], order: Order | None) -> None:
-        """End an order that has led to no answer; None: it was not placed."""
+        """End an order without an answer; nothing to do for None, an order that was not placed."""
         if order is None:
             return
         with trio.CancelScope(shield=True):
@@ -219,7 +227,7 @@ class Opener:
                 log.error("Request %s of %s: %s", order.key, order.partner, error)
 
     async def _stored(self, order: Order, digest: str, opened: Kept) -> str:
-        """The answer, once it is in the database. Raises Problem."""
+        """Return the answer once it is in the database. Raises Problem."""
         store = partial(orders.finish, self._database, order, opened)
         with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
             while True:
@@ -234,7 +242,7 @@ class Opener:
         raise Problem("outcome_unknown", "the channel was opened, and could not be stored")
 
     async def _was_stored(self, order: Order, digest: str) -> str | None:
-        """The answer, if it is in the database: its word about it may have been lost."""
+        """Return the answer if it is in the database: the confirmation of the commit may have been lost."""
         try:
             found = await self._look(order.partner, order.key, digest)
         except LedgerError:
@@ -247,7 +255,7 @@ class Opener:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """Terms that the chain will take, the expected amount, and the cost of the channel."""
+    """Checked terms, the expected amount, and the cost of the channel, in smallest units."""
 
     terms: SwapTerms
     expected: int
@@ -255,7 +263,10 @@ class _Checked:
 
 
 async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U]]) -> tuple[T, U]:
-    """The results of two steps that are taken at the same time. Raises what the first of them raises."""
+    """Run two steps at the same time, and return their results.
+
+    If a step fails, its error is raised; if both fail, that of the first.
+    """
     results: list[Any] = [None, None]
     faults: list[Exception | None] = [None, None]  # raised outside, where the nursery makes no group of them
 
@@ -274,7 +285,7 @@ async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U
 
 
 class _NotNew(Exception):
-    """A request that was placed before, or that is refused: `found` says which."""
+    """Request that was placed before, or that is refused; `found` is its state or the refusal."""
 
     def __init__(self, found: orders.Found | AccessRefusal) -> None:
         super().__init__()
@@ -282,13 +293,13 @@ class _NotNew(Exception):
 
 
 def digest_of(request: ChannelRequest) -> str:
-    """The hash of a request, the same however its JSON was written."""
+    """Return the SHA-256 hash of a request in hex, which does not depend on how its JSON was written."""
     return sha256(msgspec.json.encode(request)).hexdigest()
 
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Wait for the first request, not for ever. Raises Problem."""
+    """Limit the wait for the first request to `PATIENCE_S`. Raises Problem."""
     with trio.move_on_after(PATIENCE_S) as scope:
         yield
     if scope.cancelled_caught:
@@ -296,7 +307,7 @@ def _patience() -> Iterator[None]:
 
 
 def _settled(found: orders.Found | None) -> str | None:
-    """The answer of the first request, if it has one. Raises Problem."""
+    """Return the answer of the first request, None without one. Raises Problem."""
     if isinstance(found, Opened):
         return found.answer
     if isinstance(found, Unknown):
@@ -307,7 +318,7 @@ def _settled(found: orders.Found | None) -> str | None:
 
 
 def refused(refusal: AccessRefusal) -> Problem:
-    """Why a key, a rate or a budget refuses a request."""
+    """Return the problem of a request that a key, a rate or a budget refuses."""
     if refusal.reason == "rate":
         return Problem("rate_limited", str(refusal), retry_after_s=refusal.retry_after_s)
     return Problem("budget_used_up" if refusal.reason == "budget" else "unauthorized", str(refusal))

@@ -1,4 +1,4 @@
-"""Which requests may a partner send? This table; requests are validated and documented with it."""
+"""Table of the partner API's requests, with which they are validated and documented."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WITH_BODY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A request: method, path with at most one parameter, types of its parts, and the codes of its errors."""
+    """Kind of request: method, path with at most one parameter, types of its parts, codes of its errors."""
 
     name: str
     method: str
@@ -48,11 +48,11 @@ class Operation:
     query: type | None = None
     has_csv: bool = False
     takes_key: bool = False
-    """Whether it needs an Idempotency-Key."""
+    """Whether the request needs an Idempotency-Key."""
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of all its errors."""
+        """The codes of all errors of the request."""
         return (*_ALWAYS, *(_WITH_BODY if self.body is not None else ()), *self.errors)
 
 
@@ -109,7 +109,7 @@ def _patterns() -> Mapping[Operation, re.Pattern[str]]:
 
 
 def operation_of(method: str, path: str) -> tuple[Operation, tuple[Any, ...]] | None:
-    """The operation of a request, with what its path says."""
+    """Return the operation of a request with the parameters in its path; None for an unknown one."""
     for each, pattern in _patterns().items():
         if each.method == method and (match := pattern.fullmatch(path)):
             return each, match.groups()
@@ -117,5 +117,5 @@ def operation_of(method: str, path: str) -> tuple[Operation, tuple[Any, ...]] | 
 
 
 def allowed(path: str) -> tuple[str, ...]:
-    """The methods of a path."""
+    """Return the methods that a path allows."""
     return tuple(each.method for each, pattern in _patterns().items() if pattern.fullmatch(path))

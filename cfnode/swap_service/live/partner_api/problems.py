@@ -1,4 +1,4 @@
-"""How is a partner's request refused? With one shape of body, and a code that programs can compare."""
+"""Errors of the partner API: one shape of body, with a code that programs can compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CODES", "Code", "Error", "Problem", "ProblemBody"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What an error code means: HTTP status, when it is sent, and what the partner can do."""
+    """Meaning of an error code: HTTP status, when it is sent, and what the partner can do."""
 
     status: int
     when: str
@@ -67,11 +67,11 @@ CODES: Final[Mapping[str, Code]] = {
         "Send the same request again later.",
     ),
 }
-"""All error codes."""
+"""All error codes, with their meanings."""
 
 
 class Error(Struct):
-    """Why a request was refused."""
+    """Reason why a request was refused."""
 
     code: Annotated[str, Meta(extra_json_schema={"enum": sorted(CODES)})]
     message: str
@@ -84,7 +84,7 @@ class ProblemBody(Struct):
 
 
 class Problem(Exception):
-    """An unsuccessful answer."""
+    """Unsuccessful answer, with its code, message and headers."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Problem(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """The HTTP status of the code."""
         return CODES[self.code].status
 
     @property
@@ -110,7 +110,7 @@ class Problem(Exception):
 
     @property
     def headers(self) -> Headers:
-        """Its own headers."""
+        """The answer's own headers: Retry-After, WWW-Authenticate, Allow, where they apply."""
         found: Headers = []
         if self._retry_after_s is not None:
             found.append((b"retry-after", b"%d" % max(1, math.ceil(self._retry_after_s))))

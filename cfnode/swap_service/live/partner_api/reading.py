@@ -1,4 +1,4 @@
-"""What may a partner read? The statuses of the swaps of its own channels, and its statements."""
+"""Reads of a partner: the statuses of the swaps of its own channels, and its statements."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from cfnode.swaps.identity import ChannelId
 __all__ = ["own_swap", "statement_file"]
 
 IN_MEMORY: Final = 1 << 20
-"""Bytes of a statement before it goes to a temporary file."""
+"""Bytes of a statement that stay in memory; a larger one goes to a temporary file."""
 
 
 def own_swap(record: SwapRecord, database: Database, partner: str, reference: str) -> Swap:
-    """The status of a swap of the partner's channels. Raises Problem; blocks."""
+    """Return the status of a swap of the partner's channels. Raises Problem; blocks."""
     try:
         found = status(record, reference)
     except Refusal:
@@ -37,7 +37,7 @@ def own_swap(record: SwapRecord, database: Database, partner: str, reference: st
 
 
 def statement_file(database: Database, partner: str, query: StatementQuery) -> IO[bytes]:
-    """A statement, as a file that is at its beginning. Raises Problem, LedgerError; blocks."""
+    """Return a statement as a file that is at its beginning. Raises Problem, LedgerError; blocks."""
     try:
         month = Month.parse(query.month)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""What do requests and answers look like? As declared here: requests are validated with it, answers written
-with it, and the OpenAPI document made of it.
+"""Declarations of the partner API's requests and answers.
 
+Requests are validated with them, answers are written with them, and the OpenAPI document is made of them.
 Amounts are decimal digits in the asset's smallest unit, times Unix milliseconds.
 """
 
@@ -76,7 +76,7 @@ class Fee(Struct):
 
 
 class BoostQuote(Struct):
-    """The same swap with a boosted deposit."""
+    """The quoted swap with a boosted deposit."""
 
     egress_amount: Amount
     estimated_price: str
@@ -86,7 +86,7 @@ class BoostQuote(Struct):
 
 
 class Quote(Struct):
-    """What a swap would give now, without other swaps in between."""
+    """Quote of a swap now, without other swaps in between."""
 
     type: Annotated[str, Meta(extra_json_schema={"enum": ["REGULAR", "DCA"]})]
     src_asset: Asset
@@ -117,7 +117,7 @@ class Quotes(Struct):
 
 
 class RefundParams(Struct, forbid_unknown_fields=True):
-    """When, and to where, a deposit is refunded instead of swapped."""
+    """Conditions under which a deposit is refunded instead of swapped, and the address for that."""
 
     refund_address: Address
     min_price_x128: Annotated[
@@ -181,7 +181,7 @@ class Channel(Struct):
 
 
 class Failure(Struct):
-    """Why something failed."""
+    """Reason why a deposit, output or refund failed."""
 
     mode: str
     reason_name: str
@@ -199,7 +199,7 @@ class Deposit(Struct):
 
 
 class Progress(Struct):
-    """How much has been swapped."""
+    """Progress of a swap: the amounts that have been swapped."""
 
     original_input_amount: Amount
     remaining_input_amount: Amount
@@ -259,7 +259,7 @@ class Swap(Struct):
 
 
 class StatementQuery(Struct, forbid_unknown_fields=True):
-    """Which statement, and how it is written."""
+    """Month of a statement, and its format."""
 
     month: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}$", description="In UTC.", examples=["2026-11"])]
     format: Annotated[str, Meta(pattern=r"^(json|csv)$", description="json or csv.")] = "json"
@@ -305,7 +305,7 @@ class StatementTotal(Struct, forbid_unknown_fields=True):
 
 
 class Statement(Struct, forbid_unknown_fields=True):
-    """All facts of a month about the partner's channels. `notes` say why it is not complete."""
+    """All facts of a month about the partner's channels. `notes` are reasons why it is not complete."""
 
     month: str
     account: None
