@@ -93,7 +93,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class BlockFills:
-    """The fills of the account's orders in one finalized block; `timestamp` in milliseconds."""
+    """The fills of the account's orders in one finalized block; `timestamp` in Unix milliseconds."""
 
     block_number: int
     block_hash: str
@@ -196,7 +196,8 @@ def block_fills(account: str, answer: Any) -> BlockFills:
     """Return the account's fills of one block."""
     found = (next(iter(each.items())) for each in answer["fills"])
     own = tuple(_fill(kind, fill) for kind, fill in found if fill["lp"] == account)
-    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), own)
+    milliseconds = int(answer["timestamp"]) * 1000
+    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), milliseconds, own)
 
 
 def _fill(kind: str, fill: Any) -> Fill:
