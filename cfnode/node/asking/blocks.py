@@ -126,7 +126,7 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 
 def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """Return a question as `headers_above`, with the justifications that the peer has of the blocks."""
+    """Return a question for headers from `number` on, with the justifications that the peer has."""
     request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:

@@ -152,7 +152,7 @@ class ChainView:
         return self._tree.parent(block_hash) if is_unfinalized else None
 
     def unfinalized(self) -> list[tuple[BlockRef, bytes]]:
-        """Return the blocks above the finalized one, with forks, each with its parent's hash; parents first."""
+        """Return the blocks above the finalized one, each with its parent's hash; parents first."""
         return self._tree.blocks()
 
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:

@@ -147,7 +147,7 @@ class Watchers:
         return list(self._blocks)
 
     def give_up_before(self, best_number: int) -> None:
-        """End the watch of blocks that are not final `FINALITY_TIMEOUT_BLOCKS` after them."""
+        """End the watch of unfinalized blocks `FINALITY_TIMEOUT_BLOCKS` or more behind `best_number`."""
         last = best_number - FINALITY_TIMEOUT_BLOCKS
         for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
             for tx_hash, publisher, _ in self._take_block(block_hash):
