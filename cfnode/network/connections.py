@@ -97,12 +97,12 @@ class Connections:
 
     @property
     def received(self) -> int:
-        """Bytes since the start, over all connections."""
+        """Bytes received since the start, over all connections."""
         return self._past_received + sum(peer.connection.received for peer in self.peers.values())
 
     @property
     def sent(self) -> int:
-        """Bytes since the start, over all connections."""
+        """Bytes sent since the start, over all connections."""
         return self._past_sent + sum(peer.connection.sent for peer in self.peers.values())
 
     async def on_inbound(self, stream: trio.SocketStream, *layers: str) -> None:

@@ -1,9 +1,9 @@
 """Request-response exchange over one substream: sending a request, and answering one.
 
-Each request has its own substream: multistream, then the request with its length in front; the answer is sent
-likewise. A node refuses a request by ending the substream. A request takes one round trip, since it is sent
-together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow peer
-is cut off like a silent one.
+Each request has its own substream: multistream, then the request with its length in front; the answer has
+the same form. A node refuses a request by ending the substream. A request takes one round trip, since it is
+sent together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow
+peer is cut off like a silent one.
 
 A request that has arrived completely takes a slot, and peers get slots in fair turns (`fair.py`). The slot is
 free again when the answer is computed, however slowly the peer reads it.
@@ -71,7 +71,7 @@ async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[
                 return listener.chosen, listener.rest
             try:
                 listener.receive_data(await _some(substream))
-            except RemoteError:  # what follows is a request sent ahead: the refusal is still sent
+            except RemoteError:  # the rest is a request sent ahead: the refusal is still sent
                 await substream.send_all(listener.bytes_to_send())
                 raise
 

@@ -137,11 +137,14 @@ class NotificationProtocol(Protocol):
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
-        """Its events, in order for each peer. A slow reader slows the peers down, without filling memory."""
+        """The protocol's events, in order for each peer.
+
+        A slow reader slows the peers down, without filling memory.
+        """
 
     @property
     def peers(self) -> frozenset[str]:
-        """The peers with which it is open."""
+        """The ids of the peers with which the protocol is open."""
 
     def send(self, peer_id: str, data: bytes) -> bool:
         """Queue a notification; return False if it is not open with the peer, or the peer is too slow."""

@@ -20,7 +20,7 @@ __all__ = ["Carrier", "Substream", "SubstreamEnded"]
 
 
 class SubstreamEnded(Exception):
-    """The peer reset the substream, or its connection has ended; the text gives the reason."""
+    """A substream that the peer reset, or whose connection has ended; the text gives the reason."""
 
 
 class Carrier(Protocol):

@@ -38,7 +38,7 @@ NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class DialError(Exception):
-    """The address cannot be reached; the text gives the reason."""
+    """An address that cannot be reached; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class PrometheusConfig:
 
 @dataclass(frozen=True, slots=True)
 class PruningConfig:
-    """How many finalized blocks keep their bodies and their states; None keeps all (archive)."""
+    """The number of finalized blocks that keep their bodies, and their states; None: all (archive)."""
 
     blocks: int | None = 128
     state: int | None = 128
@@ -72,7 +72,7 @@ class PruningConfig:
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """Listening, dialing and the number of peers."""
+    """The settings of the network: listening, dialing and the number of peers."""
 
     port: int = 30333
     listen: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where proofs begin: the hash of a block, and the id of the authority set that begins with it."""
+    """The beginning of proofs: the hash of a block, and the id of the authority set that begins with it."""
 
     block: bytes
     set_id: int
@@ -108,7 +108,7 @@ class Config:
     name: str = "cfnode"
     sync: SyncMode = "light-rpc"
     checkpoint: Checkpoint | None = None
-    """Where proofs begin; None: at genesis."""
+    """The block from which proofs begin; None: genesis."""
     temporary: bool = False
     """Whether the base path is a fresh directory that is removed at the end."""
     pruning: PruningConfig = PruningConfig()

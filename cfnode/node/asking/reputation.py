@@ -56,12 +56,12 @@ MAX_TIMEOUTS = 3
 proof."""
 
 MAX_BAD_JUSTIFICATIONS = 8
-"""Invalid justifications of a peer in a row, as `MAX_TIMEOUTS`: checking one takes the time of all its
-signatures."""
+"""Invalid justifications of a peer in a row; from this one on, each costs as much as an invalid proof:
+checking one takes the time of all its signatures."""
 
 MAX_UNFOUNDED_CLAIMS = 8
-"""Unfounded announcements and claims of a peer in a row, as `MAX_TIMEOUTS`: by then, finality has reached a
-peer on a dead fork."""
+"""Unfounded announcements and claims of a peer in a row; from this one on, each costs as much as an invalid
+proof: by then, finality has reached a peer on a dead fork."""
 
 
 class Failure(Enum):

@@ -93,7 +93,7 @@ class VoteQueue:
         votes = [(Vote.decode(data), data) for data in batch]
         wanted = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
         if not wanted:
-            return  # the set has changed meanwhile, or the chain has been reverted and has none yet
+            return  # the set has changed meanwhile, or the chain has been reverted and has no set yet
         members = self._rounds.voters.weights
         of_set = next(
             (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)

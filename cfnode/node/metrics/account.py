@@ -80,6 +80,6 @@ class AccountMetrics(Generic[Figures]):
                 return await read(block)
         except trio.TooSlowError:
             log.debug("The account of %s was not read within %g s", self._namespace, READ_S)
-        except Exception as error:  # whatever a runtime answers fails these metrics, not the others
+        except Exception as error:  # an unexpected answer of the runtime fails these metrics, not the others
             log.debug("The account of %s could not be read: %s", self._namespace, error)
         return None

@@ -126,7 +126,7 @@ class TransactionPool:
         for _ in range(NONCE_ATTEMPTS):
             best = self._chain.best
             nonce = await self._chain.queries.account_nonce(best.hash, account)
-            if self._chain.best == best:  # else a block has included transactions that this nonce lacks
+            if self._chain.best == best:  # else a new block has changed the nonce
                 break
         while self._graph.provides(account + nonce.to_bytes(4, "little")):
             nonce += 1

@@ -20,7 +20,7 @@ PREALLOCATED = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
 
 
 class WaitFor(Enum):
-    """When a call counts as done: `WaitFor` of Chainflip's API."""
+    """The point at which a call counts as done: `WaitFor` of Chainflip's API."""
 
     NO_WAIT = "NoWait"
     """Once the call is in the pool: its result is unknown."""

@@ -159,7 +159,7 @@ class SignedClient:
                 continue
             if not self._pool.is_future(watch.hash):
                 return watch
-            # The transaction before it was removed meanwhile, so this one would wait for ever.
+            # The transaction before it was removed meanwhile, so this one would wait forever.
             self._pool.remove_invalid([watch.hash])
             watch.statuses.close()
         raise SubmissionError(

@@ -134,7 +134,7 @@ class ChainSync:
 
     def _handshake(self) -> bytes:
         best = self._chain.best
-        roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never says both
+        roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never sends both
         return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:

@@ -131,7 +131,7 @@ class Imports:
                 self._on_bad_justification(peer, f"an invalid justification: {error}")
             except FinalityRefused as error:
                 log.debug("Block #%d is not final yet: %s", block.header.number, error)
-            except LocalFault as fault:  # its votes come again with a later block
+            except LocalFault as fault:  # a later block brings its votes again
                 log.warning("Block #%d is not final yet: %s", block.header.number, fault)
 
     def warn_of_clock(self, what: str, error: FutureSlot) -> None:

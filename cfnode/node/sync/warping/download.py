@@ -132,7 +132,7 @@ class Download:
     async def _compare_authorities(self, trusted: TrustedSet) -> None:
         try:
             voters = await self._chain.voters()
-        except LocalFault as fault:  # they are read again when votes come
+        except LocalFault as fault:  # the authorities are read again when votes come
             log.error("The authorities in the state of block #%d cannot be read: %s", trusted.number, fault)
             return
         if voters != trusted.authorities:

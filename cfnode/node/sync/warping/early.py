@@ -104,9 +104,9 @@ class EarlyState:
 
     @asynccontextmanager
     async def _with_timeout(self, what: str) -> AsyncIterator[None]:
-        """Hold a slot inside the `with`, which may take `ANSWER_S` in all.
+        """Hold a slot inside the `with`; the wait for it and the work may take `ANSWER_S` together.
 
-        Raise StateDiscarded after that.
+        Raise StateDiscarded after that time.
         """
         try:
             with trio.fail_after(ANSWER_S):

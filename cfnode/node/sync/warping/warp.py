@@ -7,8 +7,8 @@ whatever follows it:
 - a peer that sends an invalid fragment is disconnected; another peer continues from the last good block;
 - a peer that does not answer, has no history from our block on, or has no final block after genesis, is set
   aside for a while;
-- when no peer continues from the cached authority set of an earlier run, and one has said so, the cache is
-  dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
+- when no peer continues from the cached authority set of an earlier run, and one has answered so, the cache
+  is dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
   without an answer, since its connection ended or it took too long, drops nothing.
 
 Substrate, GRANDPA warp sync.
