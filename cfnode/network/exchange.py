@@ -5,8 +5,8 @@ the same form. A node refuses a request by ending the substream. A request takes
 sent together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow
 peer is cut off like a silent one.
 
-A request that has arrived completely takes a slot, and peers get slots in fair turns (`fair.py`). The slot is
-free again when the answer is computed, however slowly the peer reads it.
+A request that has arrived completely takes a slot, and peers get slots in fair turns (`flow/fairness.py`).
+The slot is free again when the answer is computed, however slowly the peer reads it.
 """
 
 from __future__ import annotations

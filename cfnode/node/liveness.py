@@ -4,7 +4,7 @@ A node that has lost its peers, or whose peers have stopped, seems synced: it ca
 blocks. So the arrival of blocks is monitored. After three block times without a block, or without any peer,
 the node is *isolated*: it logs warnings, and calls that wait for a block are answered in time. A node that
 makes the chain itself is never isolated; a node that is syncing reports what it waits for
-(`sync/progress.py`).
+(`asking/progress.py`).
 """
 
 from __future__ import annotations
