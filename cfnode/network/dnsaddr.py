@@ -1,4 +1,4 @@
-"""Which addresses does `/dnsaddr/<name>` resolve to?
+"""Resolution of `/dnsaddr/<name>` addresses by DNS.
 
 Each TXT record of `_dnsaddr.<name>` holds `dnsaddr=<multiaddress>` (multiformats.io/multiaddr, "dnsaddr");
 such an address may again be a `/dnsaddr`. The owner of the name chooses what we dial, so both depth and
@@ -22,7 +22,10 @@ MAX_FOUND = 16
 
 
 async def resolve(address: Multiaddr) -> list[Multiaddr]:
-    """The addresses to dial for this one: itself, or those in the records of its name. Raises DialError."""
+    """Return the addresses to dial: `address` itself, or those in the records of its name.
+
+    Raise DialError.
+    """
     if address.dnsaddr_name is None:
         return [address]
     waiting, asked = [address], 0
@@ -53,7 +56,7 @@ def _of_the_same_node(texts: list[str], peer: str | None) -> list[Multiaddr]:
 
 
 async def _records(name: str) -> list[str]:
-    """The addresses in the TXT records of a name. Raises DialError."""
+    """Return the addresses in the TXT records of a name. Raise DialError."""
     await trio.to_thread.run_sync(_load)
     import dns.asyncresolver
     import dns.exception
@@ -69,5 +72,5 @@ async def _records(name: str) -> list[str]:
 
 
 def _load() -> None:
-    """Imports the library in a thread: only nodes with such an address need it, and the import is slow."""
+    """Import the DNS library in a thread: only nodes with such an address need it, and the import is slow."""
     import dns.asyncresolver  # noqa: F401

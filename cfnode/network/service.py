@@ -1,4 +1,4 @@
-"""How are connections, protocols and peers put together?
+"""The network service of a node: connections, protocols, peers and discovery put together.
 
 `Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection with
 each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and disconnects
@@ -64,9 +64,10 @@ IDLE_TIMEOUT = 30.0
 """Seconds without a new substream after which a connection with a node that is not a peer ends."""
 DEFAULT_REQUESTS, DEFAULT_NOTIFICATIONS = RequestLimits(), NotificationLimits()
 IDENTIFY_RATE = (0.5, 10)
-"""Identify requests of one connection, each second and at once: a node sends one when it connects."""
+"""Rate limit of identify requests on one connection (per second, burst): a node sends one when it
+connects."""
 KAD_RATE = (5.0, 40)
-"""Kademlia requests, likewise: a search asks each node once."""
+"""Rate limit of Kademlia requests on one connection (per second, burst): a search asks each node once."""
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
@@ -76,7 +77,7 @@ class Service:
     def __init__(self, identity: Keypair, settings: Settings) -> None:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
-        """The addresses that we listen at, with real ports; set when `run` has started."""
+        """The addresses that we listen at, with real ports; set once `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
         self._peer_store = PeerStore(exempt=self._reserved)
@@ -122,7 +123,7 @@ class Service:
 
     @property
     def peer_count(self) -> int:
-        """The number of peers; other nodes may be connected as well."""
+        """The number of peers; other nodes may be connected, too."""
         return self._membership.count
 
     @property
@@ -137,12 +138,11 @@ class Service:
 
     @property
     def addresses(self) -> list[Multiaddr]:
-        """Where other nodes can reach this one: the addresses that the user names, then those it listens
-        at."""
+        """The addresses of this node for other nodes: those that the user names, then those it listens at."""
         return [*self._settings.public, *transport.without_wildcards(self.listening)]
 
     def reserve(self, address: Multiaddr) -> None:
-        """Keeps this node as a peer, outside all slots. Raises ValueError if the address has no peer id."""
+        """Keep this node as a peer, outside all slots. Raise ValueError if the address has no peer id."""
         if address.peer is None:
             raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
         self._reserved.add(address.peer)
@@ -154,7 +154,7 @@ class Service:
         self._dialing.wake()
 
     def unreserve(self, peer_id: str) -> None:
-        """Ends the reservation; a node with reserved peers only disconnects the peer."""
+        """End the reservation of a peer; a node with reserved peers only disconnects the peer."""
         if peer_id in self._reserved:
             self._reserved.discard(peer_id)
             self._discovery.remove_named(peer_id)
@@ -166,7 +166,7 @@ class Service:
 
     @property
     def bytes_received(self) -> int:
-        """Since the start, over all connections."""
+        """Bytes received since the start, over all connections."""
         return self._connections.received
 
     @property
@@ -248,7 +248,7 @@ class Service:
     async def run(
         self, *, listen: bool = True, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Listens (or not), dials and serves until cancelled; started once it listens. Raises DialError."""
+        """Listen (or not), dial and serve until cancelled; started once it listens. Raise DialError."""
         listening = await transport.listen(self._settings.listen if listen else ())
         self.listening = [each.address for each in listening]
         async with trio.open_nursery() as nursery:
@@ -271,7 +271,7 @@ class Service:
         await accept_connections(serve, [listening.listener], self._nursery, log, "peer")
 
     async def connect(self, address: Multiaddr) -> str:
-        """Dials one address now, outside all slots; returns the peer's id. Raises DialError."""
+        """Dial one address now, outside all slots; return the peer's id. Raise DialError."""
         connection = await self._connections.dial(address, self._nursery)
         return connection.peer_id
 
@@ -297,7 +297,10 @@ class Service:
         return connection.rates.setdefault(name, Rate(per_second, burst))
 
     async def _answer_identify(self, connection: Connection, substream: Substream) -> None:
-        """Our end waits for the peer's: js-libp2p loses an answer that arrives together with its end."""
+        """Answer an identify request, and end our direction only after the peer's, or after `LINGER`.
+
+        js-libp2p loses an answer that arrives together with its end.
+        """
         await substream.send_all(framed(self._identify(connection).encode()))
         with trio.move_on_after(LINGER):
             await substream.receive()
@@ -314,7 +317,7 @@ class Service:
         )
 
     async def _on_connected(self, connection: Connection) -> None:
-        """Opens the protocols with the node, and requests its identify message."""
+        """Open the protocols with the node, and request its identify message."""
         self._dialing.reached(connection.peer_id)
         self._membership.keep_open(connection)
         try:
@@ -334,7 +337,7 @@ class Service:
     # Upkeep
 
     def _upkeep(self) -> None:
-        """Opens ended protocols again, and closes unused connections."""
+        """Open ended protocols again, and close unused connections."""
         now = trio.current_time()
         for identity, peer in list(self._connections.peers.items()):
             self._membership.keep_open(peer.connection)

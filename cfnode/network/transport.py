@@ -1,4 +1,4 @@
-"""How is a byte stream to an address opened, and where do we listen?
+"""Transports: dialing and listening over TCP, TLS and WebSocket.
 
 TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers. Over
 TCP, depending on the address, TLS (only for dialing: `/wss`) and WebSocket. To listen at `/wss`, put a proxy
@@ -38,7 +38,7 @@ NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class DialError(Exception):
-    """The address cannot be reached; the text gives the reason."""
+    """An address that cannot be reached; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Listening:
 
 
 async def dial(address: Multiaddr) -> trio.abc.Stream:
-    """A TCP connection to the address, with TLS for `/wss`; raises DialError."""
+    """Return a TCP connection to the address, with TLS for `/wss`. Raise DialError."""
     endpoint = address.endpoint
     if endpoint is None:
         raise DialError(
@@ -70,7 +70,7 @@ async def dial(address: Multiaddr) -> trio.abc.Stream:
 
 
 def _reason(error: OSError) -> str:
-    """The system's error text; trio keeps the errors of its attempts as the cause."""
+    """Return the system's error text; trio keeps the errors of its attempts as the cause."""
     attempts: BaseException | None = error if error.strerror else error.__cause__
     while isinstance(attempts, BaseExceptionGroup):
         attempts = attempts.exceptions[0]
@@ -78,7 +78,7 @@ def _reason(error: OSError) -> str:
 
 
 async def _host(endpoint: Endpoint) -> str:
-    """The host to connect to; for `/dns4` and `/dns6` the name's first address of that family."""
+    """Return the host to connect to: for `/dns4` and `/dns6`, the name's first address of that family."""
     if endpoint.family not in FAMILIES:
         return endpoint.host
     found = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
@@ -86,7 +86,7 @@ async def _host(endpoint: Endpoint) -> str:
 
 
 async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
-    """TLS, with the certificate checked against the system's authorities, which a thread reads."""
+    """Return a TLS stream over `stream`; check the certificate against the system's authorities."""
     context = await trio.to_thread.run_sync(ssl.create_default_context)
     secured = trio.SSLStream(stream, context, server_hostname=host, https_compatible=True)
     try:
@@ -98,9 +98,9 @@ async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
 
 
 async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bool) -> trio.abc.Stream:
-    """The stream that libp2p's handshake runs in: for a `/ws` address, that of the WebSocket.
+    """Return the stream that libp2p's handshake runs in: for a `/ws` address, that of the WebSocket.
 
-    Raises RemoteError.
+    Raise RemoteError.
     """
     endpoint = address.endpoint
     if endpoint is None or not endpoint.websocket:
@@ -112,7 +112,7 @@ async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bo
 
 
 async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
-    """Sockets that listen at the addresses; raises DialError, which names the address that failed."""
+    """Return sockets that listen at the addresses. Raise DialError, which names the address that failed."""
     listening: list[Listening] = []
     try:
         for address in addresses:
@@ -140,13 +140,15 @@ async def _listen(address: Multiaddr) -> list[Listening]:
 
 
 def remote_address(stream: trio.SocketStream) -> Multiaddr:
-    """The peer's address; raises OSError if the peer has disconnected already."""
+    """Return the peer's address. Raise OSError if the peer has disconnected already."""
     return _address(stream.socket.getpeername())
 
 
 def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[Multiaddr]:
-    """Our addresses for the peer of `stream`: for a wildcard address, the one that the peer is connected
-    to."""
+    """Return our addresses for the peer of `stream`.
+
+    A wildcard address becomes the address that the peer is connected to.
+    """
     while isinstance(stream, (trio.SSLStream, websocket.WebSocketStream)):
         stream = stream.transport_stream
     assert isinstance(stream, trio.SocketStream)
@@ -158,7 +160,7 @@ def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[M
 
 
 def without_wildcards(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
-    """Our addresses, with those of this machine in the place of wildcard addresses."""
+    """Return our addresses, with those of this machine in the place of wildcard addresses."""
     found: list[Multiaddr] = []
     for address in listening:
         kind, host = address.parts[0]
@@ -168,7 +170,7 @@ def without_wildcards(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
 
 
 def _own(family: socket.AddressFamily, loopback: str, elsewhere: str) -> list[str]:
-    """Loopback, and the source address of packets to `elsewhere`; no packet is sent to find it."""
+    """Return loopback, and the source address of packets to `elsewhere`; no packet is sent to find it."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((elsewhere, 9))
@@ -181,8 +183,8 @@ _OWN: dict[str, Callable[[], list[str]]] = {
     "0.0.0.0": lambda: _own(socket.AF_INET, "127.0.0.1", "192.0.2.1"),
     "::": lambda: _own(socket.AF_INET6, "::1", "2001:db8::1"),
 }
-"""By wildcard address. The `elsewhere` addresses are those reserved for documentation (RFC 5737, RFC
-3849)."""
+"""Functions by wildcard address, which return this machine's addresses. The `elsewhere` addresses are
+reserved for documentation (RFC 5737, RFC 3849)."""
 
 
 def _specific(listening: Multiaddr, met: Multiaddr) -> Multiaddr:

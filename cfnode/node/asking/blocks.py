@@ -1,4 +1,4 @@
-"""How are blocks and headers requested, and which checks does an answer pass?
+"""Requests for blocks and headers, and the checks of the answers.
 
 A header must have its hash, a body the extrinsics root of its header, and consecutive blocks are connected by
 parent hashes. The chain checks seals, slots and execution at import.
@@ -35,10 +35,11 @@ __all__ = [
 T = TypeVar("T")
 
 MAX_HEADER_BYTES = 1 << 20
-"""Bytes of an answer with headers only: 128 of them have some hundred each, a few name all authorities."""
+"""Bytes of an answer with headers only: most of 128 headers have some hundred each, a few name all
+authorities."""
 
 MAX_JUSTIFIED_BYTES = 4 << 20
-"""The same with justifications: 128 of them by 150 authorities have 2 MiB, and servers keep few."""
+"""Bytes of an answer with justifications: 128 of them by 150 authorities have 2 MiB, and servers keep few."""
 
 EXTRINSICS_VERSION = 0
 """Trie version of the extrinsics root, on this chain."""
@@ -67,7 +68,10 @@ Row = TypeVar("Row", FetchedHeader, FetchedBlock)
 
 
 def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
-    """At most so many whole blocks that end with `block`, oldest first; at least that one."""
+    """Return a question for up to `most` whole blocks that end with `block`, oldest first.
+
+    The answer has at least one block.
+    """
     request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedBlock]:
@@ -79,8 +83,10 @@ def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
 
 
 def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
-    """At most so many whole blocks of the peer's best chain from `number` on; perhaps none, perhaps
-    invented."""
+    """Return a question for up to `most` whole blocks of the peer's best chain from `number` on.
+
+    The answer may have no blocks, or invented ones.
+    """
     request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedBlock]:
@@ -92,9 +98,10 @@ def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
 
 
 def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[list[FetchedHeader]]:
-    """At most so many headers that end with that of `block`, oldest first; at least that one.
+    """Return a question for up to `most` headers that end with that of `block`, oldest first.
 
-    `known`: the hash does not come from the peer, so the check verifies the answer.
+    The answer has at least one header. `known`: the hash does not come from the peer, so the check verifies
+    the answer.
     """
     request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
 
@@ -107,7 +114,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
 
 
 def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """At most so many headers of the peer's best chain from `number` on; perhaps none."""
+    """Return a question for up to `most` headers of the peer's best chain from `number` on; perhaps none."""
     request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
@@ -119,7 +126,7 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 
 def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """Like `headers_above`, with the justifications that the peer has of these blocks."""
+    """Return a question for headers from `number` on, with the justifications that the peer has."""
     request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
@@ -131,7 +138,10 @@ def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 
 def header_at(block: bytes | int) -> Question[Header | None]:
-    """The header of that hash, or at that number of the peer's best chain; None where the peer lacks it."""
+    """Return a question for the header with that hash, or at that number of the peer's best chain.
+
+    The answer is None where the peer lacks it.
+    """
     request = BlockRequest(block, Attributes.HEADER, 1)
 
     def check(answer: bytes) -> Header | None:
@@ -144,7 +154,7 @@ def header_at(block: bytes | int) -> Question[Header | None]:
 
 
 def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
-    """The justifications of one block, unverified."""
+    """Return a question for the justifications of one block, unverified."""
     request = BlockRequest(block, Attributes.JUSTIFICATION, 1)
 
     def check(answer: bytes) -> list[tuple[bytes, bytes]]:
@@ -173,7 +183,10 @@ def _begins_at(number: int, first: int) -> None:
 def read_headers(
     answer: bytes, request: BlockRequest, most_bytes: int = MAX_HEADER_BYTES
 ) -> list[FetchedHeader]:
-    """The headers of an answer, oldest first, each with its hash, one above the other. Raises WireError."""
+    """Return the headers of an answer, oldest first, each with its hash and connected to the one before it.
+
+    Raise WireError.
+    """
     if len(answer) > most_bytes:
         raise WireError(f"block answer: {len(answer)} bytes of headers, more than {most_bytes}")
     headers = [_header(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
@@ -181,7 +194,7 @@ def read_headers(
 
 
 def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
-    """The blocks of an answer, oldest first, each consistent in itself. Raises WireError."""
+    """Return the blocks of an answer, oldest first, each consistent in itself. Raise WireError."""
     blocks = [_consistent(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
     return _in_a_row(blocks, request)
 

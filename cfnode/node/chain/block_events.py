@@ -1,4 +1,4 @@
-"""What happened in a block? Its events, decoded once for all readers.
+"""Events of recent blocks, decoded once for all readers.
 
 The senders of all transactions in a block read its events at the same moment, when the block is imported, and
 each reads those of one extrinsic. The events are in `System.Events`; the metadata of the runtime that
@@ -52,7 +52,7 @@ class BlockEvents:
         self._reading = SharedWork[bytes, Events]()
 
     async def at(self, block_hash: bytes) -> Events:
-        """The events of a block. Raises UnknownBlock, StateDiscarded, or ScaleError."""
+        """Return the events of a block. Raise UnknownBlock, StateDiscarded, or ScaleError."""
         events = self._cache.get(block_hash)
         return events or await self._reading.once(block_hash, lambda: self._read(block_hash))
 

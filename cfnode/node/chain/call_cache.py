@@ -1,9 +1,11 @@
-"""How does the node avoid executing the same runtime call at the same block twice? It keeps the outputs.
+"""Cache of the outputs of runtime calls, by block.
 
 A block fixes its state, and a state fixes the output of each call. Clients of a front end make the same few
 calls at every block, so outputs are kept for the blocks that were last requested, up to a number of bytes.
-A caller that makes a call while the same call is being executed waits for that output, or that error: made
-once more for each of them, a call of 25 s would fail for the fifth after 125. An error is not kept.
+
+A caller that makes a call while the same call is being executed waits for that output, or that error. If each
+of them executed the call again, a call of 25 s would fail for the fifth caller after 125. An error is not
+kept.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ MAX_BYTES = 16 << 20
 """Bytes of calls and outputs that are kept."""
 
 MAX_OUTPUT = 1 << 20
-"""Bytes of a call and its output above which it is not kept: metadata, for which there is another cache."""
+"""Bytes of a call and its output above which the output is not kept: metadata, which has another cache."""
 
 MAX_BLOCKS = 16
 """Blocks whose outputs are kept: clients ask about the best and the finalized one, and those just below."""
@@ -31,19 +33,21 @@ Call = tuple[str, bytes]
 """The name of a runtime API function, and its SCALE-encoded arguments."""
 
 Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
-"""Makes calls; returns their outputs in order."""
+"""A function that makes calls, and returns their outputs in order."""
 
 
 class _UnderWay:
-    """Calls that are being made together. At the end they have outputs, or an error, or neither where their
-    caller was cancelled."""
+    """Calls that are being made together.
+
+    At the end they have outputs, or an error, or neither if their caller was cancelled.
+    """
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.calls = frozenset(calls)
         self.outputs: dict[Call, bytes] = {}
         self.error: Exception | None = None
         self.is_discarded = False
-        """The state was discarded meanwhile: the outputs are not kept."""
+        """Whether the state was discarded meanwhile: then the outputs are not kept."""
         self.over = trio.Event()
 
 
@@ -54,10 +58,13 @@ class CallCache:
         self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
         self._asked: dict[tuple[bytes, Call], _UnderWay] = {}
         self.size = 0
-        """Bytes kept."""
+        """The number of bytes kept."""
 
     async def all(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
-        """The outputs of calls on a block's state, kept or asked for now. Raises what `ask` raises."""
+        """Return the outputs of calls on a block's state: kept ones, or those that `ask` returns now.
+
+        Raise what `ask` raises.
+        """
         await trio.lowlevel.checkpoint()
         outputs = self._kept(block, calls)
         while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
@@ -73,7 +80,7 @@ class CallCache:
         return [outputs[call] for call in calls]
 
     def drop(self, block: bytes) -> None:
-        """The state of the block has been discarded: calls on it fail."""
+        """Drop the outputs of a block whose state has been discarded: calls on it fail."""
         self._evict(block)
         for (at, _), under_way in self._asked.items():
             under_way.is_discarded |= at == block

@@ -1,4 +1,4 @@
-"""Do these votes make this block final, and which headers does the justification need?"""
+"""Verification of justifications, and the headers that a justification has to contain."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tree(Protocol):
 
 
 class UnknownVote(Exception):
-    """A vote is for a block that is not imported yet."""
+    """A vote for a block that is not imported yet."""
 
     def __init__(self, block: bytes) -> None:
         super().__init__(f"block 0x{block.hex()} is unknown")
@@ -48,7 +48,10 @@ class UnknownVote(Exception):
 def verified(
     justification: bytes | EncodedJustification, voters: AuthoritySet, block: BlockRef
 ) -> EncodedJustification:
-    """The justification, verified to make the block final; raises BadJustification. Call it in a thread."""
+    """Return the justification after verifying that it makes the block final.
+
+    Raise BadJustification. Call it in a thread.
+    """
     try:
         proof = justification
         if isinstance(proof, bytes):
@@ -60,8 +63,10 @@ def verified(
 
 
 def verify_path(path: Sequence[Header], justification: bytes, voters: AuthoritySet) -> None:
-    """Check that consecutive headers lead to a block that the justification makes final, and that no header
-    before it replaces the voters. Raises BadJustification. Call it in a thread."""
+    """Check that consecutive headers lead to a block that the justification makes final.
+
+    No header before the last may replace the voters. Raise BadJustification. Call it in a thread.
+    """
     target = path[-1]
     try:
         for below, above in pairwise(path):
@@ -75,10 +80,11 @@ def verify_path(path: Sequence[Header], justification: bytes, voters: AuthorityS
 
 
 def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
-    """The blocks above the lowest voted block up to each other one: a justification lists their headers.
+    """Return the blocks above the lowest voted block up to each other voted one.
 
-    Reads the tree only, and visits each block once. Raises UnknownVote, and FinalityError for votes on
-    different forks. The commit must be plausible, which bounds the walk.
+    A justification lists their headers. The function reads the tree only, and visits each block once. Raise
+    UnknownVote, and FinalityError for votes on different forks. The commit must be plausible, which bounds
+    the walk.
     """
     votes = {vote.target_hash: vote.target_number for vote in message.commit.precommits}
     for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():

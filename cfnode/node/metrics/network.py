@@ -1,4 +1,4 @@
-"""Which values of network and sync are exported? Peers, connections, notifications and requests.
+"""Metrics of network and sync: peers, connections, notifications and requests.
 
 Protocols of the network have their full names (`/…/sync/2`), as in Substrate.
 """
@@ -40,7 +40,7 @@ class NetworkCounters:
 
 
 def follow_network(registry: Registry, network: NetworkCounters) -> None:
-    """Export all of them at each scrape."""
+    """Export the counters of network and sync at each scrape."""
     read = registry.read
     read("substrate_sub_libp2p_peers_count", network.peers)
     read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)

@@ -1,4 +1,4 @@
-"""How often are the methods called, and how long do answers take? Substrate's `substrate_rpc_*`."""
+"""Metrics of JSON-RPC calls and connections, as in Substrate's `substrate_rpc_*`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RpcMetrics"]
 
 
 class RpcMetrics:
-    """Counts calls and WebSocket connections. `protocol` is `http` or `ws`, `method` a known name."""
+    """The counts of calls and WebSocket connections. `protocol` is `http` or `ws`, `method` a known name."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -53,9 +53,9 @@ class RpcMetrics:
         )
 
     def session_opened(self) -> None:
-        """Count an accepted connection."""
+        """Count an accepted WebSocket connection."""
         self._opened.inc()
 
     def session_closed(self) -> None:
-        """Count the end of a connection."""
+        """Count the end of a WebSocket connection."""
         self._closed.inc()

@@ -1,6 +1,6 @@
-"""Which key signs for a group of methods, and what should the operator do without one?
+"""The key that signs for a group of methods, and advice to the operator if there is none.
 
-The only key of the group's type in the keystore, as in the official node (`brok` signs for `broker_*`,
+It is the only key of the group's type in the keystore, as in the official node (`brok` signs for `broker_*`,
 `lqpr` for `lp_*`), or the key that a development chain was started with. If the keystore has none or several,
 the reason is logged at the start. It is also the `data` of the error that such a method returns, without
 paths of this machine.
@@ -42,7 +42,7 @@ class SigningKeyKind:
 
     @property
     def name(self) -> str:
-        """What the keystore calls a holder of the key, as "broker"."""
+        """The keystore's name for a holder of the key, as "broker"."""
         return SIGNERS[self.key_type]
 
 
@@ -52,7 +52,7 @@ PROVIDER_KEY = SigningKeyKind(PROVIDER, "LP", "--dev-lp")
 
 @dataclass(frozen=True, slots=True)
 class GivenKey:
-    """A key that replaces the keystore's, and how to get one without the keystore: "start the node …"."""
+    """A key that replaces the keystore's, and advice on getting one otherwise: "start the node …"."""
 
     pair: Keypair | None = None
     advice: str = ""
@@ -72,7 +72,10 @@ class SigningKey:
 def find_signing_key(
     kind: SigningKeyKind, keystore: Keystore, config: Config, given: GivenKey = NOT_GIVEN
 ) -> SigningKey:
-    """The given key, else the keystore's; logs which one, or what is missing. Raises KeystoreError."""
+    """Return the given key, or else the keystore's. Raise KeystoreError.
+
+    It logs which key is used, or what is missing.
+    """
     title, name = kind.title, kind.name
     if given.pair is not None:
         log.info("🗝️ %s key given by %s, enabling %s-related RPCs", title, kind.dev_flag, title)
@@ -92,7 +95,7 @@ def find_signing_key(
 
 
 def _advice(kind: SigningKeyKind, config: Config, start: str, *, with_paths: bool) -> str:
-    """How to insert a key; `with_paths`: with the paths that the node was started with."""
+    """Return how to insert a key. `with_paths`: with the paths that the node was started with."""
     if config.temporary and config.keystore_path is None:
         return f"To have one, {start or 'start the node without --tmp'}"
     chain = config.chain if with_paths or config.chain in BUILT_IN else "SPECIFICATION"

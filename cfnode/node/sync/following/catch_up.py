@@ -1,9 +1,9 @@
-"""How does a node that is far behind catch up?
+"""Catch-up of a node that is far behind: checking claims of peers, and importing their blocks.
 
 A peer that claims to be five blocks or more ahead is asked for the next blocks: whole blocks upwards along
 its best chain, 64 at a time, the next range while the present one is imported. A range whose first header is
 sealed by an authority and leads to our tree proves that the node is behind (`lag.py`). A peer that has pruned
-the bodies is asked for headers, which prove the same.
+the bodies is asked for headers, which prove it as well.
 
 A claim is only a reason to ask. When a peer provides nothing, its claims are discounted, and it is asked
 again only after the others.
@@ -30,7 +30,7 @@ RANGE = 64
 """Blocks of one request."""
 
 MIN_RANGE = 8
-"""A peer that returns fewer blocks of a range, though it claims to have all of them, is asked after
+"""Blocks of an answer: a peer that returns fewer, though it claims to have the whole range, is asked after
 others."""
 
 MAX_HEADERS = 128
@@ -44,7 +44,7 @@ Range = Answer[list[FetchedBlock]]
 
 
 class CatchUp:
-    """Checks claims to be ahead, and imports the blocks that prove true."""
+    """The checks of claims to be ahead, and the import of the blocks that prove true."""
 
     def __init__(
         self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports, lag: SyncLag
@@ -74,14 +74,17 @@ class CatchUp:
             await self._go_on(begun)
 
     def _ahead(self) -> list[str]:
-        """The peers to ask: those that claim to be ahead and have not just been asked for the same block."""
+        """Return the peers that claim to be ahead, and were not just asked for the same block."""
         best = self._chain.best.number
         return [
             peer for peer in self._peer_set.candidates(best + SYNCING_LAG) if self._asked.get(peer) != best
         ]
 
     async def _begin(self, peer: str) -> Range:
-        """A peer's next blocks, linked to our tree. Raises PeerFailed, and discounts the peer's claims."""
+        """Return a peer's next blocks, linked to our tree.
+
+        Raise PeerFailed after discounting the peer's claims.
+        """
         self._asked[peer] = self._chain.best.number
         try:
             return await self._linked_range(peer)
@@ -92,7 +95,10 @@ class CatchUp:
             raise PeerFailed(str(error)) from None
 
     async def _linked_range(self, peer: str) -> Range:
-        """The blocks after our best one; after our final one where the peer is on a fork."""
+        """Return the blocks after our best one, or after our final one if the peer is on a fork.
+
+        Raise PeerFailed or Unlinked.
+        """
         finalized = self._chain.finalized
         for start in dict.fromkeys((self._chain.best.number + 1, finalized.number + 1)):
             found = await self._range(peer, start)
@@ -107,7 +113,7 @@ class CatchUp:
         raise PeerFailed(reason)
 
     async def _range(self, peer: str, number: int) -> Range:
-        """The peer's blocks from a number on; none where it lacks the first. Raises PeerFailed."""
+        """Return the peer's blocks from a number on; none if it lacks the first. Raise PeerFailed."""
         claimed = self._peer_set.get(peer)
         if claimed is None or claimed.number < number:
             return Answer(peer, [], 0, 0.0)
@@ -117,8 +123,7 @@ class CatchUp:
         return found
 
     async def _prove(self, peer: str, number: int) -> None:
-        """The peer lacks the block: record whether its headers prove it to be ahead. Always raises
-        PeerFailed."""
+        """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed."""
         self._lag.pruned_peers.discard(peer)
         found = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
         fetched = found.value

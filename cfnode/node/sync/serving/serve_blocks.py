@@ -1,8 +1,9 @@
-"""Which blocks does a block request return? Protocol `sync/2`, as Substrate's block request handler does it.
+"""Answers to block requests, protocol `sync/2`, by the rules of Substrate's block request handler.
 
-Upwards along the best chain, downwards along the ancestors; at most 128 blocks and about 8 MiB of bodies, but
-at least one block; the list ends at the first block that lacks a requested part. Justifications are those
-that every node keeps: peers penalize others as unnecessary, and learn of finality by gossip.
+A request goes upwards along the best chain, or downwards along the ancestors; an answer has at most 128
+blocks and about 8 MiB of bodies, but at least one block, and ends at the first block that lacks a requested
+part. Justifications are those that every node keeps: peers penalize others as unnecessary, and learn of
+finality by gossip.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["BlockServer"]
 
 
 class BlockServer:
-    """Answers block requests from a chain."""
+    """The server of block requests from a chain."""
 
     def __init__(self, network: Network, chain: ChainView, repeats: Repeats, queue: RequestQueue) -> None:
         self._network = network
@@ -37,7 +38,7 @@ class BlockServer:
         self._queue = queue
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
-        """The answer to one request; None refuses. Raises WireError."""
+        """Return the answer to one request; None refuses. Raise WireError."""
         request = BlockRequest.decode(data)
         if self._repeats.exhausted(peer, data):
             if Attributes.BODY in request.attributes:
@@ -57,7 +58,7 @@ class BlockServer:
         return request.start if isinstance(request.start, bytes) else self._chain.hash_at(request.start)
 
     def _above(self, request: BlockRequest, first: bytes | None) -> list[bytes]:
-        """The hashes of an upward request, read at once: the best chain may change later."""
+        """Return the hashes of an upward request, read at once since the best chain may change later."""
         header = self._chain.header(first) if first is not None else None
         if request.descending or first is None or header is None:
             return []
@@ -67,14 +68,14 @@ class BlockServer:
         return [block for block in above if block is not None]
 
     def _answer(self, request: BlockRequest, first: bytes | None, above: list[bytes]) -> tuple[int, bytes]:
-        """The number of blocks, and the encoded answer. Reads much: call it in a thread."""
+        """Return the number of blocks, and the encoded answer. Reads much: call it in a thread."""
         hashes = list(self._below(first, _max_blocks(request))) if request.descending else above
         found = self._read(hashes, request.attributes)
         encoded = BlockResponse(tuple(found)).encode(multiple_justifications=request.multiple_justifications)
         return len(found), encoded
 
     def _below(self, block: bytes | None, limit: int) -> Iterator[bytes]:
-        """A block and its ancestors, downwards, as far as they are known."""
+        """Yield a block and its ancestors, downwards, as far as they are known."""
         for _ in range(limit):
             header = None if block is None else self._chain.header(block)
             if block is None or header is None:

@@ -1,6 +1,7 @@
-"""How is the whole state of a proven block downloaded?
+"""Download of the whole state of a proven block: ranges first, then healing.
 
-First in ranges (`state_ranges.py`). Then the trie is walked from the state root over everything downloaded.
+The ranges are downloaded first (`state_ranges.py`). Then the trie is walked from the state root over
+everything downloaded.
 
 Servers keep a state for a few minutes only. When no peer has the state of the target any more, a newer block
 becomes the target, and the downloaded part is kept: the remaining parts are requested from the newer state,
@@ -47,9 +48,9 @@ class StateSync:
         self._rate = DownloadRate()
 
     async def run(self, header: Header) -> int:
-        """Download until the state of this block is complete; returns the number of its keys.
+        """Download until the state of this block is complete; return the number of its keys.
 
-        Raises TargetLost; the downloaded part is kept for another block.
+        Raise TargetLost; the downloaded part is kept for another block.
         """
         self._progress.target = header.number
         if self._plan is None:
@@ -61,7 +62,10 @@ class StateSync:
         return await self._complete(header)
 
     async def _complete(self, header: Header) -> int:
-        """Walk the downloaded trie, and fetch the missing nodes and values."""
+        """Walk the downloaded trie, and fetch the missing nodes and values; return the number of keys.
+
+        Raise TargetLost.
+        """
         self._progress.enter(Phase.IMPORTING, WALKING)
         healing = Healing(header.state_root)
         healer = Healer(self._asker, header, self._progress)
