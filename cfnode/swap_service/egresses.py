@@ -1,4 +1,4 @@
-"""What is the state of an egress, the output that a swap sends?
+"""State and document of an egress: the output or refund that a swap sends.
 
 An egress is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
 transfer in a successful broadcast may have failed at its receiver; then there is a fallback call that anyone
@@ -41,7 +41,7 @@ _REASONS: Final = {
 
 
 def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], State]:
-    """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
+    """Return document and state of an egress, by its event `scheduled`; `receiver` is an encoded address."""
     events = list(_events(record, scheduled, receiver))
     steps = [PAYOUT_STEPS_OF[each.name] for each in events if each.name in PAYOUT_STEPS_OF]
     state = payout_state([PayoutStep.SCHEDULED, *steps])
@@ -60,7 +60,7 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
 
 
 def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Entry]:
-    """The events of an egress, of its broadcast and of the call that recovers it, in this order."""
+    """Yield the events of an egress, of its broadcast and of the call that recovers it, in this order."""
     fields = scheduled.fields
     about = record.find("egress", *fields["egress_id"])
     yield from (each for each in about if each.name == Name.MESSAGE_INVALID)
@@ -83,7 +83,7 @@ def _last(events: list[Entry], name: str) -> Entry:
 
 
 def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
-    """An egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
+    """Return the document of an egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
     side = "SWAP" if entry.name == Name.OUTPUT_IGNORED else "REFUND"
     return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", *record.error(entry))
 
@@ -100,13 +100,13 @@ def _scheduled(entry: Entry) -> dict[str, Any]:
 
 
 def _invalid(entry: Entry) -> dict[str, Any]:
-    """A message that cannot be sent; the event has the reason."""
+    """Return the members of a message that cannot be sent; the event has the reason."""
     name, _ = variant(entry.fields["error"])
     return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
 
 
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
-    """A failed transfer, with the newest transaction that makes it again, if anybody may send one."""
+    """Return the members of a failed transfer, and its newest transaction that any account may send."""
     result = failure(entry, "SENDING_FAILED", *reason)
     since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
     since = max([since, *(number for number, each in enumerate(events) if each.name == Name.CALL_OUTDATED)])
@@ -129,12 +129,12 @@ def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[En
 
 
 def output_of(request: dict[str, Any]) -> Any:
-    """Where a request's output goes, by the fields of its event."""
+    """Return where a request's output goes, by the fields of its event."""
     return request["request_type"][1]["output_action"][1]
 
 
 def receiver_of(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -> Any:
-    """The encoded address that a request's output or refund is sent to."""
+    """Return the encoded address that a request's output or refund is sent to."""
     if kind is PayoutKind.OUTPUT:
         return output_of(request)["output_address"]
     _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
@@ -144,9 +144,10 @@ def receiver_of(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -
 def _fallback(
     record: SwapRecord, requested: Entry, end: Entry, scheduled: Entry, receiver: Any
 ) -> Entry | None:
-    """The fallback of a transfer, which is requested in the block of its broadcast's success.
+    """Return the event of a transfer's fallback, which is in the block of its broadcast's success.
 
-    Equal transfers of a batch to one receiver have fallbacks that look the same: each takes its own, in order.
+    The fallbacks of equal transfers to one receiver differ in their broadcast only: they are assigned in the
+    order of the batch.
     """
     asset, amount = scheduled.fields["asset"], scheduled.fields["amount"]
     if ASSETS[asset].chain != end.chain:
@@ -157,7 +158,7 @@ def _fallback(
 
 
 def _equal_before(record: SwapRecord, requested: Entry, scheduled: Entry, receiver: Any) -> int:
-    """How many transfers of the same amount to the same receiver stand before this one in its batch."""
+    """Count the transfers of this amount to this receiver before this one in its batch."""
     own = scheduled.fields
     batch = [tuple(each) for each in requested.fields.get("egress_ids", ())]
     before = batch[: batch.index(tuple(own["egress_id"]))] if batch else []

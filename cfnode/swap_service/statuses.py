@@ -1,4 +1,4 @@
-"""What is the status of a swap? Version 2 of the status, assembled from the swap's events.
+"""Status of a swap in version 2, assembled from the swap's events.
 
 The state is that of `cfnode.swaps.journey`, which says what stands for it here: WAITING, RECEIVING, SWAPPING,
 SENDING, SENT, COMPLETED or FAILED.
@@ -46,7 +46,7 @@ _MEMBERS: Final = {PayoutKind.OUTPUT: "swapEgress", PayoutKind.REFUND: "refundEg
 
 
 def status(record: SwapRecord, reference: str) -> dict[str, Any]:
-    """The status of the swap that `reference` names. Raises Refusal."""
+    """Return the status of the swap that `reference` names. Raises Refusal."""
     found = locate(record, reference)
     terms = _terms(found)
     status: dict[str, Any] = {"state": "", **terms, "fees": _fees(record, found)}
@@ -187,7 +187,7 @@ def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
 
 
 def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
-    """An announced, unconfirmed deposit to the channel: to the newest one with its address."""
+    """Return the announced, unconfirmed deposit to the channel; it is to the newest one with its address."""
     if found.channel is None or not found.is_newest:
         return None
     deposit = record.announced(found.channel.fields["deposit_address"])
@@ -228,7 +228,7 @@ def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
 
 
 def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
-    """What the swap sends: the member of the status, kind, document and state of each payout."""
+    """Yield the member of the status, kind, document and state of each payout of the swap."""
     if found.request is None:
         yield from _returned(record, found)
         return
@@ -242,7 +242,7 @@ def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKi
 
 
 def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
-    """The refund of a deposit that was sent back at once."""
+    """Yield the refund of a deposit that was sent back at once."""
     if found.channel is None or found.deposit is None:
         return
     kind, about = variant(found.deposit.fields.get("action", "None"))
@@ -256,7 +256,7 @@ def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutK
 
 
 def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
-    """The fees charged so far."""
+    """Return the fees charged so far."""
     taken: dict[tuple[str, str], int] = {}
 
     def charge(kind: str, asset: str, value: int) -> None:
@@ -281,7 +281,7 @@ def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
 
 
 def _journey(record: SwapRecord, found: Located) -> Journey:
-    """The swap up to its payouts."""
+    """Return the journey of the swap up to its payouts."""
     journey = Journey()
     if found.channel is not None and _is_expired(record, found.channel):
         journey.receive(Step.CLOSED)
