@@ -1,4 +1,4 @@
-"""An answer while it waits to be sent: a list of pieces, of which many answers may share the largest.
+"""An answer as a list of pieces that wait to be sent; many answers may share the largest piece.
 
 Data for many clients is encoded once and kept as text. An answer with such a text has its own head and a view
 of the text, so that a hundred slow clients share one copy of it.
@@ -42,5 +42,5 @@ NOTHING: Final = Reply()
 
 
 def whole(data: bytes) -> Reply:
-    """An answer of one piece; NOTHING if it is empty."""
+    """Return an answer of one piece; NOTHING if `data` is empty."""
     return Reply(data) if data else NOTHING
