@@ -23,7 +23,7 @@ STEP_BYTES: Final = 2_048
 """The cost of a step besides its bytes: even the smallest call is work."""
 
 GRACE_BYTES: Final = 1024 * 1024
-"""What a client may cost before it waits for continuously active clients: some hundred small calls."""
+"""The cost up to which a client does not wait for continuously active clients: some hundred small calls."""
 
 
 class Turns:

@@ -42,7 +42,7 @@ from cfnode.serving.short_request import Admission, ShortRequest, short_request
 __all__ = ["Connection", "Messages", "ShortRequests"]
 
 C = TypeVar("C")
-"""What the application knows of a client."""
+"""The type of the application's own data about a client."""
 
 LINGER_S: Final = 2.0
 """Seconds for which the rest of a refused body is discarded."""

@@ -33,7 +33,7 @@ MAX_EARLY: Final = 16
 _CLOSE: Final = (b"connection", b"close")
 _VERSIONS: Final = (b"1.0", b"1.1")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
-"""Removed from requests: a compressed message of 61 kB can expand to 60 MiB."""
+"""A header that is removed from requests: a compressed message of 61 kB can expand to 60 MiB."""
 
 
 class ReplyStream(HTTPStream):

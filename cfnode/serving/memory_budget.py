@@ -20,7 +20,7 @@ __all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
 log = logging.getLogger("cfnode.serving")
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Enough for sixty clients that fetch the metadata at the same moment."""
+"""Bytes held for all clients: enough for sixty clients that fetch the metadata at the same moment."""
 
 
 class MemoryBudget:
@@ -31,7 +31,7 @@ class MemoryBudget:
         self._cut_off = cut_off
         self._is_over = False
         self._shared: dict[int, int] = {}
-        """How many answers hold a shared text, by the id() of the text; the answers keep it alive."""
+        """The number of answers that hold a shared text, by the text's id(); the answers keep it alive."""
         self.size = 0
 
     def add(self, size: int) -> None:

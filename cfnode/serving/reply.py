@@ -12,7 +12,7 @@ __all__ = ["NOTHING", "SHARED_FROM", "Part", "Reply", "whole"]
 
 Part = bytes | memoryview
 SHARED_FROM: Final = 16 * 1024
-"""Cached text of this size or more is not copied into an answer; below it, a copy is cheaper than a piece."""
+"""Bytes from which on cached text is not copied into an answer; below, a copy is cheaper than a piece."""
 
 
 class Reply:

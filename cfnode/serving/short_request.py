@@ -23,7 +23,7 @@ import trio
 __all__ = ["Admission", "ShortRequest", "short_request"]
 
 C = TypeVar("C")
-"""What the application knows of a client."""
+"""The type of the application's own data about a client."""
 
 MAX_HEAD: Final = 8 * 1024
 """Bytes of the request line and the headers."""

@@ -32,7 +32,7 @@ from cfnode.serving.memory_budget import MemoryBudget
 log = logging.getLogger("cfnode.serving")
 
 ENDLESS: Final = 16
-"""How many times the limit a message may be long before its connection is closed."""
+"""The multiple of the limit at which a message ends its connection."""
 
 
 class WebSocketStream(WSStream):

@@ -49,7 +49,10 @@ class ChainMetadata:
     oldest_body: int
     """The first finalized block whose body is stored."""
     generation: int
-    """Increases with each commit that moves states (finality, spilling): readers may then drop overlays."""
+    """A number that increases with each commit that moves states (finality, spilling).
+
+    Readers may then drop overlays.
+    """
     newest_justified: bytes
     """The finalized block with the newest justification; zeros before the first."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Handle: TypeAlias = lmdb._Database
 
 SCHEMA = 1
-"""Increases with each change of the tables' layout."""
+"""The version of the tables' layout; it increases with each change."""
 
 TABLES = (
     *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "kept", "set-changes"),

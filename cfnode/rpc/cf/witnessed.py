@@ -27,7 +27,7 @@ EVM_BYTES: Final = 20
 
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
-    """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
+    """Return deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
     block = block_asked(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
     encoder = _WitnessedEncoder(name, await encoder_at(node, block))

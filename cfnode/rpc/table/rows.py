@@ -34,7 +34,7 @@ class Access(Enum):
     SAFE = "safe"
     """Any client that reaches the port."""
     UNSAFE = "unsafe"
-    """Only where --rpc-methods allows it: these methods reveal or change things of the operator."""
+    """A client only where --rpc-methods allows it: these methods reveal or change things of the operator."""
     BROKER = "broker"
     """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks or
     --rpc-auth-token-file tokens, and those web pages whose origin --rpc-cors lists by name."""
@@ -108,7 +108,7 @@ class Row:
     params: tuple[Param, ...] = field(default=(), kw_only=True)
     access: Access = field(default=Access.SAFE, kw_only=True)
     unsafe_if: Callable[[Sequence[Any]], bool] | None = field(default=None, kw_only=True)
-    """For a safe row: whether these arguments make the call unsafe."""
+    """A function of a safe row that returns whether these arguments make the call unsafe."""
     submits: bool = field(default=False, kw_only=True)
     """Whether it signs or submits: refused while the node is syncing."""
     takes_connection: bool = field(default=False, kw_only=True)

@@ -105,7 +105,7 @@ class Operation:
             await self.send("operationInaccessible")
         except trio.BrokenResourceError:
             raise
-        # As with calls: an unforeseen exception costs this operation, and a log line.
+        # An unforeseen exception costs this operation, and a log line, as it does with calls.
         except Exception as error:
             await self.send("operationError", error=one_line(error, "chainHead_v1_call"))
 

@@ -36,7 +36,7 @@ BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
 
 Row = dict[str, str]
 Place = tuple[int, bytes | None]
-"""Where the next page begins: at which query, and after which key if some of its rows have been read."""
+"""The beginning of the next page: a query, and the key after which to begin if rows of it were read."""
 BEGINNING: Final[Place] = (0, None)
 
 
