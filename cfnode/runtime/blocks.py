@@ -1,12 +1,12 @@
-"""How is a block executed or built, with only the runtime's own entry points?
+"""Execution and building of blocks with the runtime's own entry points.
 
 Executing: `Core_execute_block` runs the block without its seal. Then the header (state root, extrinsics root,
 digest) is also compared here, so that a runtime that omits a check cannot make this node accept a wrong
 header.
 
-Building, as Substrate's authors do: initialize; let the runtime turn the inherent data into extrinsics; apply
-those and then the candidates, each in its own transaction, until the deadline; finalize. The returned header
-is compared in the same way.
+Building follows Substrate's authors: initialize; let the runtime turn the inherent data into extrinsics;
+apply those and then the candidates, each in its own transaction, until the deadline; finalize. The returned
+header is compared in the same way.
 
 Substrate: `sp_block_builder`, `sc_basic_authorship`; Polkadot spec, runtime API Core and BlockBuilder.
 """
@@ -33,7 +33,7 @@ _NO_ROOT = bytes(32)
 _ONLY_INHERENTS = b"\x01"  # ExtrinsicInclusionMode
 _EXHAUSTS_RESOURCES = b"\x01\x00\x06"  # Err(TransactionValidityError::Invalid(ExhaustsResources))
 MAX_SKIPPED = 8
-"""Candidates too large for the rest of the block, after which building ends."""
+"""Candidates that are too large for the rest of the block; after so many, building ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> 
 def _apply_candidates(
     runtime: Runtime, journal: Journal, candidates: list[bytes], in_time: Callable[[], bool]
 ) -> Iterator[tuple[bytes, str | None]]:
-    """Each included extrinsic, with None, and each rejected one, with the reason."""
+    """Yield each included extrinsic, with None, and each rejected one, with the reason."""
     skipped = 0
     for extrinsic in candidates:
         if skipped == MAX_SKIPPED or not in_time():
@@ -139,7 +139,7 @@ def _finish_block(
 
 
 def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> bytes:
-    """One of several calls on the same journal; transactions that it leaves open are rolled back."""
+    """Make one of several calls on the same journal; roll back transactions that it leaves open."""
     depth = journal.depth
     try:
         return runtime.call(function, args, journal)
@@ -148,7 +148,7 @@ def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> byt
 
 
 def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Versions) -> None:
-    """Check that the header matches the execution; raises BlockRefused."""
+    """Check that the header matches the execution. Raises BlockRefused."""
     digest = encode_compact(len(header.digest)) + b"".join(item.encode() for item in header.digest)
     claims = (
         ("state root", header.state_root, journal.root(versions.state)),
@@ -163,7 +163,10 @@ def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Ver
 
 
 def _versions(runtime: Runtime) -> _Versions:
-    """System version 0: both roots version 0; 1: state version 1; 2: extrinsics version 1 too."""
+    """Return the trie versions of a runtime, from its system version.
+
+    System version 0: both roots version 0; 1: state version 1; 2: extrinsics version 1 too.
+    """
     cursor = Cursor(runtime.version())
     cursor.text(), cursor.text()  # spec and implementation
     cursor.take(12)
@@ -174,7 +177,7 @@ def _versions(runtime: Runtime) -> _Versions:
 
 
 def _read_extrinsics(data: bytes) -> list[bytes]:
-    """SCALE Vec<Extrinsic>, each kept with its length prefix."""
+    """Read the SCALE Vec<Extrinsic>; each extrinsic keeps its length prefix."""
     cursor = Cursor(data)
     extrinsics = []
     for _ in range(cursor.count()):
@@ -202,7 +205,7 @@ _UNKNOWN = ("not found", "no validator for unsigned extrinsics", "custom reason"
 
 
 def _reason_text(result: bytes) -> str:
-    """The text of a SCALE Err(TransactionValidityError)."""
+    """Return the text of a SCALE Err(TransactionValidityError)."""
     if result[:1] != b"\x01" or len(result) < 3:
         return f"malformed answer 0x{result[:40].hex()}"
     table = _INVALID if result[1] == 0 else _UNKNOWN

@@ -1,8 +1,7 @@
-"""What does the executor process do?
+"""The executor process: it answers the node's orders, one at a time.
 
-It processes one order at a time: it reads the order from its socket, opens a snapshot of the store (or a
-proof), runs the runtime over a journal, and answers. It has no event loop, no signals, no logs, and no data
-to save.
+It reads an order from its socket, opens a snapshot of the store (or a proof), runs the runtime over a
+journal, and answers. It has no event loop, no signals, no logs, and no data to save.
 
 It must not outlive the node. A separate thread reads orders, so that the end of the socket is noticed even
 during a call, and ends the process at once. On Linux the kernel is asked to do the same when the node's
@@ -58,13 +57,13 @@ __all__ = ["main"]
 
 _PR_SET_PDEATHSIG = 1
 _KEPT_RUNTIMES = 2
-"""A runtime and the one it was upgraded from."""
+"""The number of runtimes that are kept: a runtime and the one it was upgraded from."""
 
 Send = Callable[[Iterable[frames.Answer]], None]
 
 
 class Worker:
-    """Answers orders, one at a time."""
+    """The part of the process that answers orders, one at a time."""
 
     def __init__(
         self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send, progress: SharedNumber
@@ -179,7 +178,7 @@ _ANSWERED = (
 
 @contextmanager
 def _errors_as_traps() -> Iterator[None]:
-    """An error in a runtime written in Python is a trap, as in WebAssembly: it fails one call.
+    """Raise errors of a runtime written in Python as traps, as in WebAssembly: they fail one call.
 
     Such a runtime *is* the rules of its chain: every node that runs it, including the block's author, gets
     the same error on the same input. A lack of memory, an OSError, or a module that cannot be loaded, which
@@ -206,7 +205,10 @@ def _location(error: BaseException) -> str:
 
 @contextmanager
 def _damage_as_store_fault(block: bytes) -> Iterator[None]:
-    """The state was verified when it was stored: if it is inconsistent, the database is damaged."""
+    """Raise StoreFault for an inconsistent state.
+
+    The state was verified when it was stored, so the database is damaged.
+    """
     try:
         yield
     except (MissingNode, TrieError) as error:
@@ -233,9 +235,10 @@ def _failed(request: int, error: Exception) -> frames.Failed:
 
 
 def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int) -> None:
-    """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`.
+    """Serve the node behind this socket until it closes.
 
-    `progress` is the descriptor of a SharedNumber: the request that is being processed.
+    `runtimes` names a RuntimeFactory: `module:name`. `progress` is the descriptor of a SharedNumber: the
+    request that is being processed.
     """
     _exit_with_parent(parent)
     connection = socket.socket(fileno=descriptor)
@@ -256,7 +259,7 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
 
 
 def _frame(answer: frames.Answer) -> bytes:
-    """The frame of an answer; raises MessageTooLarge."""
+    """Return the frame of an answer. Raises MessageTooLarge."""
     try:
         return frames.encode_frame(answer)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Listening sockets, and the errors of a port that cannot be listened on."""
+"""Listening sockets, and the errors of a port that cannot be opened."""
 
 from __future__ import annotations
 
@@ -29,20 +29,23 @@ class ListenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Where to listen. `what` names the port in errors: "JSON-RPC"; `remedy` says what the user can do."""
+    """The addresses and the port to listen at.
+
+    `what` names the port in errors: "JSON-RPC"; `remedy` says what the user can do.
+    """
 
     hosts: Sequence[str]
-    """Host names or addresses. Of a name, all addresses; those after the first may fail."""
+    """Host names or addresses. All addresses of a name are used; those after the first may fail."""
     port: int
-    """0: any free port, the same at all addresses."""
+    """The port; 0 for any free one, the same at all addresses."""
     what: str
     remedy: str
 
 
 def listen(where: Listen) -> list[socket.socket]:
-    """Listening sockets. Raises ListenError if there is none at the first address.
+    """Return listening sockets. Raises ListenError if the first address gets none.
 
-    So a machine without IPv6 gets the IPv4 socket alone.
+    Further addresses may fail: a machine without IPv6 gets the IPv4 socket alone.
     """
     (family, host), *others = _resolved(where)
     sockets = [_bind(where, family, host, where.port)]
@@ -94,7 +97,7 @@ def _failure(where: Listen, error: OSError, host: str) -> str:
 
 
 def addresses(sockets: Sequence[socket.socket]) -> list[str]:
-    """`127.0.0.1:9944` and `[::1]:9944`."""
+    """Return the addresses of sockets as texts: `127.0.0.1:9944` and `[::1]:9944`."""
     names = [sock.getsockname() for sock in sockets]
     return [f"[{name[0]}]:{name[1]}" if len(name) == 4 else f"{name[0]}:{name[1]}" for name in names]
 

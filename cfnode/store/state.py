@@ -1,7 +1,7 @@
-"""What is the state at a block, in one snapshot?
+"""The state at a block in one snapshot, from its layers: overlays, spilled branches, finalized tables.
 
 From the block down: overlays in memory, then spilled branches, then the finalized tables, which hold the
-state of the finalized block and undo rows for the window before it. All that is read comes from one read
+state of the finalized block and undo rows for the window before it. All of it is read in one read
 transaction; the overlays laid over it are those above what *this snapshot* holds, so it does not matter what
 the writer does meanwhile.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Walkable(Protocol):
-    """Keys in order."""
+    """A layer whose keys can be walked in order."""
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
 
@@ -55,7 +55,7 @@ class Layered:
         return self._base.get(child, key)
 
     def _written_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
-        """The changes of a child trie in the overlays, without those overlays that have none."""
+        """Return the changes of a child trie in the overlays, without those overlays that have none."""
         found = self._written.get(child)
         if found is None:
             tables = (overlay.written(child) for overlay in self._overlays)
@@ -77,7 +77,7 @@ class Layered:
 
 
 class _Ended(Layered):
-    """What a view reads from when its `with` block is over."""
+    """The layers of a view whose `with` block is over: each read raises RuntimeError."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ _ENDED = _Ended((), (), cast("TableView", None))
 
 
 class StateView:
-    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot it was made in."""
+    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot that it reads."""
 
     __slots__ = ("_nodes", "_storage", "number", "root")
 
@@ -112,7 +112,7 @@ class StateView:
         return self._nodes.get(child, path)
 
     def end(self) -> None:
-        """Let go of the snapshot: its cursors would keep a reader slot of the database taken."""
+        """Release the snapshot: its cursors would keep a reader slot of the database taken."""
         self._storage = self._nodes = _ENDED
 
 
@@ -141,12 +141,12 @@ class Tables:
 
     @property
     def with_spill(self) -> Sequence[tuple[VersionedTable, SpillTable]]:
-        """Storage and nodes, each with its spill table."""
+        """The tables of storage and of nodes, each with its spill table."""
         return (self.storage, self.spill.storage), (self.nodes, self.spill.nodes)
 
     @contextmanager
     def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
-        """The state at a block; raises UnknownBlock or StateDiscarded."""
+        """Open the state at a block for the block of `with`. Raises UnknownBlock or StateDiscarded."""
         with self.database.read() as txn:
             view = self.view(txn, block, overlays)
             try:
@@ -155,7 +155,7 @@ class Tables:
                 view.end()
 
     def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
-        """The state at a block, in the caller's snapshot; raises UnknownBlock or StateDiscarded."""
+        """Return the state at a block, in the caller's snapshot. Raises UnknownBlock or StateDiscarded."""
         stack = self.layer_stack(txn, block, overlays)
         entry = overlays.get(block)  # in the executor process, its block may not have been written yet
         known = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
@@ -174,14 +174,14 @@ class Tables:
         )
 
     def current(self, txn: Transaction, root: bytes) -> StateView:
-        """The finalized tables as they are, whatever block they belong to; `root` is not checked."""
+        """Return the finalized tables as they are, whatever block they belong to; `root` is not checked."""
         storage, nodes = (
             Layered([], [], TableView(table, txn, None)) for table in (self.storage, self.nodes)
         )
         return StateView(0, root, storage, nodes)
 
     def layer_stack(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> LayerStack:
-        """The layers of the state at a block; raises UnknownBlock or StateDiscarded."""
+        """Return the layers of the state at a block. Raises UnknownBlock or StateDiscarded."""
         metadata = self.blocks.metadata(txn)
         if metadata is None:
             raise UnknownBlock(block)
@@ -196,7 +196,7 @@ class Tables:
     def _live_stack(
         self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack:
-        """The layers of a block that is final or descends from the finalized one."""
+        """Return the layers of a block that is final or descends from the finalized one."""
         laid = list(_overlays_above(metadata, block, overlays))
         below = laid[-1].parent if laid else block
         if below == metadata.finalized.hash:
@@ -213,7 +213,10 @@ class Tables:
     def _kept_stack(
         self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack | None:
-        """The layers of a held block that has lost: its branch lies over the final state it forked from."""
+        """Return the layers of a held block that has lost; None if they are not all there.
+
+        Its branch lies over the final state that it forked from.
+        """
         fork = self.blocks.fork_of_kept(txn, block)
         if fork is None or fork < metadata.oldest_state:
             return None
@@ -227,7 +230,10 @@ class Tables:
         return LayerStack(laid, [], fork)
 
     def branches(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> Iterator[Branch]:
-        """The branches from a spilled block down to the finalized one, each up to where the next forks."""
+        """Yield the branches from a spilled block down to the finalized one.
+
+        Each is the branch up to the block where the next one forks.
+        """
         while (branch := self.spill.branch_of(txn, block)) is not None:
             yield branch
             if branch.first <= metadata.finalized.number + 1:
@@ -235,7 +241,7 @@ class Tables:
             block = branch.origin
 
     def _number_in_window(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> int:
-        """The number of a finalized block within the window; raises UnknownBlock or StateDiscarded."""
+        """Return the number of a finalized block within the window. Raises UnknownBlock or StateDiscarded."""
         number = self.blocks.number(txn, block)
         if number is None:
             raise UnknownBlock(block)
@@ -246,7 +252,10 @@ class Tables:
         raise StateDiscarded(block)
 
     def has_state(self, txn: Transaction, block: bytes) -> bool:
-        """Whether the snapshot itself holds the state of a block: it is the finalized one or spilled."""
+        """Return whether the snapshot itself holds the state of a block.
+
+        It does for the finalized block and for spilled ones.
+        """
         metadata = self.blocks.metadata(txn)
         if metadata is not None and metadata.finalized.hash == block:
             return metadata.oldest_state <= metadata.finalized.number
@@ -254,7 +263,7 @@ class Tables:
 
 
 def _overlays_above(metadata: ChainMetadata, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
-    """The overlays from a block down to the finalized one, as far as they are in the tree."""
+    """Yield the overlays from a block down to the finalized one, as far as they are in the tree."""
     while block != metadata.finalized.hash:
         entry = overlays.get(block)
         if entry is None or entry.number <= metadata.finalized.number:

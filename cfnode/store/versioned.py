@@ -1,4 +1,4 @@
-"""How can one sorted table be read at the finalized block and at each of the blocks before it?
+"""Versioned tables, which can be read at the finalized block and at each block of the window before it.
 
 A *versioned table* is two LMDB tables. `current` maps row keys to the values at the finalized block. `undo`
 keeps, for each block that changed a row, the value from before, under row key ‖ block number (4 bytes, big
@@ -69,7 +69,7 @@ class RowIndex:
         return rows
 
     def take(self, txn: Transaction, name: bytes) -> list[bytes]:
-        """Removes the name and returns its rows."""
+        """Remove the name and return its rows."""
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
             found = cursor.set_range(name)
@@ -89,7 +89,10 @@ def _split(chunk: bytes) -> list[bytes]:
 
 
 class VersionedTable:
-    """The writer's side: `apply` a block, `prune` a block. `number` identifies the table in the index."""
+    """A versioned table as it is written: `apply` a block, `prune` a block.
+
+    `number` identifies the table in the index.
+    """
 
     def __init__(self, number: int, current: Handle, undo: Handle, index: RowIndex) -> None:
         self._number = bytes([number])
@@ -98,14 +101,14 @@ class VersionedTable:
         self._index = index
 
     def fill(self, txn: Transaction, rows: Mapping[bytes, RowChange]) -> None:
-        """Writes the rows of the first state, without undo rows."""
+        """Write the rows of the first state, without undo rows."""
         for row, change in rows.items():
             value = merged(None, change)
             if value is not None:
                 txn.put(row, value, db=self.current)
 
     def merge(self, txn: Transaction, rows: Iterable[tuple[bytes, RowChange]]) -> None:
-        """Writes rows of a state that is being imported, without undo rows."""
+        """Write rows of a state that is being imported, without undo rows."""
         for row, change in rows:
             old = txn.get(row, db=self.current) if isinstance(change, dict) else None
             value = merged(old, change)
@@ -115,7 +118,7 @@ class VersionedTable:
                 txn.put(row, value, db=self.current)
 
     def rows(self, txn: Transaction) -> Iterator[bytes]:
-        """All whole row keys of `current`, in order."""
+        """Yield all whole row keys of `current`, in order."""
         with txn.cursor(self.current) as cursor:
             for row in cursor.iternext(values=False):
                 if len(row) < ROW_LIMIT:
@@ -126,8 +129,10 @@ class VersionedTable:
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
     ) -> None:
-        """Brings `current` to `block`, whose changes these are. With undo rows the state before it can still
-        be read."""
+        """Bring `current` to `block`, whose changes these are.
+
+        With undo rows the state before it can still be read.
+        """
         suffix = block_suffix(block)
         changed = []
         for row, change in rows:
@@ -145,14 +150,14 @@ class VersionedTable:
         self._index.put(txn, suffix + self._number, changed)
 
     def prune(self, txn: Transaction, block: int) -> None:
-        """Deletes the undo rows of `block`: the states before it can no longer be read."""
+        """Delete the undo rows of `block`: the states before it can no longer be read."""
         suffix = block_suffix(block)
         for row in self._index.take(txn, suffix + self._number):
             txn.delete(row + suffix, db=self.undo)
 
 
 class TableView(RowWalk):
-    """The reader's side, in one snapshot: the table at block `at`, or as it is now (None)."""
+    """A versioned table as it is read in one snapshot: at block `at`, or as it is now (None)."""
 
     __slots__ = ("_after", "_current", "_rows", "_txn", "_undo")
 
@@ -178,8 +183,11 @@ class TableView(RowWalk):
         return self._txn.get(row, db=self._current)
 
     def following(self, row: bytes) -> bytes | None:
-        """The next row of `current` or of `undo`. No row key is a prefix of another, so a seek to the row key
-        with any suffix skips the row, and one past all block numbers skips its undo rows."""
+        """Return the next row of `current` or of `undo`.
+
+        No row key is a prefix of another, so a seek to the row key with any suffix skips the row, and one
+        past all block numbers skips its undo rows.
+        """
         now = self._rows.key() if self._rows.set_range(row + b"\0") else None
         if self._after is None or not self._undo.set_range(row + _PAST_ALL_BLOCKS):
             return now

@@ -1,4 +1,4 @@
-"""Which of the watched keys has a block changed?
+"""The storage keys that a block has changed, for the subscriptions that watch keys.
 
 The states of two blocks are compared once for all subscribers, by walking both tries in parallel: the work
 grows with the differences, not with the number of subscribers and keys. Each subscription then looks up its
@@ -43,8 +43,9 @@ _BEGINNING: Final = PerNode(lambda: FairLimiter(1))
 
 
 async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
-    """The differences between two states, with the new values; None if keys have to be compared one by
-    one.
+    """Return the differences between two states, with the new values.
+
+    None if keys have to be compared one by one.
     """
     kept = _KEPT.of(node)
     async with _COMPARING.of(node):  # concurrent callers find the result cached
@@ -77,7 +78,7 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
 async def _changed(
     node: Node, old: bytes, new: bytes, watched: WatchedKeys
 ) -> list[tuple[bytes, bytes | None]]:
-    """The watched keys that differ, in the order in which the client listed them."""
+    """Return the watched keys that differ, in the order in which the client listed them."""
     found = await _between(node, old, new)
     if found is None:
         return await _read_both(node, old, new, list(dict.fromkeys(watched)))
@@ -91,7 +92,10 @@ async def _changed(
 async def _read_both(
     node: Node, old: bytes, new: bytes, keys: Sequence[bytes]
 ) -> list[tuple[bytes, bytes | None]]:
-    """The same, key by key; all keys if the old state is discarded."""
+    """Return the keys that differ between two states, read key by key.
+
+    All keys if the old state is discarded.
+    """
     now = await values_in(node, new, keys)
     try:
         before = await values_in(node, old, keys)
@@ -102,13 +106,13 @@ async def _read_both(
 
 
 def changes_json(block: bytes, changed: Sequence[tuple[bytes, bytes | None]]) -> dict[str, Any]:
-    """A block's changes as Substrate writes them."""
+    """Return a block's changes as Substrate writes them."""
     rows = [[to_hex(key), None if value is None else to_hex(value)] for key, value in changed]
     return {"block": to_hex(block), "changes": rows}
 
 
 async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any, None]:
-    """The values of keys, then those that each new best block changed."""
+    """Yield the values of keys, then those that each new best block changed."""
     async with _BEGINNING.of(node):
         watched = WatchedKeys(wanted)
         del wanted  # thousands of objects, which would live as long as the subscription
@@ -125,7 +129,7 @@ async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any,
 
 
 async def all_changes(node: Node) -> AsyncGenerator[Any, None]:
-    """All changes of each new best block in the top trie."""
+    """Yield all changes of each new best block in the top trie."""
     with node.chain.subscribe(only=BestChanged) as events:
         yield changes_json(node.chain.best.hash, ())
         async for event in events:

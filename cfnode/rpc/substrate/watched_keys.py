@@ -1,7 +1,8 @@
-"""How do hundreds of subscriptions to thousands of storage keys each take little memory? By packing the keys.
+"""The keys that a storage subscription watches, packed to take little memory.
 
-The keys of a subscription lie in one bytes object, with a sorted table of their hashes for lookups. As
-separate objects they would take four times as much, and the garbage collector would visit each of them.
+Hundreds of subscriptions may watch thousands of keys each. The keys of a subscription lie in one bytes
+object, with a sorted table of their hashes for lookups. As separate objects they would take four times as
+much, and the garbage collector would visit each of them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class WatchedKeys(Sequence[bytes]):
         return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
 
     def place(self, key: bytes) -> int | None:
-        """The place of a key; None if it is not watched."""
+        """Return the place of a key; None if it is not watched."""
         wanted = hash(key)
         found = bisect_left(self._hashes, wanted)
         while found < len(self) and self._hashes[found] == wanted:

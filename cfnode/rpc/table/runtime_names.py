@@ -1,4 +1,4 @@
-"""Which assets and chains may a client name? Those of the runtime of the block that it asks about.
+"""The names of assets and chains that a client may use: those of the runtime of the block in question.
 
 The official node of a release has the assets and chains of its release in its types: it lists those, and
 refuses a parameter with another one before it calls the runtime. cfnode supports many releases, so it takes
@@ -50,7 +50,7 @@ _current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", d
 
 
 def current_names() -> RuntimeNames:
-    """The names for the parameter that is being read: by default those of this build.
+    """Return the names for the parameter that is being read: by default those of this build.
 
     Raises RuntimeNeeded if the runtime is not available yet.
     """
@@ -62,7 +62,10 @@ def current_names() -> RuntimeNames:
 
 @contextmanager
 def using_names(found: RuntimeNames | None) -> Iterator[None]:
-    """Read parameters with the names of this runtime; with None, the first reader that needs them raises."""
+    """Read parameters with the names of this runtime.
+
+    With None, the first reader that needs the names raises.
+    """
     token = _current.set(found)
     try:
         yield
@@ -73,7 +76,10 @@ def using_names(found: RuntimeNames | None) -> Iterator[None]:
 def enum_of_chains(
     kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
 ) -> Read:
-    """The reader of an enum (`kind`) that accepts a chain's variant only if the runtime has that chain."""
+    """Return the reader of an enum that accepts a chain's variant only if the runtime has that chain.
+
+    `kind` makes the reader of an enum from its owner and variants.
+    """
 
     @lru_cache(MAX_RUNTIMES)
     def reader(chains: tuple[str, ...]) -> Read:
@@ -85,12 +91,15 @@ def enum_of_chains(
 
 
 async def names_at(node: Node, block: bytes) -> RuntimeNames:
-    """The names of a block's runtime. Raises as `runtime_at`."""
+    """Return the names of a block's runtime. Raises what `runtime_at` raises."""
     return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
 async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
-    """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
+    """Return the result of `read()`, with the names of the runtime of the block that the call is about.
+
+    `read` reads the arguments of a row.
+    """
     try:
         with using_names(None):
             return read()
@@ -101,7 +110,10 @@ async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callabl
 
 
 async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
-    """The names at the call's block; if it has no state, at the best block, and then those of this build."""
+    """Return the names at the call's block.
+
+    If that block has no state, those at the best block, and then those of this build.
+    """
     best = node.chain.best.hash
     for block in (_block_of(row, given) or best, best):
         try:
@@ -115,7 +127,7 @@ async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
 
 
 def _block_of(row: Row, given: Arguments) -> bytes | None:
-    """The block in the parameter `at`, if it is present and well-formed."""
+    """Return the block in the parameter `at`, if it is present and well-formed."""
     if AT not in row.params:
         return None
     index = row.params.index(AT)

@@ -1,4 +1,4 @@
-"""How does serde read Rust's structs, enums and tuples from JSON, and with which errors does it refuse them?
+"""Readers of Rust's structs, enums and tuples from JSON, with the errors of serde.
 
 A struct may be an object or an array of its members in order; members are read in the order of the document.
 An enum is the name of a variant, or an object with the name as its only member. Where serde has to buffer the
@@ -19,7 +19,7 @@ __all__ = ["Member", "Read", "Struct", "enum", "sequence", "tagged", "tuple_of",
 
 Read = Callable[[Any], Any]
 Member = tuple[Read, bool]
-"""How a member is read, and whether it may be missing or null."""
+"""The reader of a member, and whether it may be missing or null."""
 Variant = Read | Mapping[str, Member] | None
 """The content of an enum's variant: one value, members, or nothing."""
 
@@ -34,14 +34,14 @@ class Struct:
     name: str
     members: Mapping[str, Member]
     is_range: bool = False
-    """serde's own reader of ranges refuses unknown members."""
+    """Whether unknown members are refused, as by serde's own reader of ranges."""
     defaults: int = 0
-    """Members at the end that an array may lack: those with serde's `default`."""
+    """The number of members at the end that an array may lack: those with serde's `default`."""
     is_flat: bool = False
-    """Members of another struct are among its own: then serde does not accept an array of members."""
+    """Whether members of another struct are among its own: then serde does not accept an array of members."""
 
     def __call__(self, value: Any) -> dict[str, Any]:
-        """All members; missing optional ones are None, unknown ones are ignored."""
+        """Return all members; missing optional ones are None, unknown ones are ignored."""
         if isinstance(value, dict):
             return self._from_object(value)
         if isinstance(value, list) and not self.is_flat:
@@ -112,7 +112,7 @@ def _expected(names: Mapping[str, Any]) -> str:
 
 
 def _reader(owner: str, name: str, variant: Variant) -> Read:
-    """The reader of a variant's content."""
+    """Return the reader of a variant's content."""
     if callable(variant):
         return variant
     return _unit if variant is None else Struct(f"{_VARIANT} {owner}::{name}", variant)
@@ -130,7 +130,7 @@ def _known(name: str, variants: Mapping[str, Any], place: Place, path: tuple[str
 
 
 def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
-    """An enum: the name of a variant without a value, else the name and the value."""
+    """Return the reader of an enum: the name of a variant without a value, else the name and the value."""
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def of_object(value: dict[str, Any]) -> Any:
@@ -178,7 +178,7 @@ def _buffered_type(value: Any) -> str:
 
 
 def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
-    """An enum whose variant is named by the member `tag`."""
+    """Return the reader of an enum whose variant is named by the member `tag`."""
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def read(value: Any) -> tuple[str, Any]:
@@ -216,7 +216,10 @@ def _buffered(read: Read, value: Any) -> Any:
 
 
 def untagged(refusal: str, *readers: Read) -> Read:
-    """A value that one of several readers accepts; if none does, the error is `refusal`."""
+    """Return the reader of a value that one of several readers accepts.
+
+    If none does, the error is `refusal`.
+    """
 
     def read(value: Any) -> Any:
         for each in readers:
@@ -230,7 +233,7 @@ def untagged(refusal: str, *readers: Read) -> Read:
 
 
 def tuple_of(*readers: Read) -> Read:
-    """An array with exactly one value for each reader."""
+    """Return the reader of an array with exactly one value for each reader."""
     count = len(readers)
     expected = f"a tuple of size {count}"
 
@@ -250,7 +253,7 @@ def tuple_of(*readers: Read) -> Read:
 
 
 def sequence(read_entry: Read, maximum: int) -> Read:
-    """A `BoundedVec`: an array of at most `maximum` entries."""
+    """Return the reader of a `BoundedVec`: an array of at most `maximum` entries."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):

@@ -38,7 +38,7 @@ LIMIT_REACHED: Final = {"result": "limitReached"}
 async def follow(
     node: Node, connection: ConnectionState, identity: str, with_runtime: bool
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The blocks near the head: the present ones, then each new, best and finalized block."""
+    """Send the blocks near the head: the present ones, then each new, best and finalized block."""
     followed = connection.follows[identity] = Follow(node, connection.pins, with_runtime=with_runtime)
     connection.later.append(followed.run)
     return _events(connection, identity, followed)
@@ -56,7 +56,7 @@ async def _events(
 
 
 def _followed(connection: ConnectionState | None, identity: str) -> Follow | None:
-    """A follow of this connection that has not ended."""
+    """Return a follow of this connection that has not ended, or None."""
     found = connection.follows.get(identity) if connection is not None else None
     return found if isinstance(found, Follow) and not found.is_over else None
 
@@ -128,7 +128,7 @@ def _bytes_of(text: str) -> bytes:
 
 
 def header(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> str | None:
-    """The SCALE header of a pinned block; null if the follow has ended."""
+    """Return the SCALE header of a pinned block; null if the follow has ended."""
     followed = _followed(connection, identity)
     if followed is None:
         return None
@@ -145,7 +145,7 @@ def unpin(node: Node, connection: ConnectionState | None, identity: str, blocks:
 
 
 def resume(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
-    """Resume an operation that waits for it."""
+    """Resume an operation that waits for chainHead_v1_continue."""
     found = _operation(connection, identity, operation)
     if found is not None:
         if not found.is_waiting:
