@@ -48,9 +48,9 @@ class Share:
         `whole` is not less than this share.
         """
         product, shift = amount * self.mantissa, self.exponent - whole.exponent
-        down = product // whole.mantissa >> shift
-        exact = product == (down << shift) * whole.mantissa
-        return down, down if exact else down + 1
+        floor = product // whole.mantissa >> shift
+        exact = product == (floor << shift) * whole.mantissa
+        return floor, floor if exact else floor + 1
 
 
 ALL = Share(_MAX_MANTISSA, 0)
