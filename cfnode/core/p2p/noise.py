@@ -116,8 +116,8 @@ class _Symmetric:
         return plaintext
 
     def split(self) -> tuple[_Cipher, _Cipher]:
-        first, second = self._derive(b"")
-        return _Cipher(first), _Cipher(second)
+        first_key, second_key = self._derive(b"")
+        return _Cipher(first_key), _Cipher(second_key)
 
     def _keyed(self) -> _Cipher:
         if self._cipher is None:
@@ -222,9 +222,9 @@ class Handshake:
 
     def bytes_to_send(self) -> bytes:
         """Return the bytes to send now; each is returned once."""
-        out = bytes(self._out)
+        pending = bytes(self._out)
         self._out.clear()
-        return out
+        return pending
 
     def receive_data(self, data: bytes) -> None:
         """Read received bytes; raise RemoteError. Bytes after the handshake are kept for the channel."""
