@@ -74,10 +74,12 @@ def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
     for item in remaining:
         if expected is None:
             expected = set(_child_roots(root, unpacked.nodes))
-        found = _unpack_trie(_chain(item, remaining), unpacked)
-        if found not in expected:
-            raise TrieError(f"compact proof contains the trie 0x{found.hex()}, not a child trie of the state")
-        expected.discard(found)
+        trie_root = _unpack_trie(_chain(item, remaining), unpacked)
+        if trie_root not in expected:
+            raise TrieError(
+                f"compact proof contains the trie 0x{trie_root.hex()}, not a child trie of the state"
+            )
+        expected.discard(trie_root)
     return unpacked
 
 
@@ -153,10 +155,10 @@ def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
         end = path + node.partial
         if end.startswith(prefix) and node.value is not None and len(node.value) == HASH_LENGTH:
             yield node.value
-        for index, below in enumerate(node.children or ()):
+        for index, child_entry in enumerate(node.children or ()):
             next_path = end + bytes((index,))
-            if below and (next_path.startswith(prefix) or prefix.startswith(next_path)):
-                stack.append((next_path, below))
+            if child_entry and (next_path.startswith(prefix) or prefix.startswith(next_path)):
+                stack.append((next_path, child_entry))
 
 
 # --- packing
@@ -189,13 +191,13 @@ def _pack_trie(entries: dict[bytes, bytes], root: bytes, items: list[bytes]) -> 
         value = entries.get(node.value) if node.hashed and node.value is not None else None
         if value is not None:
             node.value, node.hashed = b"", False
-        below = []
+        child_hashes = []
         for index, entry in enumerate(node.children or ()):
             if is_hash_entry(entry) and entry[1:] in entries:
                 assert node.children is not None
-                below.append(entry[1:])
+                child_hashes.append(entry[1:])
                 node.children[index] = _OMITTED
         items.append(encode_node(node) if value is None else ESCAPE + encode_node(node))
         if value is not None:
             items.append(value)
-        stack += reversed(below)
+        stack += reversed(child_hashes)

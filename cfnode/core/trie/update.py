@@ -90,14 +90,14 @@ class _Walk:
 
     def change(self, key: bytes, value: bytes | None, version: int) -> None:
         """Set or delete the value at `key` (nibbles)."""
-        touched, at = self._descend(key)
+        touched, offset = self._descend(key)
         node = touched.node
-        shared = common_prefix(node.partial, key[at:])
+        shared = common_prefix(node.partial, key[offset:])
         if shared < len(node.partial):
             if value is None:
                 return
             node = _split(touched, shared)
-        end = at + shared
+        end = offset + shared
         if end == len(key):
             node.value, node.hashed = (None, False) if value is None else stored_value(value, version)
         elif value is not None:
@@ -105,16 +105,16 @@ class _Walk:
 
     def _descend(self, key: bytes) -> tuple[_Touched, int]:
         """Return the deepest node on the path to `key`, and where in the key its partial key begins."""
-        touched, at, length = self._root, 0, len(key)
+        touched, offset, length = self._root, 0, len(key)
         while True:
             partial = touched.node.partial
-            end = at + len(partial)
-            if end >= length or not key.startswith(partial, at):
-                return touched, at
+            end = offset + len(partial)
+            if end >= length or not key.startswith(partial, offset):
+                return touched, offset
             child = touched.live.get(key[end]) or self._load(touched, key[: end + 1])
             if child is None:
-                return touched, at
-            touched, at = child, end + 1
+                return touched, offset
+            touched, offset = child, end + 1
 
     def _load(self, parent: _Touched, path: bytes) -> _Touched | None:
         """Return the child of `parent` at `path`, kept in memory from now on; None if there is none."""
