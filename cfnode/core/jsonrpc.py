@@ -120,10 +120,10 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         try:
             arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(self.params)
         except _UNREADABLE as error:
-            found = bytes(self.params)
-            if found[:1] in (b"[", b"{"):
+            params = bytes(self.params)
+            if params[:1] in (b"[", b"{"):
                 raise InvalidParams(f"params must be an array or an object: {error}") from None
-            raise InvalidParams(_NO_SEQUENCE % _cut(found)) from None
+            raise InvalidParams(_NO_SEQUENCE % _cut(params)) from None
         return arguments
 
 
@@ -230,8 +230,8 @@ def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
 
 def parse_short(data: bytes) -> Call | None:
     """Decode a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
-    found = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
-    return found if type(found) is Call else None
+    call = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
+    return call if type(call) is Call else None
 
 
 def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
