@@ -225,8 +225,8 @@ class LimitPool:
         if self.next_pool_instance >= MAX_POOLS:
             raise OrderRefused("MaximumPoolInstances")
         number = self.next_pool_instance
-        new = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
-        return new, number + 1
+        new_pool = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
+        return new_pool, number + 1
 
     # Liquidity
 
@@ -246,8 +246,8 @@ class LimitPool:
         return replace(self, positions=_changed(self.positions, side, key, position))
 
     def _counted(self, name: str, side: str, amount: int) -> LimitPool:
-        sums = getattr(self, name)
-        changed: Any = {name: {**sums, side: sums[side] + amount}}
+        totals = getattr(self, name)
+        changed: Any = {name: {**totals, side: totals[side] + amount}}
         return replace(self, **changed)
 
 

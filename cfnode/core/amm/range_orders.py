@@ -191,10 +191,10 @@ class RangePool:
 
     def value(self, lower: int, upper: int, liquidity: int, *, up: bool = False) -> dict[str, int]:
         """Return the amounts of liquidity between two ticks at the current price, rounded down, or up."""
-        a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
+        lower_price, upper_price, price = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
         return {
-            "base": _base(liquidity, max(a, now), max(b, now), up=up),
-            "quote": _quote(liquidity, min(a, now), min(b, now), up=up),
+            "base": _base(liquidity, max(lower_price, price), max(upper_price, price), up=up),
+            "quote": _quote(liquidity, min(lower_price, price), min(upper_price, price), up=up),
         }
 
     def is_active(self, lower: int, upper: int) -> bool:
@@ -203,8 +203,10 @@ class RangePool:
 
     def earned(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
         """Return the fees that an order between two ticks has earned since they were collected."""
-        now, last = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
-        return {side: (now[side] - last[side]) % _WORD * position["liquidity"] >> 128 for side in now}
+        growth, last_growth = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
+        return {
+            side: (growth[side] - last_growth[side]) % _WORD * position["liquidity"] >> 128 for side in growth
+        }
 
     def growth_inside(self, lower: int, upper: int) -> dict[str, int]:
         """Return all fees that a unit of liquidity between two ticks has earned, modulo 2^256."""

@@ -155,11 +155,11 @@ def _stays(tick: int, end: Mapping[str, Any]) -> bool:
 def _collected(pool: RangePool, key: tuple[Owner, int, int]) -> tuple[dict[str, Any], Pair]:
     """Return an order with its fees added (a new one if there is none), and these fees."""
     _, lower, upper = key
-    now = pool.growth_inside(lower, upper)
+    growth = pool.growth_inside(lower, upper)
     position = pool.positions.get(key)
     if position is None:
-        new = {"liquidity": 0, "last_fee_growth_inside": now, "accumulative_fees": _NONE}
-        return new | {"original_sqrt_price": pool.current_sqrt_price}, _NONE
-    fees, so_far = pool.earned(lower, upper, position), position["accumulative_fees"]
-    all_fees = {side: so_far[side] + fees[side] for side in fees}
-    return dict(position) | {"last_fee_growth_inside": now, "accumulative_fees": all_fees}, fees
+        new_position = {"liquidity": 0, "last_fee_growth_inside": growth, "accumulative_fees": _NONE}
+        return new_position | {"original_sqrt_price": pool.current_sqrt_price}, _NONE
+    fees, fees_so_far = pool.earned(lower, upper, position), position["accumulative_fees"]
+    all_fees = {side: fees_so_far[side] + fees[side] for side in fees}
+    return dict(position) | {"last_fee_growth_inside": growth, "accumulative_fees": all_fees}, fees
