@@ -128,9 +128,9 @@ def decode_node(data: bytes, *, omitted: bool = False) -> Node:
 
 
 def _decode(data: bytes, omitted: bool) -> Node:
-    first = data[0]
-    leaf, hashed, mask = _kind(first)
-    length, offset = first & mask, 1
+    first_byte = data[0]
+    leaf, hashed, mask = _kind(first_byte)
+    length, offset = first_byte & mask, 1
     if length == mask:
         length, offset = _long_length(data, mask)
     end = offset + (length + 1) // 2
@@ -149,7 +149,7 @@ def _decode(data: bytes, omitted: bool) -> Node:
     bitmap = data[end] | data[end + 1] << 8
     body: bytes | None = None
     end += 2
-    if hashed or first >= _BRANCH_VALUE:
+    if hashed or first_byte >= _BRANCH_VALUE:
         body, end = _decode_value(data, end, hashed)
     return Node(partial, body, hashed, _decode_children(data, end, bitmap, omitted))
 

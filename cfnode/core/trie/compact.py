@@ -97,22 +97,22 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
             stack.append(_open_node(items, into))
             continue
         stack.pop()
-        hashed = _close_node(top.node, into)
+        node_hash = _close_node(top.node, into)
         if not stack:
-            return hashed
+            return node_hash
         parent = stack[-1]
         assert parent.node.children is not None
-        parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + hashed
+        parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + node_hash
 
 
 def _close_node(node: Node, into: Unpacked) -> bytes:
     """Store a node whose children are all known; return its hash."""
     encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
-    hashed = blake2_256(encoded)
-    into.entries[hashed] = encoded
+    node_hash = blake2_256(encoded)
+    into.entries[node_hash] = encoded
     if node is not _EMPTY:
-        into.nodes[hashed] = node
-    return hashed
+        into.nodes[node_hash] = node
+    return node_hash
 
 
 _EMPTY = Node(b"")
@@ -174,13 +174,13 @@ def encode_compact_proof(
     """
     entries = {blake2_256(entry): entry for entry in nodes}
     items: list[bytes] = []
-    for start in (root, *child_roots):
-        if start == EMPTY_ROOT:
+    for trie_root in (root, *child_roots):
+        if trie_root == EMPTY_ROOT:
             items.append(EMPTY_NODE)
-        elif start in entries:
-            _pack_trie(entries, start, items)
+        elif trie_root in entries:
+            _pack_trie(entries, trie_root, items)
         else:
-            raise MissingNode(b"", start)
+            raise MissingNode(b"", trie_root)
     return items
 
 

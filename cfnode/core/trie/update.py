@@ -165,25 +165,25 @@ class _Walk:
         """Replace a branch with one child and no value by that child, with the longer partial key."""
         node = touched.node
         index, entry = next((i, entry) for i, entry in enumerate(node.children or ()) if entry)
-        step = node.partial + bytes((index,))
-        live = touched.live.get(index)
-        child = live.node if live else self._stored(entry, path + step)
-        if is_hash_entry(live.old if live else entry):
-            self._rows[path + step] = None
+        prefix = node.partial + bytes((index,))
+        live_child = touched.live.get(index)
+        child = live_child.node if live_child else self._stored(entry, path + prefix)
+        if is_hash_entry(live_child.old if live_child else entry):
+            self._rows[path + prefix] = None
         else:
-            self._rows.pop(path + step, None)
-        touched.node = Node(step + child.partial, child.value, child.hashed, child.children)
+            self._rows.pop(path + prefix, None)
+        touched.node = Node(prefix + child.partial, child.value, child.hashed, child.children)
 
     def _write(self, touched: _Touched, path: bytes) -> None:
-        node, old = touched.node, touched.old
+        node, old_entry = touched.node, touched.old
         empty = node.value is None and node.children is None
         encoded = b"" if empty else encode_node(node)
-        new = touched.entry = b"" if empty else merkle_entry(encoded)
-        if new == old:
+        new_entry = touched.entry = b"" if empty else merkle_entry(encoded)
+        if new_entry == old_entry:
             return
         if len(encoded) >= HASH_LENGTH:
             self._rows[path] = encoded
-        elif is_hash_entry(old):
+        elif is_hash_entry(old_entry):
             self._rows[path] = None
 
     def _finish_root(self) -> TrieUpdate:
