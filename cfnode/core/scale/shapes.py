@@ -233,13 +233,13 @@ def option(inner: Kind, wrap: bool = False) -> Kind:
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
-            present = data[offset]
+            tag = data[offset]
         except IndexError:
             raise end_of_input(offset, 1, data) from None
-        if present == 0:
+        if tag == 0:
             return None, offset + 1
-        if present != 1:
-            raise ScaleError(f"an Option begins with 0 or 1, not {present} (offset {offset})")
+        if tag != 1:
+            raise ScaleError(f"an Option begins with 0 or 1, not {tag} (offset {offset})")
         value, offset = decode_inner(data, offset + 1, depth)
         return (Some(value) if wrap else value), offset
 
