@@ -136,8 +136,8 @@ def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     cursor = Cursor(data)
     if cursor.count() != cursor.remaining:
         raise ExtrinsicError(f"the length prefix does not fit the {len(data)} bytes of the extrinsic")
-    first = cursor.u8()
-    kind, version = first & KIND_MASK, first & VERSION_MASK
+    first_byte = cursor.u8()
+    kind, version = first_byte & KIND_MASK, first_byte & VERSION_MASK
     if (kind, version) == (SIGNED, 4):
         return _decode_signed(metadata, data, cursor.offset)
     if kind == BARE and version in (4, 5):
@@ -145,7 +145,7 @@ def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     if (kind, version) == (GENERAL, 5):
         return _decode_general(metadata, data, cursor)
     raise ExtrinsicError(
-        f"an extrinsic that begins with 0x{first:02x} is of no format known here (4 and 5 are)"
+        f"an extrinsic that begins with 0x{first_byte:02x} is of no format known here (4 and 5 are)"
     )
 
 

@@ -215,10 +215,10 @@ class Incoming:
         limit = self._limit or (None if self._weight is None else self._weight.excess)
         if limit is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
-        first = self._data.lstrip()[:1] if self._data[:1] in _WHITE else self._data[:1]
-        if first == b"[":
+        first_byte = self._data.lstrip()[:1] if self._data[:1] in _WHITE else self._data[:1]
+        if first_byte == b"[":
             return _parse_batch(self._data, max_batch)
-        return _parse_call(self._data) if first == b"{" else _NO_MESSAGE
+        return _parse_call(self._data) if first_byte == b"{" else _NO_MESSAGE
 
 
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:

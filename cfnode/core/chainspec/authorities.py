@@ -164,8 +164,8 @@ def _items(
     present: _Present, authorities: tuple[SpecAuthority, ...]
 ) -> Iterator[tuple[tuple[str, str], _Change]]:
     """Yield the items that this runtime has, in the order of their pallets, with their new content."""
-    for part in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
-        for name, change in part(present, authorities):
+    for pallet_items in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
+        for name, change in pallet_items(present, authorities):
             if present.has(*name):
                 yield name, change
 

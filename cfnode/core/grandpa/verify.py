@@ -140,8 +140,8 @@ class _Chain:
             self._parents[ancestor] = parent
             blocks.append(ancestor)
             ancestor = parent
-        for step in reversed(blocks):
-            self.heights[step] = self.heights[self._parents[step]] + 1
+        for descendant in reversed(blocks):
+            self.heights[descendant] = self.heights[self._parents[descendant]] + 1
 
     def ghost(self, weights: dict[bytes, int], everywhere: int, wanted: int) -> tuple[bytes | None, int]:
         """Return the highest block with the wanted weight, and its height above the base, or (None, 0)."""
