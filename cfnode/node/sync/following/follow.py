@@ -218,5 +218,5 @@ class Follower:
         self._lost_since = now if self._lost_since is None else self._lost_since
         peers_ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
         record = self._peer_set.record
-        has_others = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
-        return not has_others and now - self._lost_since >= LOST_S
+        has_unpruned = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
+        return not has_unpruned and now - self._lost_since >= LOST_S

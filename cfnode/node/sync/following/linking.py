@@ -263,8 +263,8 @@ class LinkedHeaders:
 
         `finalized`: our final block when the search began.
         """
-        has_moved = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
-        if number <= self._chain.finalized.number and has_moved:
+        is_passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
+        if number <= self._chain.finalized.number and is_passed:
             raise Unlinked("finality has passed it")
         if number <= finalized.number or block.number - number >= MAX_DEPTH:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
