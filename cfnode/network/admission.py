@@ -125,9 +125,9 @@ class Admission:
         if peer in self._useful and len(others) < self._slots + USEFUL_SLOTS:
             return ""
         strangers = {
-            other: candidate.address
-            for other, candidate in others.items()
-            if candidate.inbound and other not in self._reserved and other not in self._useful
+            peer_id: candidate.address
+            for peer_id, candidate in others.items()
+            if candidate.inbound and peer_id not in self._reserved and peer_id not in self._useful
         }
         return newest_of_largest_network(strangers, address)
 
@@ -137,11 +137,11 @@ def newest_of_largest_network(strangers: Mapping[str, Multiaddr], address: Multi
 
     `strangers`: addresses by peer id, the newest last.
     """
-    counts = Counter(network_of(each) for each in strangers.values())
+    counts = Counter(network_of(stranger) for stranger in strangers.values())
     largest = max(counts, key=counts.__getitem__, default=None)
     if largest is None or counts[largest] < counts[network_of(address)] + 2:
         return None
-    return [other for other, each in strangers.items() if network_of(each) == largest][-1]
+    return [peer for peer, stranger in strangers.items() if network_of(stranger) == largest][-1]
 
 
 def origin_of(address: Multiaddr) -> str:

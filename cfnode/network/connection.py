@@ -317,9 +317,9 @@ class Connection:
             value, self._pong = (value + 1) & 0xFFFFFFFF, trio.Event()
             self._session.ping(value)
             self._wake.set()
-            with trio.move_on_after(PING_TIMEOUT) as waiting:
+            with trio.move_on_after(PING_TIMEOUT) as timeout:
                 await self._pong.wait()
-            if waiting.cancelled_caught:
+            if timeout.cancelled_caught:
                 self._end(NO_PONG)
                 self._nursery.cancel_scope.cancel()
 

@@ -124,20 +124,20 @@ class Connections:
             await trio.aclose_forcefully(stream)
 
     async def _secure_inbound(self, stream: trio.SocketStream, address: Multiaddr) -> None:
-        secured, failed = None, self.traffic.failed_incoming
-        with self.admission.half_open(address), counting(DialError, failed, "transport-error"):
+        secured, failures = None, self.traffic.failed_incoming
+        with self.admission.half_open(address), counting(DialError, failures, "transport-error"):
             secured = await self._secured(stream, address, inbound=True)
         if secured is None:
-            failed["limit-reached"] += 1
+            failures["limit-reached"] += 1
         else:
             await self._connect(*secured, address, inbound=True)
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
         """Return a connection to the address, served in the nursery from now on. Raise DialError."""
         reasons = []
-        for found in await resolve(address):
+        for resolved in await resolve(address):
             try:
-                return await self._dial(found, public_of(address.peer) if address.peer else None, nursery)
+                return await self._dial(resolved, public_of(address.peer) if address.peer else None, nursery)
             except DialError as error:
                 reasons.append(str(error))
         raise DialError("; ".join(reasons))
@@ -209,8 +209,8 @@ class Connections:
             buffers=self.buffers,
             flood_lock=self._flood_lock,
         )
-        failed = self.traffic.failed_incoming if inbound else self.traffic.failed_dials
-        with counting(DialError, failed, "denied"):
+        failures = self.traffic.failed_incoming if inbound else self.traffic.failed_dials
+        with counting(DialError, failures, "denied"):
             self._accept(connection)
         with self.traffic.open(connection):
             await self._serve(connection, secured.first, started)
@@ -238,13 +238,13 @@ class Connections:
 
     def _make_room(self, connection: Connection) -> None:
         """Evict a peer for an inbound connection if needed. Raise DialError if no slot can be freed."""
-        others = {identity: peer.connection for identity, peer in self.peers.items()}
-        evicted = self.admission.eviction_for(connection.peer_id, connection.address, others)
+        connections = {identity: peer.connection for identity, peer in self.peers.items()}
+        evicted = self.admission.eviction_for(connection.peer_id, connection.address, connections)
         if evicted is None:
             raise DialError(f"{connection.peer_id}: all slots are taken")
         if evicted:
-            others[evicted].close("evicted for a node of another network")
-            self._remove(others[evicted])
+            connections[evicted].close("evicted for a node of another network")
+            self._remove(connections[evicted])
 
     def report(self, peer: str, change: int) -> bool:
         """Add to a peer's reputation; return whether it is below the ban threshold afterwards.
@@ -260,8 +260,10 @@ class Connections:
 
         Only an inbound peer at a public address that the user did not name has one.
         """
-        known = connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
-        if known or not connection.inbound or not connection.address.is_global:
+        is_configured = (
+            connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
+        )
+        if is_configured or not connection.inbound or not connection.address.is_global:
             return None
         return origin_of(connection.address)
 

@@ -76,9 +76,9 @@ class Dialing:
         pause = MIN_DISCOVERY_PAUSE
         while not self._settings.reserved_only:
             await trio.sleep(pause)
-            found = await self._discovery.discover(connected(), ask)
-            pause = MIN_DISCOVERY_PAUSE if found else min(MAX_DISCOVERY_PAUSE, pause * 2)
-            if found:
+            discovered = await self._discovery.discover(connected(), ask)
+            pause = MIN_DISCOVERY_PAUSE if discovered else min(MAX_DISCOVERY_PAUSE, pause * 2)
+            if discovered:
                 self.wake()
 
     def has_candidates(self) -> bool:
@@ -87,18 +87,18 @@ class Dialing:
 
     def _wanted(self, free_slots: int) -> list[str]:
         free, limit = free_slots - len(self._under_way), MAX_DIALS - len(self._under_way)
-        wanted: list[str] = []
+        identities: list[str] = []
         for identity in self._discovery.candidates():
             reserved = identity in self._reserved
-            allowed = reserved or (len(wanted) < free and not self._settings.reserved_only)
-            if allowed and len(wanted) < limit and self._may_dial(identity):
-                wanted.append(identity)
-        return wanted
+            allowed = reserved or (len(identities) < free and not self._settings.reserved_only)
+            if allowed and len(identities) < limit and self._may_dial(identity):
+                identities.append(identity)
+        return identities
 
     def _may_dial(self, identity: str) -> bool:
-        known = identity in self._connected or identity in self._under_way
+        is_dialed = identity in self._connected or identity in self._under_way
         now, isolated = trio.current_time(), self._isolated()
-        return not known and self._peer_store.may_dial(identity, now, isolated=isolated)
+        return not is_dialed and self._peer_store.may_dial(identity, now, isolated=isolated)
 
     async def _dial(self, identity: str, dial: Dial) -> None:
         reasons: list[str] = []

@@ -41,9 +41,9 @@ class Discovery:
     def add_named(self, address: Multiaddr) -> None:
         """Add a node that the user names."""
         if address.peer is not None and address.peer != self._own:
-            known = self._named.setdefault(address.peer, [])
-            if address.without_peer not in known:
-                known.append(address.without_peer)
+            addresses = self._named.setdefault(address.peer, [])
+            if address.without_peer not in addresses:
+                addresses.append(address.without_peer)
 
     def remove_named(self, peer: str) -> None:
         """Remove a named node; keep the addresses that other peers reported."""
@@ -61,17 +61,17 @@ class Discovery:
 
     def addresses(self, peer: str) -> list[Multiaddr]:
         """Return the known addresses of a peer, those that the user named first."""
-        known = self._table.nearest(kademlia.peer_bytes(peer), 1) if peer in self._table else []
-        return [*self._named.get(peer, []), *(address for entry in known for address in entry.addresses)]
+        entries = self._table.nearest(kademlia.peer_bytes(peer), 1) if peer in self._table else []
+        return [*self._named.get(peer, []), *(address for entry in entries for address in entry.addresses)]
 
     def candidates(self) -> list[str]:
         """Return all peers that could be dialed: named ones, then met ones, then others.
 
         The order within the last two groups is random.
         """
-        found = self._table.nearest(secrets.token_bytes(32), len(self._table))
-        found.sort(key=lambda entry: not entry.met)
-        return [*self._named, *(entry.peer for entry in found if entry.peer not in self._named)]
+        entries = self._table.nearest(secrets.token_bytes(32), len(self._table))
+        entries.sort(key=lambda entry: not entry.met)
+        return [*self._named, *(entry.peer for entry in entries if entry.peer not in self._named)]
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
         """Return the answer to FIND_NODE; None if `data` asks for something else.
@@ -83,24 +83,24 @@ class Discovery:
 
     async def discover(self, connected: Iterable[str], ask: Ask) -> int:
         """Ask connected peers for the nodes near a random position; return the number of new nodes."""
-        live = {peer: KnownPeer(peer, ()) for peer in connected}
-        lookup, before = Lookup.start(secrets.token_bytes(32), live.values()), len(self._table)
-        while (asked := lookup.next()) is not None:
-            if asked.peer not in live:
-                lookup.failed(asked.peer)  # found but not connected: `dialing.py` may dial it
+        connected_peers = {peer: KnownPeer(peer, ()) for peer in connected}
+        lookup, before = Lookup.start(secrets.token_bytes(32), connected_peers.values()), len(self._table)
+        while (candidate := lookup.next()) is not None:
+            if candidate.peer not in connected_peers:
+                lookup.failed(candidate.peer)  # found but not connected: `dialing.py` may dial it
                 continue
-            await self._ask(asked.peer, lookup, ask)
+            await self._ask(candidate.peer, lookup, ask)
         return len(self._table) - before
 
     async def _ask(self, peer: str, lookup: Lookup, ask: Ask) -> None:
         try:
-            found = kademlia.decode_answer(await ask(peer, kademlia.query(lookup.target)))
+            entries = kademlia.decode_answer(await ask(peer, kademlia.query(lookup.target)))
         except (RequestFailed, RemoteError):
             lookup.failed(peer)
             return
-        for entry in found:
+        for entry in entries:
             self.learn(entry.peer, entry.addresses, met=False)
-        lookup.answered(found)
+        lookup.answered(entries)
 
     def _is_usable(self, address: Multiaddr) -> bool:
         endpoint = address.endpoint

@@ -173,9 +173,9 @@ class Served:
 
     async def _answer(self, peer: str, request: bytes) -> bytes | None:
         """Return the answer with its length in front; None if the request is refused."""
-        with trio.move_on_after(self._limits.timeout) as waiting:
+        with trio.move_on_after(self._limits.timeout) as timeout:
             async with self._slots.slot(peer) as has_slot:
-                waiting.deadline = math.inf
+                timeout.deadline = math.inf
                 answer = await self._handler(peer, request) if has_slot else None
                 return None if answer is None or len(answer) > self._limits.response else framed(answer)
         return None
@@ -189,14 +189,14 @@ class Served:
 
 async def answer_pings(substream: Substream, first: bytes, rate: Rate) -> None:
     """Echo 32 bytes at a time until the peer ends, no faster than the rate of its connection."""
-    waiting = bytearray(first)
+    pending = bytearray(first)
     while True:
-        while len(waiting) >= PING_SIZE:
+        while len(pending) >= PING_SIZE:
             await trio.sleep(rate.take(trio.current_time()))
-            await substream.send_all(bytes(waiting[:PING_SIZE]))
-            del waiting[:PING_SIZE]
+            await substream.send_all(bytes(pending[:PING_SIZE]))
+            del pending[:PING_SIZE]
         data = await substream.receive()
         if not data:
             substream.finish()
             return
-        waiting += data
+        pending += data

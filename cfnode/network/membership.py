@@ -55,7 +55,9 @@ class Membership:
 
     def opened(self, peer: str) -> frozenset[str]:
         """Return the protocols that are open with the peer, both ways."""
-        return frozenset(name for name, added in self.protocols.items() if added.includes(peer))
+        return frozenset(
+            name for name, notifications in self.protocols.items() if notifications.includes(peer)
+        )
 
     @property
     def count(self) -> int:
@@ -76,8 +78,8 @@ class Membership:
     def free_slots(self) -> int:
         """The number of free outgoing slots; a node without block announces counts its connections."""
         announces, connected = self._announces, len(self._connected)
-        taken = announces.count(inbound=False, exempt=self._reserved) if announces else connected
-        return self._settings.out_peers - taken
+        used_slots = announces.count(inbound=False, exempt=self._reserved) if announces else connected
+        return self._settings.out_peers - used_slots
 
     def refusal(self, protocol: str, peer: str, handshake: bytes) -> str | None:
         """Return the reason to refuse a protocol that a peer opens; None to accept it."""
@@ -88,11 +90,11 @@ class Membership:
         if peer in self._reserved:
             return None
         light = _is_light(handshake)
-        taken = self._announces.count(
+        used_slots = self._announces.count(
             inbound=True, exempt=self._reserved, matches=lambda theirs: _is_light(theirs) == light
         )
         slots = self._settings.in_peers_light if light else self._settings.in_peers
-        if taken < slots or (peer in self._useful and taken < slots + USEFUL_SLOTS):
+        if used_slots < slots or (peer in self._useful and used_slots < slots + USEFUL_SLOTS):
             return None
         if self._evict_for(peer, light):
             return None
@@ -104,11 +106,13 @@ class Membership:
         Return whether a stranger was evicted.
         """
         assert self._announces is not None
-        addresses = {other: each.connection.address for other, each in self._connected.items()}
+        addresses = {
+            identity: candidate.connection.address for identity, candidate in self._connected.items()
+        }
         strangers = {
-            other: addresses[other]
-            for other in self._announces.inbound_peers(lambda theirs: _is_light(theirs) == light)
-            if other in addresses and other not in self._reserved and other not in self._useful
+            identity: addresses[identity]
+            for identity in self._announces.inbound_peers(lambda theirs: _is_light(theirs) == light)
+            if identity in addresses and identity not in self._reserved and identity not in self._useful
         }
         evicted = newest_of_largest_network(strangers, addresses[peer]) if peer in addresses else None
         if evicted is not None:
@@ -130,9 +134,9 @@ class Membership:
             self._open_others(connection)
 
     def _open_others(self, connection: Connection) -> None:
-        for protocol, added in self.protocols.items():
+        for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
-                added.open(connection)
+                notifications.open(connection)
 
     def _on_opened(self, connection: Connection) -> None:
         if connection.peer_since is None:
@@ -140,9 +144,9 @@ class Membership:
         self._open_others(connection)
 
     def _on_closed(self, connection: Connection) -> None:
-        for protocol, added in self.protocols.items():
+        for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
-                added.close(connection.peer_id)
+                notifications.close(connection.peer_id)
         current = self._connected.get(connection.peer_id)
         if current is not None and current.connection is not connection:
             self.keep_open(current.connection)  # the peer has restarted

@@ -87,10 +87,10 @@ class _Link:
     def repeats(self, message: bytes) -> bool:
         """Return whether the peer has sent this message among its latest ones."""
         name = hash(message)
-        known = name in self._latest
+        is_repeated = name in self._latest
         self._latest.put_last(name, None)
-        self.repeated += known
-        return known
+        self.repeated += is_repeated
+        return is_repeated
 
 
 class Notifications:

@@ -96,8 +96,8 @@ class Service:
         self.traffic = Traffic(self._connections.traffic)
         self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
-        named = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
-        self._discovery = Discovery(self.peer_id, named, private=settings.private_addresses)
+        named_addresses = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
+        self._discovery = Discovery(self.peer_id, named_addresses, private=settings.private_addresses)
         self._dialing = Dialing(
             settings,
             self._discovery,
@@ -198,9 +198,9 @@ class Service:
         try:
             with self.traffic.requests[name].asking():
                 return await ask(peer.connection, name, data, limits, seconds or limits.timeout)
-        except RequestFailed as failed:
-            if isinstance(failed.__cause__, RemoteError):
-                log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, failed)
+        except RequestFailed as error:
+            if isinstance(error.__cause__, RemoteError):
+                log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, error)
             raise
 
     def serve_requests(
@@ -222,11 +222,11 @@ class Service:
             refusal = self._membership.refusal(protocol, peer, theirs)
             return refusal or (accept(peer, theirs) if accept else None)
 
-        added = Notifications(self._settings.protocol(protocol), handshake, limits, check)
-        added.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
-        self.traffic.notifications[added.name] = added.traffic
-        self._membership.declare(protocol, added)
-        return added
+        notifications = Notifications(self._settings.protocol(protocol), handshake, limits, check)
+        notifications.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
+        self.traffic.notifications[notifications.name] = notifications.traffic
+        self._membership.declare(protocol, notifications)
+        return notifications
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
         self._reports.report(peer_id, change, reason)
@@ -236,8 +236,8 @@ class Service:
 
     def evict(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
-        ours = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
-        if ours and self._membership.free_slots <= 0 and self._dialing.has_candidates():
+        is_replaceable = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
+        if is_replaceable and self._membership.free_slots <= 0 and self._dialing.has_candidates():
             log.debug("%s is evicted for another node: %s", peer_id, reason)
             self.disconnect(peer_id, reason)
 
@@ -250,7 +250,7 @@ class Service:
     ) -> None:
         """Listen (or not), dial and serve until cancelled; started once it listens. Raise DialError."""
         listening = await transport.listen(self._settings.listen if listen else ())
-        self.listening = [each.address for each in listening]
+        self.listening = [listener.address for listener in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._useful.save_regularly)
@@ -258,8 +258,8 @@ class Service:
                 self._dialing.run, self.connect, lambda: self._membership.free_slots, self._upkeep
             )
             nursery.start_soon(self._dialing.discover, lambda: list(self._connections.peers), self._ask_kad)
-            for each in listening:
-                nursery.start_soon(self._accept, each)
+            for listener in listening:
+                nursery.start_soon(self._accept, listener)
             task_status.started()
 
     async def _accept(self, listening: Listening) -> None:
@@ -278,19 +278,19 @@ class Service:
     # Substreams
 
     async def _on_substream(self, connection: Connection, substream: Substream) -> None:
-        links = {added.name: added for added in self._membership.protocols.values()}
+        links = {notifications.name: notifications for notifications in self._membership.protocols.values()}
         connection.last_opened = trio.current_time()
-        name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
+        name, first_bytes = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
-            await answer_pings(substream, first, self._rate(connection, PING))
+            await answer_pings(substream, first_bytes, self._rate(connection, PING))
         elif name in self._rates and not self._rate(connection, name).allows(trio.current_time()):
             log.debug("%s exceeds the rate limit of %s", connection.peer_id, name)
         elif name == IDENTIFY:
             await self._answer_identify(connection, substream)
         elif name in links:
-            await links[name].serve(connection, substream, first)
+            await links[name].serve(connection, substream, first_bytes)
         else:
-            await self._served[name].serve(connection, substream, first)
+            await self._served[name].serve(connection, substream, first_bytes)
 
     def _rate(self, connection: Connection, name: str) -> Rate:
         per_second, burst = self._rates[name]
@@ -307,7 +307,7 @@ class Service:
         substream.finish()
 
     def _identify(self, connection: Connection) -> Identify:
-        names = {added.name for added in self._membership.protocols.values()}
+        names = {notifications.name for notifications in self._membership.protocols.values()}
         return Identify(
             public=self._identity.public,
             agent=self._settings.agent,
@@ -325,14 +325,14 @@ class Service:
         except RequestFailed as error:
             log.debug("no identify message from %s: %s", connection.peer_id, error)
             return
-        about = Identify.decode(answer)
-        if about.public != connection.remote:
+        identification = Identify.decode(answer)
+        if identification.public != connection.remote:
             raise RemoteError("identify: the key is not that of the connection")
         peer = self._connections.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
-            peer.about = about
-            if self._settings.protocol("kad") in about.protocols:
-                self._discovery.learn(connection.peer_id, about.listen, met=True)
+            peer.about = identification
+            if self._settings.protocol("kad") in identification.protocols:
+                self._discovery.learn(connection.peer_id, identification.listen, met=True)
 
     # Upkeep
 

@@ -37,7 +37,7 @@ class Settings:
     @property
     def named_peers(self) -> frozenset[str]:
         """The peers that the user or the chain spec names."""
-        return frozenset(each.peer for each in (*self.boot_nodes, *self.reserved_nodes) if each.peer)
+        return frozenset(address.peer for address in (*self.boot_nodes, *self.reserved_nodes) if address.peer)
 
     def protocol(self, suffix: str) -> str:
         """Return the full name of a protocol of this chain."""

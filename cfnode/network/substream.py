@@ -132,9 +132,9 @@ class Substream:
     def _hold(self, in_frames: int) -> None:
         """Count the data that we hold: unread bytes, and the parts of an incomplete message."""
         self._in_frames = in_frames
-        held = len(self._received) + in_frames
-        if held != self._held:
-            change, self._held = held - self._held, held
+        held_bytes = len(self._received) + in_frames
+        if held_bytes != self._held:
+            change, self._held = held_bytes - self._held, held_bytes
             self._carrier.buffers.hold(self._carrier, change, requested=self._requested)
 
     def peer_finished(self) -> None:

@@ -95,8 +95,8 @@ class RequestTraffic:
         started = trio.current_time()
         try:
             yield
-        except RequestFailed as failed:
-            self.failed[_reason(failed)] += 1
+        except RequestFailed as error:
+            self.failed[_reason(error)] += 1
             raise
         self.succeeded.add(trio.current_time() - started)
 
@@ -112,7 +112,7 @@ class ConnectionTraffic:
 
     def __init__(self) -> None:
         self.opened = dict.fromkeys(DIRECTIONS, 0)
-        self.closed = {(way, reason): 0 for way in DIRECTIONS for reason in CLOSED}
+        self.closed = {(direction, reason): 0 for direction in DIRECTIONS for reason in CLOSED}
         self.incoming = 0
         self.failed_incoming = dict.fromkeys(FAILED_HANDSHAKES, 0)
         self.failed_dials = dict.fromkeys(FAILED_DIALS, 0)

@@ -81,8 +81,8 @@ async def _host(endpoint: Endpoint) -> str:
     """Return the host to connect to: for `/dns4` and `/dns6`, the name's first address of that family."""
     if endpoint.family not in FAMILIES:
         return endpoint.host
-    found = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
-    return str(found[0][4][0])
+    resolved = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
+    return str(resolved[0][4][0])
 
 
 async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
@@ -118,8 +118,8 @@ async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
         for address in addresses:
             listening += await _listen(address)
     except BaseException:
-        for each in listening:
-            each.listener.socket.close()
+        for entry in listening:
+            entry.listener.socket.close()
         raise
     return listening
 
@@ -129,14 +129,16 @@ async def _listen(address: Multiaddr) -> list[Listening]:
     if endpoint is None or endpoint.tls:
         raise DialError(f"cannot listen at {address}: use an /ip4 or /ip6 address over /tcp or /ws")
     try:
-        opened = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
+        listeners = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
     except OSError as error:
         if endpoint.host in ("::", "::1") and error.errno in NO_IPV6:
             log.debug("Not listening at %s: this machine has no IPv6", address)
             return []
         raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error
     layers = ("ws",) if endpoint.websocket else ()
-    return [Listening(each, _address(each.socket.getsockname()).inside(*layers)) for each in opened]
+    return [
+        Listening(listener, _address(listener.socket.getsockname()).inside(*layers)) for listener in listeners
+    ]
 
 
 def remote_address(stream: trio.SocketStream) -> Multiaddr:
@@ -153,20 +155,20 @@ def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[M
         stream = stream.transport_stream
     assert isinstance(stream, trio.SocketStream)
     try:
-        met = _address(stream.socket.getsockname())
+        local = _address(stream.socket.getsockname())
     except OSError:  # the peer has disconnected meanwhile
         return []
-    return [_specific(address, met) for address in listening]
+    return [_specific(address, local) for address in listening]
 
 
 def without_wildcards(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
     """Return our addresses, with those of this machine in the place of wildcard addresses."""
-    found: list[Multiaddr] = []
+    specific: list[Multiaddr] = []
     for address in listening:
         kind, host = address.parts[0]
         hosts = _OWN[host]() if host in _OWN else [host]
-        found += [Multiaddr(((kind, own), *address.parts[1:])) for own in hosts]
-    return found
+        specific += [Multiaddr(((kind, own_host), *address.parts[1:])) for own_host in hosts]
+    return specific
 
 
 def _own(family: socket.AddressFamily, loopback: str, elsewhere: str) -> list[str]:

@@ -50,8 +50,8 @@ class UsefulPeers:
         """Count a verified answer of the peer."""
         self._delivered[peer] = min(MAX_DELIVERED, self._delivered.pop(peer, 0) + 1)
         if len(self._delivered) > MAX_USEFUL:
-            others = (known for known in self._delivered if known != peer)
-            del self._delivered[min(others, key=self._delivered.__getitem__)]
+            other_peers = (other for other in self._delivered if other != peer)
+            del self._delivered[min(other_peers, key=self._delivered.__getitem__)]
         self._changed = True
 
     async def save_regularly(self) -> None:

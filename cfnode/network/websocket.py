@@ -126,8 +126,8 @@ async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
             return _opened(stream, machine)
         case RejectConnection(status_code=code):
             raise RemoteError(f"websocket: refused with HTTP status {code}")
-        case other:
-            raise RemoteError(f"websocket: {type(other).__name__} instead of a handshake")
+        case unexpected:
+            raise RemoteError(f"websocket: {type(unexpected).__name__} instead of a handshake")
 
 
 async def accept(stream: trio.abc.Stream) -> WebSocketStream:
@@ -155,10 +155,10 @@ async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
 
 def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
     """Return the stream, with the data that arrived together with the handshake."""
-    opened = WebSocketStream(stream, machine)
+    websocket = WebSocketStream(stream, machine)
     for event in _events(machine):
-        opened._on_event(event)
-    return opened
+        websocket._on_event(event)
+    return websocket
 
 
 def _events(machine: WSConnection, data: bytes | None = None) -> Iterator[Event]:

@@ -69,16 +69,16 @@ def _initialise_or_check(store: Store, spec: ChainSpec, path: Path) -> None:
     `path` is the database folder, for the error. Raise StoreError if the store holds another chain.
     """
     header = genesis_header(spec)
-    known = store.genesis_hash
-    if known is None:
+    genesis_hash = store.genesis_hash
+    if genesis_hash is None:
         if isinstance(spec.genesis, RawGenesis):
             store.initialise(header, spec.genesis.top, spec.genesis.children)
         else:
             store.initialise(header, None)
         _log_genesis(header)
-    elif known != header.hash:
+    elif genesis_hash != header.hash:
         raise StoreError(
-            f"the database in {path} holds another chain (genesis 0x{known.hex()}, "
+            f"the database in {path} holds another chain (genesis 0x{genesis_hash.hex()}, "
             f"not 0x{header.hash.hex()}): delete it with cfnode purge-chain, or use another --base-path"
         )
 

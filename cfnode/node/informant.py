@@ -90,7 +90,7 @@ class Informant:
         while True:
             await trio.sleep(INTERVAL_S)
             now = self._traffic()
-            rates = ((there - here) / INTERVAL_S for here, there in zip(before, now, strict=True))
+            rates = ((later - earlier) / INTERVAL_S for earlier, later in zip(before, now, strict=True))
             line = idle_line(self._peers(), self._chain.best, self._chain.finalized, *rates)
             before = now
             log.info(line.replace("💤 Idle", self._syncing() or self._isolated() or "💤 Idle", 1))

@@ -79,9 +79,9 @@ class Liveness:
         newest, seconds = f"#{self._chain.best.number}", round(self.silence)
         if not self._peers():
             return f"isolated: {self._why_alone()}; no block after {newest} for {seconds} s"
-        failing = self._chain.faults.reason
-        if failing is not None:
-            return f"no block after {newest} for {seconds} s: {failing}"
+        fault = self._chain.faults.reason
+        if fault is not None:
+            return f"no block after {newest} for {seconds} s: {fault}"
         peers = "1 peer, but it" if self._peers() == 1 else f"{self._peers()} peers, but none"
         return f"{peers} gives {'no' if self._peers() == 1 else 'a'} block after {newest} for {seconds} s"
 

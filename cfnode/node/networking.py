@@ -66,13 +66,13 @@ def listen_addresses(flags: NetworkConfig) -> tuple[Multiaddr, ...]:
 
 def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
     """Return the addresses of flags or of a specification; skip malformed ones with a warning."""
-    found = []
+    addresses = []
     for text in texts:
         try:
-            found.append(Multiaddr.parse(text))
+            addresses.append(Multiaddr.parse(text))
         except MultiaddrError as error:
             log.warning("Skipping a malformed address: %s", error)
-    return tuple(found)
+    return tuple(addresses)
 
 
 def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:

@@ -95,14 +95,14 @@ class Node:
     @property
     def impediments(self) -> list[Impediment]:
         """The reasons why clients should not rely on this node now; empty if there are none."""
-        found: list[Impediment] = []
+        impediments: list[Impediment] = []
         if self.syncing is not None:
-            found.append({"kind": "syncing", "message": self.syncing})
+            impediments.append({"kind": "syncing", "message": self.syncing})
         elif (isolated := self.liveness.reason) is not None:
-            found.append({"kind": "isolated", "message": isolated})
-        failing = (self.chain.faults.reason, self.chain.changes.reason)
-        found += [{"kind": "failing", "message": reason} for reason in failing if reason is not None]
-        return found
+            impediments.append({"kind": "isolated", "message": isolated})
+        reasons = (self.chain.faults.reason, self.chain.changes.reason)
+        impediments += [{"kind": "failing", "message": reason} for reason in reasons if reason is not None]
+        return impediments
 
     def health(self) -> Health:
         """Return the number of peers, whether the node is syncing, and whether it should have peers."""

@@ -40,5 +40,5 @@ async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type
 def _is_one_of(error: BaseException, kinds: tuple[type[Exception], ...]) -> bool:
     """Return whether the error is of one of these kinds, or an exception group with such an error."""
     if isinstance(error, BaseExceptionGroup):
-        return any(_is_one_of(each, kinds) for each in error.exceptions)
+        return any(_is_one_of(inner_error, kinds) for inner_error in error.exceptions)
     return isinstance(error, kinds)

@@ -120,12 +120,12 @@ class Asker:
             reason = f"{question.error_prefix}: {error}" if question.error_prefix else str(error)
             self.fail(peer, question.failure, reason)
             raise PeerFailed(reason) from error
-        found = Answer(peer, value, len(answer), took)
+        result = Answer(peer, value, len(answer), took)
         if question.proves:
-            self.credit(found)
+            self.credit(result)
         if took > PATIENCE_S:
             self.fail(peer, Failure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
-        return found
+        return result
 
     def credit(self, answer: Answer[T]) -> None:
         """Record that the peer of a verified answer has delivered."""
@@ -178,10 +178,10 @@ class Asker:
         claimed = self.peer_set.get(peer)
         if claimed is None:
             return
-        asked, began = headers_up_to(claimed.hash, 1), trio.current_time()
+        question, began = headers_up_to(claimed.hash, 1), trio.current_time()
         try:
-            answer = await self.network.request(peer, asked.protocol, asked.request, seconds=PROBE_S)
-            asked.check(answer)
+            answer = await self.network.request(peer, question.protocol, question.request, seconds=PROBE_S)
+            question.check(answer)
         except (RequestFailed, WireError) as error:
             log.debug("%s does not answer a probe: %s", peer, error)
             self.peer_set.penalize(peer)
@@ -242,9 +242,9 @@ class _Race(Generic[T]):
 
     def _is_better_peer_left(self) -> bool:
         """Return whether a peer is left with a better record than all peers that are being asked."""
-        under_way = min((self._peer_set.record(peer).rank[:2] for peer in self._running), default=(9, 0))
+        running_rank = min((self._peer_set.record(peer).rank[:2] for peer in self._running), default=(9, 0))
         peer = self._next()
-        return peer is not None and self._peer_set.record(peer).rank[:2] < under_way
+        return peer is not None and self._peer_set.record(peer).rank[:2] < running_rank
 
     def _next(self) -> str | None:
         now = trio.current_time()

@@ -75,9 +75,9 @@ def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
     request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedBlock]:
-        found = read_blocks(answer, request)
-        _ends_with(block, found[-1].hash if found else None)
-        return found
+        blocks = read_blocks(answer, request)
+        _ends_with(block, blocks[-1].hash if blocks else None)
+        return blocks
 
     return _question(request, check)
 
@@ -90,9 +90,9 @@ def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
     request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedBlock]:
-        found = read_blocks(answer, request)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        blocks = read_blocks(answer, request)
+        _begins_at(number, blocks[0].header.number if blocks else number)
+        return blocks
 
     return _question(request, check, proves=False)
 
@@ -106,9 +106,9 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
     request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request)
-        _ends_with(block, found[-1].hash if found else None)
-        return found
+        headers = read_headers(answer, request)
+        _ends_with(block, headers[-1].hash if headers else None)
+        return headers
 
     return _question(request, check, proves=known)
 
@@ -118,9 +118,9 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        headers = read_headers(answer, request)
+        _begins_at(number, headers[0].header.number if headers else number)
+        return headers
 
     return _question(request, check, proves=False)
 
@@ -130,9 +130,9 @@ def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        headers = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
+        _begins_at(number, headers[0].header.number if headers else number)
+        return headers
 
     return _question(request, check, proves=False)
 
@@ -145,10 +145,12 @@ def header_at(block: bytes | int) -> Question[Header | None]:
     request = BlockRequest(block, Attributes.HEADER, 1)
 
     def check(answer: bytes) -> Header | None:
-        found = next(iter(read_headers(answer, request)), None)
-        if found is not None and block not in (found.hash, found.header.number):
-            raise WireError(f"block answer: #{found.header.number} 0x{found.hash.hex()} was not requested")
-        return None if found is None else found.header
+        fetched = next(iter(read_headers(answer, request)), None)
+        if fetched is not None and block not in (fetched.hash, fetched.header.number):
+            raise WireError(
+                f"block answer: #{fetched.header.number} 0x{fetched.hash.hex()} was not requested"
+            )
+        return None if fetched is None else fetched.header
 
     return _question(request, check, proves=False)
 
@@ -159,7 +161,7 @@ def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
 
     def check(answer: bytes) -> list[tuple[bytes, bytes]]:
         blocks = BlockResponse.decode(answer, 1).blocks
-        return [pair for found in blocks if found.hash == block for pair in found.justifications]
+        return [pair for fetched in blocks if fetched.hash == block for pair in fetched.justifications]
 
     return _question(request, check, proves=False)
 
@@ -202,9 +204,9 @@ def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
 def _in_a_row(found: list[Row], request: BlockRequest) -> list[Row]:
     if request.descending:
         found.reverse()
-    for below, above in pairwise(found):
-        if above.header.parent_hash != below.hash or above.header.number != below.header.number + 1:
-            raise WireError(f"block answer: #{above.header.number} does not follow the block before it")
+    for parent, child in pairwise(found):
+        if child.header.parent_hash != parent.hash or child.header.number != parent.header.number + 1:
+            raise WireError(f"block answer: #{child.header.number} does not follow the block before it")
     return found
 
 

@@ -123,12 +123,12 @@ class PeerSet:
 
     def record(self, peer: str) -> Record:
         """Return the peer's record; an empty one for an unknown peer."""
-        found = self._records.get(peer)
-        if found is None:
-            found = self._records[peer] = Record(self._draw_tiebreak())
+        record = self._records.get(peer)
+        if record is None:
+            record = self._records[peer] = Record(self._draw_tiebreak())
             self._make_room(peer)
         self._records.move_to_end(peer)
-        return found
+        return record
 
     def _make_room(self, newest: str) -> None:
         """Drop an old record if there are too many, first those of disconnected peers that never delivered.
@@ -137,9 +137,9 @@ class PeerSet:
         """
         if len(self._records) <= MAX_RECORDS:
             return
-        gone = [peer for peer in self._records if peer not in self._peers and peer != newest]
-        useless = (peer for peer in gone if not self._records[peer].answers)
-        oldest = next(useless, gone[0] if gone else None)
+        disconnected = [peer for peer in self._records if peer not in self._peers and peer != newest]
+        useless = (peer for peer in disconnected if not self._records[peer].answers)
+        oldest = next(useless, disconnected[0] if disconnected else None)
         if oldest is not None:
             del self._records[oldest]
 
@@ -174,8 +174,8 @@ class PeerSet:
 
     def candidates(self, min_number: int = 0) -> list[str]:
         """Return the peers that claim a best block of `min_number` or higher, in the order of asking."""
-        found = [peer for peer, claim in self._peers.items() if claim.number >= min_number]
-        return sorted(found, key=lambda peer: self.record(peer).rank)
+        peers = [peer for peer, claim in self._peers.items() if claim.number >= min_number]
+        return sorted(peers, key=lambda peer: self.record(peer).rank)
 
     def has_better(self, peer: str, min_number: int = 0) -> bool:
         """Return whether another peer at `min_number` or higher has a record better by more than speed."""

@@ -52,13 +52,13 @@ class DownloadRate:
         """Return a text as in `, 2.1 MiB/s, 45 %, about 30 s left`; empty while there are too few samples."""
         if len(self._samples) < 2:
             return ""
-        (began, before, first), (now, size, share) = self._samples[0], self._samples[-1]
-        seconds, gained = now - began, share - first
+        (start, first_size, first_share), (now, size, share) = self._samples[0], self._samples[-1]
+        seconds, gained = now - start, share - first_share
         if seconds <= 0 or gained <= 0:
             return ""
         done = min(share, MAX_SHARE)
-        left = (1 - done) * seconds / gained
-        return f", {(size - before) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(left)} left"
+        eta = (1 - done) * seconds / gained
+        return f", {(size - first_size) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(eta)} left"
 
 
 def _duration(seconds: float) -> str:
@@ -133,9 +133,9 @@ class Progress:
 
 def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
     """Return `what` is missing, with the reasons of the first few peers."""
-    first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
-    more = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
-    return f"{what} ({'; '.join(first + more)})" if reasons else what
+    listed = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
+    omitted = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
+    return f"{what} ({'; '.join(listed + omitted)})" if reasons else what
 
 
 def no_peers_reason(network: Network, others: Mapping[str, str] = NOTHING) -> str:

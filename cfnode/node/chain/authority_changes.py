@@ -86,8 +86,12 @@ class AuthorityChanges:
     @property
     def reason(self) -> str | None:
         """The forced change that the operator has to decide on; None without one."""
-        known = [*self._forced.values(), *([] if self._forced_pending is None else [self._forced_pending])]
-        return f"a forced change of the authorities from block #{min(known)} on: {_ADVICE}" if known else None
+        numbers = [*self._forced.values(), *([] if self._forced_pending is None else [self._forced_pending])]
+        return (
+            f"a forced change of the authorities from block #{min(numbers)} on: {_ADVICE}"
+            if numbers
+            else None
+        )
 
 
 def _earliest(announced: dict[bytes, int], pending: int | None, path: Sequence[BlockRef]) -> int | None:

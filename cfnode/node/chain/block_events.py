@@ -71,12 +71,14 @@ class BlockEvents:
 
 
 def _sorted(records: list[dict[str, Any]]) -> Events:
-    events, of = [], dict[int, list[Event]]()
+    events, by_extrinsic = [], dict[int, list[Event]]()
     for record in records:
         events.append(event := _event(record))
         if isinstance(phase := record["phase"], tuple):
-            of.setdefault(phase[1], []).append(event)
-    return Events(tuple(events), {index: tuple(each) for index, each in of.items()})
+            by_extrinsic.setdefault(phase[1], []).append(event)
+    return Events(
+        tuple(events), {index: tuple(extrinsic_events) for index, extrinsic_events in by_extrinsic.items()}
+    )
 
 
 def _event(record: dict[str, Any]) -> Event:

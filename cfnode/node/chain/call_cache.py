@@ -68,10 +68,10 @@ class CallCache:
         await trio.lowlevel.checkpoint()
         outputs = self._kept(block, calls)
         while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
-            theirs = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
-            if mine := [call for call in missing if call not in theirs]:
-                outputs.update(await self._ask(block, mine, ask))
-            for call, under_way in theirs.items():
+            running = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
+            if new_calls := [call for call in missing if call not in running]:
+                outputs.update(await self._ask(block, new_calls, ask))
+            for call, under_way in running.items():
                 await under_way.over.wait()
                 if under_way.error is not None and under_way.calls.issubset(missing):
                     raise under_way.error  # the first failure fails all, and all of them are wanted
@@ -82,46 +82,46 @@ class CallCache:
     def drop(self, block: bytes) -> None:
         """Drop the outputs of a block whose state has been discarded: calls on it fail."""
         self._evict(block)
-        for (at, _), under_way in self._asked.items():
-            under_way.is_discarded |= at == block
+        for (asked_block, _), under_way in self._asked.items():
+            under_way.is_discarded |= asked_block == block
 
     def _evict(self, block: bytes) -> None:
-        dropped = self._blocks.pop(block, {})
-        self.size -= sum(_cost(call, output) for call, output in dropped.items())
+        outputs = self._blocks.pop(block, {})
+        self.size -= sum(_cost(call, output) for call, output in outputs.items())
 
     async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
-        ours = _UnderWay(calls)
-        self._asked.update(dict.fromkeys([(block, call) for call in calls], ours))
+        batch = _UnderWay(calls)
+        self._asked.update(dict.fromkeys([(block, call) for call in calls], batch))
         try:
-            ours.outputs = dict(zip(calls, await ask(calls), strict=True))
+            batch.outputs = dict(zip(calls, await ask(calls), strict=True))
         except Exception as error:
-            ours.error = error
+            batch.error = error
             raise
         finally:
             for call in calls:
                 del self._asked[block, call]
-            ours.over.set()
-        for call, output in ours.outputs.items():
-            if not ours.is_discarded:
+            batch.over.set()
+        for call, output in batch.outputs.items():
+            if not batch.is_discarded:
                 self._keep(block, call, output)
-        return ours.outputs
+        return batch.outputs
 
     def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
-        kept = self._blocks.get(block)
-        if kept is None:
+        outputs = self._blocks.get(block)
+        if outputs is None:
             return {}
         self._blocks.move_to_end(block)
-        return {call: kept[call] for call in calls if call in kept}
+        return {call: outputs[call] for call in calls if call in outputs}
 
     def _keep(self, block: bytes, call: Call, output: bytes) -> None:
         cost = _cost(call, output)
         if cost > MAX_OUTPUT:
             return
-        kept = self._blocks.setdefault(block, {})
+        outputs = self._blocks.setdefault(block, {})
         self._blocks.move_to_end(block)
-        if call not in kept:
+        if call not in outputs:
             self.size += cost
-        kept[call] = output
+        outputs[call] = output
         while len(self._blocks) > MAX_BLOCKS or self.size > MAX_BYTES:
             self._evict(next(iter(self._blocks)))
 

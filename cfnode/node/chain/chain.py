@@ -262,8 +262,8 @@ class Chain(ChainView):
 
     def _move_best(self, block: BlockRef) -> None:
         route = self._tree.set_best(block)
-        retracted = tuple(step.hash for step in route.retracted)
-        self._events.publish(BestChanged(block, retracted, tuple(step.hash for step in route.enacted)))
+        retracted = tuple(ref.hash for ref in route.retracted)
+        self._events.publish(BestChanged(block, retracted, tuple(ref.hash for ref in route.enacted)))
 
     # Steps of finality
 
@@ -275,7 +275,7 @@ class Chain(ChainView):
         voters = await self.voters()
         proof = await self._proof(justification, voters, block)
         # Read before anything is changed: a local fault then changes nothing.
-        following = voters if change is None else await self.queries.grandpa_authorities(block_hash)
+        next_voters = voters if change is None else await self.queries.grandpa_authorities(block_hash)
         with trio.CancelScope(shield=True), stored():
             votes = None if proof is None else (ENGINE, proof.data)
             done = await trio.to_thread.run_sync(self._store.finalize, block_hash, votes)
@@ -284,13 +284,13 @@ class Chain(ChainView):
         cut = self._tree.finalize(block_hash)
         self.changes.finalized(cut.finalized, self._tree.hashes())
         self.faults.final_at(block.number)
-        self._voters = following
-        dropped = tuple(each.hash for each in cut.dropped)
+        self._voters = next_voters
+        dropped = tuple(ref.hash for ref in cut.dropped)
         discarded = self._store.discarded_holds(done)
         data, commit = None, None
         if proof is not None:
             data, commit = proof.data, CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
-        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, following))
+        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, next_voters))
 
     async def _proof(
         self, justification: bytes | EncodedJustification | None, voters: AuthoritySet, block: BlockRef

@@ -93,22 +93,22 @@ class LocalFaults:
 
     def final_at(self, number: int) -> None:
         """Forget the blocks up to this final number."""
-        for block in [block for block, failing in self._blocks.items() if failing.number <= number]:
+        for block in [block for block, fault in self._blocks.items() if fault.number <= number]:
             del self._blocks[block]
 
     @property
     def failing(self) -> int:
         """The number of blocks that have failed several times."""
-        return sum(failing.attempts >= MIN_ATTEMPTS for failing in self._blocks.values())
+        return sum(fault.attempts >= MIN_ATTEMPTS for fault in self._blocks.values())
 
     @property
     def reason(self) -> str | None:
         """The newest block that has failed several times, and the reason; None without one."""
-        for failing in reversed(self._blocks.values()):
-            if failing.attempts >= MIN_ATTEMPTS:
+        for fault in reversed(self._blocks.values()):
+            if fault.attempts >= MIN_ATTEMPTS:
                 return (
-                    f"block #{failing.number} cannot be executed by this node "
-                    f"({failing.attempts} attempts): {failing.reason}"
+                    f"block #{fault.number} cannot be executed by this node "
+                    f"({fault.attempts} attempts): {fault.reason}"
                 )
         return None
 

@@ -77,7 +77,7 @@ async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question])
         for method, (_, arguments) in zip(methods, questions, strict=True)
     ]
     outputs = await chain.queries.call_all(block, calls)
-    return [await _read(runtime, *each) for each in zip(methods, outputs, strict=True)]
+    return [await _read(runtime, *pair) for pair in zip(methods, outputs, strict=True)]
 
 
 async def _read(runtime: RuntimeInfo, method: ApiFunction, output: bytes) -> ApiAnswer:

@@ -85,9 +85,9 @@ class States:
         """
         remote = self.remote_for(block)
         if remote is not None:
-            found = await remote.read(walk, keys, child)
+            result = await remote.read(walk, keys, child)
             self.answered_with_proof += 1
-            return found
+            return result
 
         def work() -> T:
             with self.at(block) as state:

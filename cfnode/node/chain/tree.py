@@ -94,7 +94,7 @@ class BlockTree:
         """Make `block` the head; return the route from the old head."""
         route = self.route(self.best.hash, block.hash)
         del self._canonical[route.common.number - self.finalized.number :]
-        self._canonical.extend(step.hash for step in route.enacted)
+        self._canonical.extend(ref.hash for ref in route.enacted)
         self.best = block
         return route
 
@@ -140,18 +140,18 @@ class BlockTree:
         if not path:
             return Cut((), ())
         self.finalized = path[-1]
-        kept = {self.finalized.hash}
+        kept_hashes = {self.finalized.hash}
         blocks: dict[bytes, tuple[BlockRef, bytes]] = {}
         on_path = {block.hash for block in path}
         dropped: list[BlockRef] = []
-        for known, (block, parent) in self._blocks.items():  # parents come before children
-            if parent in kept:
-                kept.add(known)
-                blocks[known] = (block, parent)
-            elif known not in on_path:
+        for known_hash, (block, parent) in self._blocks.items():  # parents come before children
+            if parent in kept_hashes:
+                kept_hashes.add(known_hash)
+                blocks[known_hash] = (block, parent)
+            elif known_hash not in on_path:
                 dropped.append(block)
         self._blocks = blocks
-        self._children = {key: count for key, count in self._children.items() if key in kept}
+        self._children = {key: count for key, count in self._children.items() if key in kept_hashes}
         del self._canonical[: len(path)]
         return Cut(path, tuple(dropped))
 
@@ -159,9 +159,9 @@ class BlockTree:
         """Return the best head among `block_hash` and its descendants; the present head wins ties."""
         best = self.best if self.is_ancestor(block_hash, self.best.hash) else self.block(block_hash)
         descends = {block_hash}
-        for known, (block, parent) in self._blocks.items():
+        for known_hash, (block, parent) in self._blocks.items():
             if parent in descends:
-                descends.add(known)
+                descends.add(known_hash)
                 if block.number > best.number:
                     best = block
         return best

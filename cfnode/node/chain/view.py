@@ -165,10 +165,10 @@ class ChainView:
         Raise LocalFault, and StateDiscarded if the state is remote and no peer helps.
         """
         while (voters := self._voters) is None:
-            at = self.finalized
-            found = await self.queries.grandpa_authorities(at.hash)
-            if self.finalized == at:  # else finality has moved on meanwhile
-                self._voters = found
+            finalized = self.finalized
+            authorities = await self.queries.grandpa_authorities(finalized.hash)
+            if self.finalized == finalized:  # else finality has moved on meanwhile
+                self._voters = authorities
         return voters
 
     def slot_of(self, block_hash: bytes) -> int | None:

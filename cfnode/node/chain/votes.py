@@ -69,11 +69,11 @@ def verify_path(path: Sequence[Header], justification: bytes, voters: AuthorityS
     """
     target = path[-1]
     try:
-        for below, above in pairwise(path):
-            if above.parent_hash != below.hash:
-                raise BadJustification(f"block #{above.number} does not follow the block before it")
-            if scheduled_change(below) is not None or forced_change(below) is not None:
-                raise BadJustification(f"block #{below.number} changes the authorities")
+        for parent, child in pairwise(path):
+            if child.parent_hash != parent.hash:
+                raise BadJustification(f"block #{child.number} does not follow the block before it")
+            if scheduled_change(parent) is not None or forced_change(parent) is not None:
+                raise BadJustification(f"block #{parent.number} changes the authorities")
     except ScaleError as error:
         raise BadJustification(f"blocks up to #{target.number}: {error}") from error
     verified(justification, voters, BlockRef(target.hash, target.number))
@@ -90,23 +90,23 @@ def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
     for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():
         _require_known(chain, block, number)
     base = min(votes, key=lambda block: votes[block])
-    between: dict[bytes, None] = {}
+    hashes: dict[bytes, None] = {}
     for block in votes:
-        while block != base and block not in between:
+        while block != base and block not in hashes:
             parent = chain.parent(block)
-            if parent is None or len(between) > MAX_SPREAD:
+            if parent is None or len(hashes) > MAX_SPREAD:
                 raise FinalityError(f"votes for #{message.commit.target_number} on different forks")
-            between[block] = None
+            hashes[block] = None
             block = parent
-    return list(between)
+    return list(hashes)
 
 
 def _require_known(chain: Tree, block: bytes, number: int) -> None:
-    known = chain.block_ref(block)
-    if known is not None and known.number != number:
+    ref = chain.block_ref(block)
+    if ref is not None and ref.number != number:
         raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which is not its number")
     if chain.descends_from_finalized(block):
         return
-    if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
+    if ref is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
         raise UnknownVote(block)
     raise FinalityError(f"a vote for #{number} on a fork that conflicts with finality")

@@ -89,8 +89,8 @@ class Commits:
 
     def forget(self, peer: str) -> None:
         """Drop the commits of a peer that has disconnected."""
-        for kept in (self._queued, self._waiting, self._next_turn):
-            kept.pop(peer, None)
+        for by_peer in (self._queued, self._waiting, self._next_turn):
+            by_peer.pop(peer, None)
 
     async def run(self) -> None:
         """Verify queued commits until cancelled."""

@@ -116,17 +116,17 @@ class FinalityGossip:
 
     async def _follow(self, nursery: trio.Nursery) -> None:
         """Follow the events of the chain; subscribe again after events were lost."""
-        begun = False
+        has_begun = False
         while True:
             with self._chain.subscribe(4096) as events:
                 self.rounds.begin(await self._current_set())
                 self._newest = self._newest or self._stored_commit()
                 self._rounds_changed()
-                if not begun:
+                if not has_begun:
                     nursery.start_soon(self._resend_packets)
                     nursery.start_soon(self._poll)
                     nursery.start_soon(self._changes.run)
-                    begun = True
+                    has_begun = True
                 async for event in events:
                     if isinstance(event, Finalized):
                         await self._finalized(event)
@@ -292,8 +292,8 @@ class FinalityGossip:
             self._catch_up.answered(peer, data)
         elif kind != VOTE:
             self._received_small(peer, data)
-        elif (known := self._queue.received(peer, data)) is not None:
-            self._relay.note_sent(peer, known, data)
+        elif (vote := self._queue.received(peer, data)) is not None:
+            self._relay.note_sent(peer, vote, data)
 
     def _received_small(self, peer: str, data: bytes) -> None:
         try:

@@ -71,8 +71,12 @@ class Neighbors:
 
     def ahead(self, set_id: int, current: int) -> list[str]:
         """Return the peers that are too many rounds ahead to be followed by their votes."""
-        far = current + CATCH_UP_THRESHOLD
-        return [peer for peer, its in self.packets.items() if its.set_id == set_id and its.round > far]
+        threshold = current + CATCH_UP_THRESHOLD
+        return [
+            peer
+            for peer, packet in self.packets.items()
+            if packet.set_id == set_id and packet.round > threshold
+        ]
 
     def _round_without_request(self, peer: str, set_id: int, current: int) -> int:
         """Return a round for which the peer requests no votes.
@@ -80,14 +84,14 @@ class Neighbors:
         A peer without a packet counts as in the first round.
         """
         packet = self.packets.get(peer)
-        theirs = packet.round if packet is not None and packet.set_id == set_id else 1
-        return min(current, theirs + CATCH_UP_THRESHOLD)
+        peer_round = packet.round if packet is not None and packet.set_id == set_id else 1
+        return min(current, peer_round + CATCH_UP_THRESHOLD)
 
     @staticmethod
     def _is_news(sent: tuple[NeighborPacket, float] | None, packet: NeighborPacket) -> bool:
         if sent is None:
             return True
-        before, at = sent
+        before, sent_at = sent
         if packet == before:
-            return trio.current_time() >= at + MIN_REPEAT_S
+            return trio.current_time() >= sent_at + MIN_REPEAT_S
         return packet.set_id >= before.set_id and packet.finalized >= before.finalized

@@ -76,14 +76,14 @@ class RoundCatchUp:
     def update(self) -> None:
         """Ask a peer if nothing else has led to the present round in time. Call it periodically."""
         now, rounds = trio.current_time(), self._rounds
-        ahead = self._neighbors.ahead(rounds.set_id, rounds.current)
-        if not ahead:
+        peers = self._neighbors.ahead(rounds.set_id, rounds.current)
+        if not peers:
             self._behind_since = None
             return
         self._behind_since = now if self._behind_since is None else self._behind_since
         waited = now - self._behind_since >= (BEHIND_S if rounds.commits_end_rounds else 0)
         if waited and (self._asked is None or now >= self._asked[2] + PATIENCE_S):
-            peer = min(ahead, key=lambda peer: self._times[peer])
+            peer = min(peers, key=lambda peer: self._times[peer])
             request = CatchUpRequest(self._neighbors.packets[peer].round - 1, rounds.set_id)
             if self._protocol.send(peer, request.encode()):
                 self._times[peer] += 1

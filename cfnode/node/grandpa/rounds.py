@@ -81,8 +81,8 @@ class Rounds:
     def forget(self) -> None:
         """Drop all votes and the set, since the chain starts from another block; `begin` follows."""
         self._voters, self.current, self.completed, self._proposed = None, 1, None, None
-        for kept in (self._rounds, self._votes, self._vote_counts, self._waiting):
-            kept.clear()
+        for collection in (self._rounds, self._votes, self._vote_counts, self._waiting):
+            collection.clear()
 
     # --- votes
 
@@ -111,10 +111,10 @@ class Rounds:
 
         Call `advance` afterwards.
         """
-        kept = self._votes.setdefault(vote.round, {})
-        if not self.expects(vote.round, vote.set_id) or data in kept or self.is_full(vote):
+        votes = self._votes.setdefault(vote.round, {})
+        if not self.expects(vote.round, vote.set_id) or data in votes or self.is_full(vote):
             return False
-        kept[data] = vote
+        votes[data] = vote
         self._vote_counts[vote.round, vote.stage, vote.authority] += 1
         self._count(vote)
         return True
@@ -164,7 +164,7 @@ class Rounds:
     def _has_supermajority(self, answer: CatchUp) -> bool:
         """Return whether authorities with enough weight have voted in both stages."""
         weights, needed = self.voters.weights, self.voters.threshold
-        stages = ({vote.authority for vote in given} for given in (answer.prevotes, answer.precommits))
+        stages = ({vote.authority for vote in votes} for votes in (answer.prevotes, answer.precommits))
         return all(sum(weights[authority] for authority in voted) >= needed for voted in stages)
 
     # --- results
@@ -219,9 +219,9 @@ class Rounds:
             {key: count for key, count in self._vote_counts.items() if not self.is_old(key[0])}
         )
         self._waiting = {
-            block: kept
+            block: current_votes
             for block, votes in self._waiting.items()
-            if (kept := [vote for vote in votes if not self.is_old(vote.round)])
+            if (current_votes := [vote for vote in votes if not self.is_old(vote.round)])
         }
 
     # --- blocks

@@ -87,9 +87,9 @@ class SetChanges:
         peers = self._peer_set.candidates(change.number) if change is not None else []
         if change is not None and peers:
             self._turn += 1
-            first = self._turn % len(peers)
-            some = [*peers[first:], *peers[:first]][:IN_TURN]
-            await self._ask(change, lambda: some)
+            start = self._turn % len(peers)
+            asked_peers = [*peers[start:], *peers[:start]][:IN_TURN]
+            await self._ask(change, lambda: asked_peers)
 
     async def _ask(self, change: BlockRef, among: Callable[[], list[str]]) -> None:
         """Ask until the change is final, or no peer is left."""

@@ -91,16 +91,19 @@ class VoteQueue:
 
     async def _check(self, peer: str, batch: Sequence[bytes]) -> None:
         votes = [(Vote.decode(data), data) for data in batch]
-        wanted = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
-        if not wanted:
+        new_votes = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
+        if not new_votes:
             return  # the set has changed meanwhile, or the chain has been reverted and has no set yet
         members = self._rounds.voters.weights
         of_set = next(
-            (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)
+            (index for index, (vote, _) in enumerate(new_votes) if vote.authority not in members),
+            len(new_votes),
         )
-        valid = await check_in_thread(_count_valid, [vote for vote, _ in wanted[:of_set]])
-        self._accepted(peer, [(vote, data) for vote, data in wanted[:valid] if self._is_wanted(vote, data)])
-        if valid < len(wanted):
+        valid = await check_in_thread(_count_valid, [vote for vote, _ in new_votes[:of_set]])
+        self._accepted(
+            peer, [(vote, data) for vote, data in new_votes[:valid] if self._is_wanted(vote, data)]
+        )
+        if valid < len(new_votes):
             self._queued.pop(peer, None)
             if peer in self._next_turn:  # else it has disconnected meanwhile
                 self._next_turn[peer] = trio.current_time() + TURN_AFTER_BAD_S
@@ -115,4 +118,4 @@ class VoteQueue:
 
 def _count_valid(votes: Sequence[Vote]) -> int:
     """Return how many votes are valid, up to the first invalid one."""
-    return next((at for at, vote in enumerate(votes) if not vote.is_signed()), len(votes))
+    return next((index for index, vote in enumerate(votes) if not vote.is_signed()), len(votes))

@@ -73,10 +73,10 @@ class VoteRelay:
 
         Call it when a round may have begun, and periodically.
         """
-        now, place = trio.current_time(), (self._rounds.set_id, self._rounds.current)
-        if place != self._round:
-            self._forget_old(place[0] != self._round[0])
-            self._round, self._since, self._chosen = place, now, set()
+        now, round_id = trio.current_time(), (self._rounds.set_id, self._rounds.current)
+        if round_id != self._round:
+            self._forget_old(round_id[0] != self._round[0])
+            self._round, self._since, self._chosen = round_id, now, set()
             self._choose()
         elif self._chosen is not None and now >= self._since + SLOW_ROUND_S:
             self._chosen = None
@@ -105,6 +105,6 @@ class VoteRelay:
     def _send(self, peer: str, number: int, data: bytes) -> None:
         if peer not in self._has or not self._neighbors.accepts_votes(peer, self._rounds.set_id, number):
             return
-        has = self._has[peer].setdefault(number, set())
-        if data not in has and self._protocol.send(peer, data):
-            has.add(data)
+        known_votes = self._has[peer].setdefault(number, set())
+        if data not in known_votes and self._protocol.send(peer, data):
+            known_votes.add(data)

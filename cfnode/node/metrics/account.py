@@ -55,8 +55,8 @@ class AccountMetrics(Generic[Figures]):
         """Export figures by the value of one label."""
 
         def samples() -> Iterable[Sample]:
-            found = {} if self._figures is None else values(self._figures)
-            return [((label,), value) for label, value in found.items()]
+            readings = {} if self._figures is None else values(self._figures)
+            return [((label,), value) for label, value in readings.items()]
 
         self._registry.read_many(f"cfnode_{self._namespace}_{name}", samples)
 

@@ -228,7 +228,7 @@ PROCESS: Final = Section(
 )
 
 SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROVIDER, PROCESS)
-ALL: Final = {each.name: each for section in SECTIONS for each in section.metrics}
+ALL: Final = {metric.name: metric for section in SECTIONS for metric in section.metrics}
 
 LEFT_OUT: Final = (
     (

@@ -51,8 +51,8 @@ class Registry(Collector):
         """
 
         def samples() -> Iterable[Sample]:
-            found = value()
-            return () if found is None else ((labels, found),)
+            reading = value()
+            return () if reading is None else ((labels, reading),)
 
         self._add(name, labels, samples)
 
@@ -67,22 +67,24 @@ class Registry(Collector):
         self._distributions[name] = values
 
     def _add(self, name: str, labels: tuple[str, ...], samples: Callable[[], Iterable[Sample]]) -> None:
-        declared = ALL[name]
+        declaration = ALL[name]
         self._readers.setdefault(name, {})[labels] = samples
-        if declared.kind == "counter":
+        if declaration.kind == "counter":
             self._counters.append(name)
 
     def counter(self, name: str) -> Counter:
         """Return a new counter; its labels begin with `chain`."""
-        declared = ALL[name]
+        declaration = ALL[name]
         self._counters.append(name)
-        return Counter(name, declared.text, declared.all_labels, registry=self._registry)
+        return Counter(name, declaration.text, declaration.all_labels, registry=self._registry)
 
     def histogram(self, name: str) -> Histogram:
         """Return a new histogram; its labels begin with `chain`."""
-        declared = ALL[name]
-        buckets = declared.buckets or Histogram.DEFAULT_BUCKETS
-        return Histogram(name, declared.text, declared.all_labels, buckets=buckets, registry=self._registry)
+        declaration = ALL[name]
+        buckets = declaration.buckets or Histogram.DEFAULT_BUCKETS
+        return Histogram(
+            name, declaration.text, declaration.all_labels, buckets=buckets, registry=self._registry
+        )
 
     def labels(self, *values: str) -> tuple[str, ...]:
         """Return the values of a metric's labels, with that of `chain`."""

@@ -36,10 +36,10 @@ class RpcMetrics:
     ) -> None:
         """Count the answer of a JSON-RPC call. `is_rate_limited`: it had to wait for the rate limit."""
         key = protocol, method, is_rate_limited
-        found = self._ends.get(key)
-        if found is None:
-            found = self._ends[key] = self._resolved(*key)
-        succeeded, failed, microseconds = found
+        counters = self._ends.get(key)
+        if counters is None:
+            counters = self._ends[key] = self._resolved(*key)
+        succeeded, failed, microseconds = counters
         (failed if is_error else succeeded).inc()
         microseconds.observe(seconds * 1_000_000)
 

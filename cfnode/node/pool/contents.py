@@ -65,8 +65,8 @@ class PoolContents:
         """Remove the transactions of a new block of the best chain; return its extrinsics' hashes."""
         self.counts.pruned += len(body)
         places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
-        known = [known for tx_hash in places if (known := self.graph.get(tx_hash))]
-        outcome = self.graph.prune([tag for transaction in known for tag in transaction.provides])
+        pooled = [transaction for tx_hash in places if (transaction := self.graph.get(tx_hash))]
+        outcome = self.graph.prune([tag for transaction in pooled for tag in transaction.provides])
         self.graph.remove(places)
         for tx_hash, index in places.items():
             self.bans.add(tx_hash)
@@ -82,7 +82,7 @@ class PoolContents:
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
         """Remove invalid transactions, and those that depend on them; return all their hashes."""
-        removed = [each.hash for each in self.graph.remove(list(hashes))]
+        removed = [transaction.hash for transaction in self.graph.remove(list(hashes))]
         self.counts.invalid += len(removed)
         for tx_hash in removed:
             self.bans.add(tx_hash)
@@ -97,9 +97,13 @@ class PoolContents:
 
     def move(self, transaction: PoolTransaction) -> None:
         """Insert a transaction again whose tags or priority have changed, and those that depended on it."""
-        moved = [each for each in self.graph.remove([transaction.hash]) if each.hash != transaction.hash]
-        for each in (transaction, *moved):
-            self.put_back(each)
+        moved = [
+            dependent
+            for dependent in self.graph.remove([transaction.hash])
+            if dependent.hash != transaction.hash
+        ]
+        for entry in (transaction, *moved):
+            self.put_back(entry)
 
     def put_back(self, transaction: PoolTransaction) -> None:
         """Insert a transaction that was in the pool or in a block before.

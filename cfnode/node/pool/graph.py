@@ -149,8 +149,8 @@ class TransactionGraph:
 
     def ready(self) -> Iterator[PoolTransaction]:
         """Yield the ready transactions in the order in which a block should try them."""
-        waiting = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
-        heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in waiting.items() if not count]
+        missing = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
+        heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in missing.items() if not count]
         heapq.heapify(heap)
         while heap:
             entry = self._ready.get(heapq.heappop(heap)[-1])
@@ -158,9 +158,9 @@ class TransactionGraph:
                 continue  # removed while the caller was iterating
             yield entry.transaction
             for unlocked in self._unlocks(entry.transaction):
-                if unlocked in waiting:
-                    waiting[unlocked] -= 1
-                    if not waiting[unlocked]:
+                if unlocked in missing:
+                    missing[unlocked] -= 1
+                    if not missing[unlocked]:
                         heapq.heappush(heap, self._rank(self._ready[unlocked]))
 
     def insert(self, transaction: PoolTransaction) -> Import:
@@ -214,7 +214,7 @@ class TransactionGraph:
         removed: list[bytes] = []
         while ready.exceeded(len(self._ready), self.ready_bytes):
             worst = min(self._ready.values(), key=lambda entry: (entry.transaction.priority, -entry.order))
-            removed += [each.hash for each in self._remove_ready([worst.transaction.hash])]
+            removed += [evicted.hash for evicted in self._remove_ready([worst.transaction.hash])]
         while future.exceeded(len(self._future), self.future_bytes):
             removed.append(self._remove_future(next(iter(self._future))).hash)
         return removed
@@ -228,10 +228,10 @@ class TransactionGraph:
 
     def _unlocks(self, transaction: PoolTransaction) -> list[bytes]:
         """Return the ready transactions that need a tag of this one: once for each tag."""
-        return [other for tag in transaction.provides for other in self._needing(tag)]
+        return [dependent for tag in transaction.provides for dependent in self._needing(tag)]
 
     def _needing(self, tag: bytes) -> list[bytes]:
-        return [other for other in self._required.get(tag, ()) if tag in self._ready[other].needs]
+        return [dependent for dependent in self._required.get(tag, ()) if tag in self._ready[dependent].needs]
 
     def _missing(self, transaction: PoolTransaction) -> set[bytes]:
         recent = frozenset().union(*self._recent)
@@ -278,8 +278,8 @@ class TransactionGraph:
         old = sum(self._ready[rival].transaction.priority for rival in rivals)
         if old >= transaction.priority:
             raise TooLowPriority(old, transaction.priority)
-        kept = frozenset(transaction.provides)
-        return [each.hash for each in self._remove_ready(rivals, kept)]
+        kept_tags = frozenset(transaction.provides)
+        return [replaced.hash for replaced in self._remove_ready(rivals, kept_tags)]
 
     def _remove_ready(
         self, hashes: Iterable[bytes], kept_tags: frozenset[bytes] = frozenset()
@@ -296,8 +296,8 @@ class TransactionGraph:
                 continue
             removed.append(entry.transaction)
             self._unlink(entry.transaction)
-            lost = [tag for tag in entry.transaction.provides if tag not in kept_tags]
-            pending += [other for tag in lost for other in self._needing(tag)]
+            lost_tags = [tag for tag in entry.transaction.provides if tag not in kept_tags]
+            pending += [dependent for tag in lost_tags for dependent in self._needing(tag)]
         return removed
 
     def _unlink(self, transaction: PoolTransaction) -> None:
@@ -322,8 +322,8 @@ class TransactionGraph:
             pending += transaction.requires
             self._unlink(transaction)
             for provided in transaction.provides:
-                for other in self._needing(provided):
-                    self._ready[other].needs.discard(provided)
+                for dependent in self._needing(provided):
+                    self._ready[dependent].needs.discard(provided)
             pruned.append(transaction)
         return pruned
 

@@ -224,15 +224,15 @@ class TransactionPool:
 
     def _catch_up(self) -> None:
         """Apply the changes of the chain since the last processed block."""
-        best, seen = self._chain.best, self._processed
-        if self._chain.descends_from_finalized(seen.hash):
-            route = self._chain.tree_route(seen.hash, best.hash)
-            left = tuple(block.hash for block in route.retracted)
+        best, processed = self._chain.best, self._processed
+        if self._chain.descends_from_finalized(processed.hash):
+            route = self._chain.tree_route(processed.hash, best.hash)
+            retracted = tuple(block.hash for block in route.retracted)
             joined = tuple(block.hash for block in route.enacted)
         else:
-            numbers = range(min(seen.number, self._chain.finalized.number) + 1, best.number + 1)
-            left, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
-        self._new_best(BestChanged(best, left, joined))
+            numbers = range(min(processed.number, self._chain.finalized.number) + 1, best.number + 1)
+            retracted, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
+        self._new_best(BestChanged(best, retracted, joined))
         for block_hash in self._watchers.blocks():
             block = self._chain.block_ref(block_hash)
             if block is None or not self._chain.is_canonical(block):
@@ -293,8 +293,8 @@ class TransactionPool:
 
     async def _drop_stale(self, best: BlockRef) -> None:
         """Remove the transactions whose last validation has expired, and that are no longer valid."""
-        waiting = [*self._graph.ready(), *self._graph.futures()]
-        for old in [each for each in waiting if each.valid_till <= best.number]:
+        transactions = [*self._graph.ready(), *self._graph.futures()]
+        for old in [transaction for transaction in transactions if transaction.valid_till <= best.number]:
             if not self._is_known_at(old.hash, best):
                 await self._revalidate_one(old, best)
             new = self._graph.get(old.hash)
@@ -303,13 +303,13 @@ class TransactionPool:
 
     async def _revalidate(self, best: BlockRef) -> None:
         """Validate all waiting transactions again, the longest unvalidated first."""
-        waiting = [*self._graph.ready(), *self._graph.futures()]
+        transactions = [*self._graph.ready(), *self._graph.futures()]
         order = list(self._validated_at)
         self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
         age = {tx_hash: index for index, tx_hash in enumerate(order)}
-        waiting.sort(key=lambda transaction: age.get(transaction.hash, -1))
-        for done, transaction in enumerate(waiting):
-            if done >= REVALIDATION_BATCH and self._chain.best != best:
+        transactions.sort(key=lambda transaction: age.get(transaction.hash, -1))
+        for count, transaction in enumerate(transactions):
+            if count >= REVALIDATION_BATCH and self._chain.best != best:
                 return
             if transaction.hash in self._graph and not self._is_known_at(transaction.hash, best):
                 await self._revalidate_one(transaction, best)
@@ -319,8 +319,8 @@ class TransactionPool:
 
         A transaction that was signed for a later block is not valid at an earlier one.
         """
-        seen = self._validated_at.get(tx_hash)
-        return seen is not None and (seen == best or seen.number > best.number)
+        validated = self._validated_at.get(tx_hash)
+        return validated is not None and (validated == best or validated.number > best.number)
 
     async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
         """Validate a transaction again at `best`, even if the chain has a newer best block by now."""

@@ -129,8 +129,8 @@ class Watchers:
     def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:
         """Publish that a block of the best chain includes the transaction, at `index`."""
         if self._publish(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
-            held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
-            held.transactions.append((tx_hash, self._watched[tx_hash], index))
+            watched = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
+            watched.transactions.append((tx_hash, self._watched[tx_hash], index))
 
     def retracted(self, block_hash: bytes) -> None:
         """Publish that the block has left the best chain."""
@@ -148,8 +148,8 @@ class Watchers:
 
     def give_up_before(self, best_number: int) -> None:
         """End the watch of unfinalized blocks `FINALITY_TIMEOUT_BLOCKS` or more behind `best_number`."""
-        last = best_number - FINALITY_TIMEOUT_BLOCKS
-        for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
+        last_number = best_number - FINALITY_TIMEOUT_BLOCKS
+        for block_hash in [key for key, watched in self._blocks.items() if watched.number <= last_number]:
             for tx_hash, publisher, _ in self._take_block(block_hash):
                 self._end(tx_hash, publisher, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
 
@@ -164,15 +164,17 @@ class Watchers:
 
     def finish(self) -> None:
         """End all streams, since the node stops."""
-        waiting = [publisher for held in self._blocks.values() for _, publisher, _ in held.transactions]
-        for publisher in (*self._watched.values(), *waiting):
+        publishers = [
+            publisher for watched in self._blocks.values() for _, publisher, _ in watched.transactions
+        ]
+        for publisher in (*self._watched.values(), *publishers):
             publisher.finish()
         self._watched.clear()
         self._blocks.clear()
 
     def _take_block(self, block_hash: bytes) -> list[tuple[bytes, Publisher[TxStatus], int]]:
-        held = self._blocks.pop(block_hash, None)
-        return held.transactions if held else []
+        watched = self._blocks.pop(block_hash, None)
+        return watched.transactions if watched else []
 
     def _publish(self, tx_hash: bytes, status: TxStatus) -> bool:
         """Send a status to the watchers; return whether any of them waits for more."""

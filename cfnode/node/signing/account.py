@@ -84,11 +84,11 @@ class SigningAccount:
 
         Concurrent requests at the same block share one runtime call.
         """
-        at = self._chain.finalized.hash
+        finalized = self._chain.finalized.hash
         block, allocated = self._allocated.get(chain, (b"", frozenset()))
-        if block == at:
+        if block == finalized:
             return allocated
-        return await self._asking.once((at, chain), lambda: self._allocated_at(at, chain))
+        return await self._asking.once((finalized, chain), lambda: self._allocated_at(finalized, chain))
 
     async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
         method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)

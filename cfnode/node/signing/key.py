@@ -87,9 +87,11 @@ def find_signing_key(
         count = len(keystore.keys(kind.key_type))
         return SigningKey(None, f"this node has {count} {name} keys: remove all but one and start it again")
     if pair is None:
-        logged, answered = (_advice(kind, config, given.advice, with_paths=paths) for paths in (True, False))
-        log.info("No %s key, %s-related RPCs are off. %s", name, title, logged)
-        return SigningKey(None, f"this node has no {name} key. {answered}")
+        logged_advice, returned_advice = (
+            _advice(kind, config, given.advice, with_paths=paths) for paths in (True, False)
+        )
+        log.info("No %s key, %s-related RPCs are off. %s", name, title, logged_advice)
+        return SigningKey(None, f"this node has no {name} key. {returned_advice}")
     log.info("🗝️ %s key found in the keystore, enabling %s-related RPCs", title, title)
     return SigningKey(pair)
 
@@ -104,8 +106,8 @@ def _advice(kind: SigningKeyKind, config: Config, start: str, *, with_paths: boo
         if config.keystore_path
         else {"--base-path": config.base_path}
     )
-    where = [str(word) for place in places.items() for word in place] if with_paths else []
+    options = [str(word) for option in places.items() for word in option] if with_paths else []
     typed = [] if kind.key_type == BROKER else ["--key-type", kind.key_type]
-    words = ["cfnode", "key", "insert", "--chain", chain, *where, *typed, "--suri-file", "FILE"]
+    words = ["cfnode", "key", "insert", "--chain", chain, *options, *typed, "--suri-file", "FILE"]
     inserted = f"Insert one ({shlex.join(words)}) and start the node again"
     return f"{inserted}, or {start}" if start else inserted

@@ -125,8 +125,8 @@ class LiquidityProviderClient(SigningAccount):
 
         `amount`: in FLIP's smallest unit; None redeems all of it.
         """
-        wanted = "Max" if amount is None else ("Exact", amount)
-        fields = {"amount": wanted, "address": address, "executor": executor}
+        redemption = "Max" if amount is None else ("Exact", amount)
+        fields = {"amount": redemption, "address": address, "executor": executor}
         return (await self.included(Call("Funding", "redeem", fields))).tx_hash
 
     # Assets

@@ -69,9 +69,9 @@ class NotYetIncluded(Exception):
     """A transaction in the pool without a block in time that could include it, or make it final."""
 
     def __init__(self, tx_hash: bytes, block: bytes | None, reason: str) -> None:
-        where = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
+        status = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
         super().__init__(
-            f"transaction 0x{tx_hash.hex()} sent, {where} ({reason}): it may still be executed, so look for "
+            f"transaction 0x{tx_hash.hex()} sent, {status} ({reason}): it may still be executed, so look for "
             "its hash before you send the call again"
         )
         self.tx_hash = tx_hash

@@ -73,20 +73,26 @@ class TransactionGossip:
         """Send each peer the ready transactions that it is not known to have."""
         if not self._known:
             return
-        sent: dict[bytes, list[str]] = {}
-        ready = [(each.hash, each.data) for each in self._pool.ready() if each.propagate]
+        peers_of: dict[bytes, list[str]] = {}
+        ready = [
+            (transaction.hash, transaction.data)
+            for transaction in self._pool.ready()
+            if transaction.propagate
+        ]
         old = trio.current_time() - RESEND_S
-        for peer, known in self._known.items():
-            news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if known.get(tx_hash, old) <= old]
-            for message in _messages(news):
+        for peer, known_hashes in self._known.items():
+            unsent = [
+                (tx_hash, extrinsic) for tx_hash, extrinsic in ready if known_hashes.get(tx_hash, old) <= old
+            ]
+            for message in _messages(unsent):
                 data = encode_transactions([extrinsic for _, extrinsic in message])
                 if not self._protocol.send(peer, data):
                     break
                 for tx_hash, _ in message:
                     self._known[peer].put_last(tx_hash, trio.current_time())
-                    sent.setdefault(tx_hash, []).append(peer)
-        self.propagated += len(sent)
-        for tx_hash, peers in sent.items():
+                    peers_of.setdefault(tx_hash, []).append(peer)
+        self.propagated += len(peers_of)
+        for tx_hash, peers in peers_of.items():
             self._pool.mark_broadcast(tx_hash, peers)
 
     async def _listen(self) -> None:

@@ -76,12 +76,14 @@ class Bodies:
         """Import the lowest blocks of a segment; return False if that fails."""
         count = len(blocks)
         while True:
-            last = blocks[count - 1]
-            question = whole_up_to(last, count)
+            last_hash = blocks[count - 1]
+            question = whole_up_to(last_hash, count)
             try:
-                answer = await self._asker.ask(question, among=partial(self._sources, last), seconds=FETCH_S)
+                answer = await self._asker.ask(
+                    question, among=partial(self._sources, last_hash), seconds=FETCH_S
+                )
             except AllPeersFailed as error:
-                log.debug("No peer provides block 0x%s: %s", last.hex(), error)
+                log.debug("No peer provides block 0x%s: %s", last_hash.hex(), error)
                 return False
             if answer.value[0].hash == blocks[0]:
                 return await self._import(answer.peer, answer.value)
@@ -94,11 +96,11 @@ class Bodies:
 
     async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
         try:
-            taken = await self._imports.import_blocks(peer, blocks)
+            is_imported = await self._imports.import_blocks(peer, blocks)
         except BadBlock as error:
             self._asker.fail(peer, Failure.BAD_BLOCK, str(error))
             self._links.remove([block.hash for block in blocks])
             return False
         self._asker.peer_set.count_claims(peer)
-        self._links.remove([block.hash for block in blocks] if taken else [])
-        return taken
+        self._links.remove([block.hash for block in blocks] if is_imported else [])
+        return is_imported

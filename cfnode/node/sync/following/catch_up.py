@@ -68,10 +68,10 @@ class CatchUp:
                 await interval.wait(lambda: self._peer_set.wait_until(lambda: bool(self._ahead())))
                 continue
             try:
-                begun = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
+                first_range = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
             except AllPeersFailed:
                 continue
-            await self._go_on(begun)
+            await self._go_on(first_range)
 
     def _ahead(self) -> list[str]:
         """Return the peers that claim to be ahead, and were not just asked for the same block."""
@@ -101,12 +101,12 @@ class CatchUp:
         """
         finalized = self._chain.finalized
         for start in dict.fromkeys((self._chain.best.number + 1, finalized.number + 1)):
-            found = await self._range(peer, start)
-            if not found.value:
+            fetched_range = await self._range(peer, start)
+            if not fetched_range.value:
                 await self._prove(peer, start)
-            if self._chain.descends_from_finalized(found.value[0].header.parent_hash):
-                await self._links.check_headers(peer, found.value[:1])
-                return found
+            if self._chain.descends_from_finalized(fetched_range.value[0].header.parent_hash):
+                await self._links.check_headers(peer, fetched_range.value[:1])
+                return fetched_range
         reason = f"its blocks do not descend from our final block #{finalized.number}"
         if self._chain.finalized == finalized:
             self._asker.fail(peer, Failure.UNFOUNDED_CLAIM, reason)
@@ -117,22 +117,22 @@ class CatchUp:
         claimed = self._peer_set.get(peer)
         if claimed is None or claimed.number < number:
             return Answer(peer, [], 0, 0.0)
-        found = await self._asker.ask_one(peer, whole_above(number, RANGE))
-        if len(found.value) < MIN_RANGE and claimed.number >= number + RANGE:
-            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(found.value)} blocks from #{number} on")
-        return found
+        fetched_range = await self._asker.ask_one(peer, whole_above(number, RANGE))
+        if len(fetched_range.value) < MIN_RANGE and claimed.number >= number + RANGE:
+            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(fetched_range.value)} blocks from #{number} on")
+        return fetched_range
 
     async def _prove(self, peer: str, number: int) -> None:
         """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed."""
         self._lag.pruned_peers.discard(peer)
-        found = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
-        fetched = found.value
-        if fetched and self._chain.descends_from_finalized(fetched[0].header.parent_hash):
-            following = await self._links.check_headers(peer, fetched)
-            unknown = (place for place, authorities in enumerate(following) if authorities is None)
-            sealed = next(unknown, len(fetched) - 1)
-            self._asker.credit(found)
-            self._lag.add_proven(fetched[sealed].header.number)
+        answer = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
+        headers = answer.value
+        if headers and self._chain.descends_from_finalized(headers[0].header.parent_hash):
+            authority_sets = await self._links.check_headers(peer, headers)
+            unknown = (index for index, authorities in enumerate(authority_sets) if authorities is None)
+            sealed = next(unknown, len(headers) - 1)
+            self._asker.credit(answer)
+            self._lag.add_proven(headers[sealed].header.number)
             self._lag.pruned_peers.add(peer)
         raise PeerFailed(f"it does not have #{number} any more")
 
@@ -148,16 +148,16 @@ class CatchUp:
     async def _import_ranges(self, found: Range) -> None:
         peer = found.peer
         while found.value and peer in self._peer_set:
-            last = found.value[-1].header.number
-            self._lag.add_proven(last)
-            following: list[Range] = []
+            last_number = found.value[-1].header.number
+            self._lag.add_proven(last_number)
+            next_ranges: list[Range] = []
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._prefetch, peer, last + 1, following)
+                nursery.start_soon(self._prefetch, peer, last_number + 1, next_ranges)
                 if not await self._import(found):
                     nursery.cancel_scope.cancel()
-            if not following or self._peer_set.has_better(peer, last + SYNCING_LAG):
+            if not next_ranges or self._peer_set.has_better(peer, last_number + SYNCING_LAG):
                 return
-            found = following[0]
+            found = next_ranges[0]
 
     async def _prefetch(self, peer: str, number: int, into: list[Range]) -> None:
         try:
@@ -167,11 +167,11 @@ class CatchUp:
 
     async def _import(self, found: Range) -> bool:
         try:
-            taken = await self._imports.import_blocks(found.peer, found.value)
+            is_imported = await self._imports.import_blocks(found.peer, found.value)
         except BadBlock as error:
             self._lag.reset_proven()
             self._asker.fail(found.peer, Failure.BAD_BLOCK, str(error))
             return False
-        if taken:
+        if is_imported:
             self._asker.credit(found)
-        return taken
+        return is_imported

@@ -71,9 +71,9 @@ class FinalAhead:
                 fetched.extend((await self._asker.ask_one(peer, question)).value)
             if not fetched:
                 break
-            each = fetched.popleft()
-            path.append(each.header)
-            if (justification := dict(each.justifications).get(ENGINE)) is not None:
+            fetched_header = fetched.popleft()
+            path.append(fetched_header.header)
+            if (justification := dict(fetched_header.justifications).get(ENGINE)) is not None:
                 return path, justification
         return path, None
 

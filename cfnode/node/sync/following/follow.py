@@ -177,8 +177,8 @@ class Follower:
         """Return whether the block is being linked from a peer with no worse record that is not silent."""
         now, rank = trio.current_time(), self._peer_set.record(peer).rank[:1]
         return any(
-            other == block and now - began < HEDGE_S and self._peer_set.record(by).rank[:1] <= rank
-            for by, (other, began) in self._linking.items()
+            linked_block == block and now - began < HEDGE_S and self._peer_set.record(source).rank[:1] <= rank
+            for source, (linked_block, began) in self._linking.items()
         )
 
     # --- how far behind
@@ -216,7 +216,7 @@ class Follower:
             return False
         now = trio.current_time()
         self._lost_since = now if self._lost_since is None else self._lost_since
-        ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
+        peers_ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
         record = self._peer_set.record
-        others = any(peer not in pruned and not record(peer).claims_discounted for peer in ahead)
-        return not others and now - self._lost_since >= LOST_S
+        has_unpruned = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
+        return not has_unpruned and now - self._lost_since >= LOST_S

@@ -78,27 +78,28 @@ class Imports:
 
         Raise BadBlock.
         """
-        waiting: list[FetchedBlock] = []
+        unfinalized: list[FetchedBlock] = []
         try:
             for block, child in zip(blocks, [*blocks[1:], None], strict=True):
                 if not await self._import_block(peer, block, child):
                     return False
-                waiting.append(block)
-                if len(waiting) == FINALIZE_EVERY or scheduled_change(block.header) is not None:
-                    await self._finalize(peer, waiting)
-                    waiting = []
+                unfinalized.append(block)
+                if len(unfinalized) == FINALIZE_EVERY or scheduled_change(block.header) is not None:
+                    await self._finalize(peer, unfinalized)
+                    unfinalized = []
         finally:
-            await self._finalize(peer, waiting)
+            await self._finalize(peer, unfinalized)
         return True
 
     async def _import_block(self, peer: str, block: FetchedBlock, child: FetchedBlock | None) -> bool:
         number = block.header.number
-        then = None if child is None or child.hash in self._bad else (child.header, child.body)
+        next_block = None if child is None or child.hash in self._bad else (child.header, child.body)
         if block.hash in self._bad:
             raise BadBlock(f"block #{number} is bad")
         try:
             await retry_import(
-                BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body, then)
+                BlockRef(block.hash, number),
+                lambda: self._chain.import_block(block.header, block.body, next_block),
             )
         except FutureSlot as error:
             self.warn_of_clock(f"Block #{number} of {peer} is postponed", error)

@@ -78,7 +78,7 @@ def verify_headers(
 
     Raise ImportRefused. Signatures take time: call it in a thread.
     """
-    following: list[Authorities | None] = []
+    authority_sets: list[Authorities | None] = []
     for header in headers:
         if header.number != parent.number + 1:
             raise refused.WrongNumber(f"block #{header.number} names block #{parent.number} as its parent")
@@ -88,9 +88,9 @@ def verify_headers(
             check_time(header, now)
         if authorities_change(header) is not None or scheduled_change(header) is not None:
             authorities = None
-        following.append(authorities)
+        authority_sets.append(authorities)
         parent = header
-    return following
+    return authority_sets
 
 
 def _check_seal(header: Header, authorities: Authorities) -> None:
@@ -146,10 +146,10 @@ class LinkedHeaders:
         for child, linked in self._linked.items():
             if peer in linked.sources:
                 children.setdefault(linked.header.parent_hash, []).append(child)
-        found = [block]
-        while len(found) < max_blocks and len(above := children.get(found[-1], [])) == 1:
-            found += above
-        return found
+        hashes = [block]
+        while len(hashes) < max_blocks and len(next_hashes := children.get(hashes[-1], [])) == 1:
+            hashes += next_hashes
+        return hashes
 
     def remove(self, blocks: Sequence[bytes]) -> None:
         """Drop blocks that have been imported."""
@@ -186,10 +186,10 @@ class LinkedHeaders:
 
     async def add(self, peer: str, fetched: Sequence[FetchedHeader]) -> None:
         """Verify headers above our tree, and link them. Raise Unlinked."""
-        following = await self.check_headers(peer, fetched)
-        for each, after in zip(fetched, following, strict=True):
-            self._linked.setdefault(each.hash, Linked(each.header, after))
-            self.add_source(peer, each.hash)
+        authority_sets = await self.check_headers(peer, fetched)
+        for fetched_header, authorities in zip(fetched, authority_sets, strict=True):
+            self._linked.setdefault(fetched_header.hash, Linked(fetched_header.header, authorities))
+            self.add_source(peer, fetched_header.hash)
 
     async def check_headers(
         self, peer: str, fetched: Sequence[FetchedHeader | FetchedBlock]
@@ -198,14 +198,14 @@ class LinkedHeaders:
 
         Raise Unlinked.
         """
-        below = fetched[0].header.parent_hash
-        linked = self._linked.get(below)
-        parent = self._chain.header(below) if linked is None else linked.header
+        parent_hash = fetched[0].header.parent_hash
+        linked = self._linked.get(parent_hash)
+        parent = self._chain.header(parent_hash) if linked is None else linked.header
         if parent is None:
             raise Unlinked(f"the parent of block #{fetched[0].header.number} has been pruned")
-        authorities = await self._authorities(below) if linked is None else linked.authorities
+        authorities = await self._authorities(parent_hash) if linked is None else linked.authorities
         try:
-            headers = [each.header for each in fetched]
+            headers = [fetched_header.header for fetched_header in fetched]
             now = self._chain.slot_now()
             return await check_in_thread(verify_headers, headers, parent, authorities, now)
         except refused.FutureSlot as error:
@@ -242,9 +242,9 @@ class LinkedHeaders:
             missing, number = block.header.parent_hash, block.number - 1
         while not (missing in self._linked or self._chain.descends_from_finalized(missing)):
             self._check_depth(peer, block, number, finalized)
-            below = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
-            wanted = number - (below or self._chain.finalized).number
-            count = max(1, min(wanted, MAX_BLOCKS))
+            best = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
+            distance = number - (best or self._chain.finalized).number
+            count = max(1, min(distance, MAX_BLOCKS))
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
                 reason = f"block #{block.number} has another number"
@@ -263,8 +263,8 @@ class LinkedHeaders:
 
         `finalized`: our final block when the search began.
         """
-        passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
-        if number <= self._chain.finalized.number and passed:
+        is_passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
+        if number <= self._chain.finalized.number and is_passed:
             raise Unlinked("finality has passed it")
         if number <= finalized.number or block.number - number >= MAX_DEPTH:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
@@ -275,7 +275,7 @@ class LinkedHeaders:
         if self._bytes_of[peer] > MAX_PEER_BYTES:
             raise self._charged(peer, Failure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
         record = self._asker.peer_set.record
-        of_unknown = sum(held for other, held in self._bytes_of.items() if not record(other).in_credit)
+        of_unknown = sum(count for other, count in self._bytes_of.items() if not record(other).in_credit)
         is_full = self.bytes_held > MAX_BYTES
         if is_full or (of_unknown > MAX_UNKNOWN_PEERS_BYTES and not record(peer).in_credit):
             raise Unlinked("too many headers are being linked")

@@ -86,8 +86,8 @@ class Server:
         return guarded
 
     async def _warp(self, peer: str, data: bytes) -> bytes | None:
-        begin = warp.read_begin(data)
-        return await self._warps.run(peer, lambda: warp_proof(self._store, begin))
+        start = warp.read_begin(data)
+        return await self._warps.run(peer, lambda: warp_proof(self._store, start))
 
     async def _state(self, peer: str, data: bytes) -> bytes | None:
         request = state.StateRequest.decode(data)

@@ -50,8 +50,8 @@ class BlockServer:
                 first = self._first(request)
                 above = self._above(request, first)
                 job = partial(self._answer, request, first, above)
-                found, answer = await self._queue.threads.run(job)
-            answering.useful = bool(found and request.attributes & (Attributes.HEADER | Attributes.BODY))
+                count, answer = await self._queue.threads.run(job)
+            answering.useful = bool(count and request.attributes & (Attributes.HEADER | Attributes.BODY))
         return answer
 
     def _first(self, request: BlockRequest) -> bytes | None:
@@ -64,15 +64,15 @@ class BlockServer:
             return []
         if self._chain.hash_at(header.number) != first:
             return [first]  # a block of a fork has nothing above it on the best chain
-        above = (self._chain.hash_at(header.number + step) for step in range(_max_blocks(request)))
-        return [block for block in above if block is not None]
+        hashes = (self._chain.hash_at(header.number + step) for step in range(_max_blocks(request)))
+        return [block for block in hashes if block is not None]
 
     def _answer(self, request: BlockRequest, first: bytes | None, above: list[bytes]) -> tuple[int, bytes]:
         """Return the number of blocks, and the encoded answer. Reads much: call it in a thread."""
         hashes = list(self._below(first, _max_blocks(request))) if request.descending else above
-        found = self._read(hashes, request.attributes)
-        encoded = BlockResponse(tuple(found)).encode(multiple_justifications=request.multiple_justifications)
-        return len(found), encoded
+        blocks = self._read(hashes, request.attributes)
+        encoded = BlockResponse(tuple(blocks)).encode(multiple_justifications=request.multiple_justifications)
+        return len(blocks), encoded
 
     def _below(self, block: bytes | None, limit: int) -> Iterator[bytes]:
         """Yield a block and its ancestors, downwards, as far as they are known."""
@@ -84,17 +84,17 @@ class BlockServer:
             block = header.parent_hash
 
     def _read(self, hashes: list[bytes], attributes: Attributes) -> list[BlockData]:
-        found: list[BlockData] = []
+        blocks: list[BlockData] = []
         size = 0
         for block_hash in hashes:
             data = self._block(block_hash, attributes)
             if data is None:
                 break
             size += sum(map(len, data.body))
-            if found and size > MAX_BODY_BYTES:
+            if blocks and size > MAX_BODY_BYTES:
                 break
-            found.append(data)
-        return found
+            blocks.append(data)
+        return blocks
 
     def _block(self, block: bytes, attributes: Attributes) -> BlockData | None:
         chain = self._chain

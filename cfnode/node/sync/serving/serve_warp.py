@@ -47,9 +47,9 @@ def _start_number(store: Store, begin: bytes) -> int | None:
 
 
 def _changes(store: Store, after: int) -> Iterator[BlockRef]:
-    while found := store.set_changes(after, CHANGES_AT_ONCE):
-        yield from found
-        after = found[-1].number
+    while changes := store.set_changes(after, CHANGES_AT_ONCE):
+        yield from changes
+        after = changes[-1].number
 
 
 def _fragment(store: Store, block: BlockRef) -> bytes | None:

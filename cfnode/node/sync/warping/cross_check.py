@@ -44,11 +44,11 @@ def contradicts(cached: TrustedSet, passed: TrustedSet) -> bool:
     """Return whether a block that a proof passes is on another chain than the cached one."""
     if passed.number == cached.number:
         return passed.header != cached.header
-    before, here, there = passed.number < cached.number, passed.authorities, cached.authorities
-    if here.set_id != there.set_id:
-        return before != (here.set_id < there.set_id)
+    before, proven, expected = passed.number < cached.number, passed.authorities, cached.authorities
+    if proven.set_id != expected.set_id:
+        return before != (proven.set_id < expected.set_id)
     begins = scheduled_change(passed.header) is not None
-    return here != there or (begins and not before)
+    return proven != expected or (begins and not before)
 
 
 class CrossCheck:
@@ -131,7 +131,7 @@ class CrossCheck:
         trusted = self._beginning
         while True:
             followed, passed = await self._proof(peer, trusted)
-            if any(contradicts(self._cached, each) for each in passed):
+            if any(contradicts(self._cached, passed_set) for passed_set in passed):
                 return True
             beyond = followed.trusted.number >= self._cached.number
             if beyond or followed.finished or followed.refused is not None or not followed.sets:

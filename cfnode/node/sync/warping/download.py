@@ -96,14 +96,14 @@ class Download:
 
     async def _sync(self) -> None:
         trusted: TrustedSet | None = None
-        lost = 0
+        lost_number = 0
         while True:
             trusted = await self._warp.run(trusted)
             if trusted.number <= self._above:
                 self._progress.waiting_for = f"a proof of a later block than #{self._above}"
                 await trio.sleep(RETRY_S)
                 continue
-            if trusted.number > lost:
+            if trusted.number > lost_number:
                 log.info("⏩ Proven: block #%d (%s), set %d", trusted.number, short(trusted.header.hash),
                          trusted.authorities.set_id)  # fmt: skip
             try:
@@ -111,11 +111,11 @@ class Download:
                 return
             except TargetLost as error:
                 self._progress.waiting_for = f"a newer block than #{trusted.number}: {error}"
-                if trusted.number > lost:
+                if trusted.number > lost_number:
                     log.warning("%s: looking for a newer one", error)
                 else:
                     await trio.sleep(RETRY_S)
-                lost = trusted.number
+                lost_number = trusted.number
 
     async def _finish(self, trusted: TrustedSet) -> None:
         target = await self._target_block(trusted)
@@ -144,20 +144,20 @@ class Download:
 
         Raise TargetLost.
         """
-        done: int | TargetLost
+        outcome: int | TargetLost
         if self._above:  # the first piece of the state replaces the present chain
             await self._set_early_anchor(trusted, target)
         async with trio.open_nursery() as nursery:
             if not self._above:
                 nursery.start_soon(self._set_early_anchor, trusted, target)
             try:
-                done = await self._state.run(trusted.header)
+                outcome = await self._state.run(trusted.header)
             except TargetLost as error:  # raised below, outside of the nursery's exception group
-                done = error
+                outcome = error
             nursery.cancel_scope.cancel()
-        if isinstance(done, TargetLost):
-            raise done
-        return done
+        if isinstance(outcome, TargetLost):
+            raise outcome
+        return outcome
 
     async def _set_early_anchor(self, trusted: TrustedSet, target: FetchedBlock) -> None:
         """Make the target the anchor of the chain, as soon as the cross-check has no objection."""

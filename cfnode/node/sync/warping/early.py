@@ -93,12 +93,12 @@ class EarlyState:
             for start in range(0, len(keys), MAX_KEYS):
                 await self._learn(list(keys[start : start + MAX_KEYS]), child)
             for rounds in range(MAX_ROUNDS):
-                known = self._known
+                known_state = self._known
                 try:
-                    return await convert_in_thread(walk, known)
+                    return await convert_in_thread(walk, known_state)
                 except MissingNode as missing:
                     ahead = min(4**rounds, MAX_KEYS) if rounds else 0  # further branches, for a long walk
-                    further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []
+                    further = known_state.unknown_after(missing.key, ahead, missing.child) if ahead else []
                     await self._learn([missing.key, *further], missing.child)
         raise StateDiscarded(self.block.hash)
 

@@ -50,13 +50,17 @@ class Healer:
 
     async def fetch(self, missing: Sequence[MissingSubtrie]) -> list[FetchedEntry]:
         """Return all missing entries. Raise TargetLost."""
-        found: list[FetchedEntry] = []
-        for child, left in _batches(missing):
-            while left:
-                entries = await self._ask_any(child, left)
-                found += [(each, entries[each.hash]) for each in left if each.hash in entries]
-                left = [each for each in left if each.hash not in entries]
-        return found
+        fetched: list[FetchedEntry] = []
+        for child, remaining in _batches(missing):
+            while remaining:
+                entries = await self._ask_any(child, remaining)
+                fetched += [
+                    (missing_node, entries[missing_node.hash])
+                    for missing_node in remaining
+                    if missing_node.hash in entries
+                ]
+                remaining = [missing_node for missing_node in remaining if missing_node.hash not in entries]
+        return fetched
 
     async def _ask_any(self, child: bytes, missing: Sequence[MissingSubtrie]) -> dict[bytes, bytes]:
         """Return the entries that the first helpful peer sends, by hash. Raise TargetLost."""
@@ -78,7 +82,7 @@ class Healer:
 
         A peer that omits any is not asked again.
         """
-        keys = tuple(dict.fromkeys(each.key for each in missing))
+        keys = tuple(dict.fromkeys(missing_node.key for missing_node in missing))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
         request = RemoteRead(self._hash, keys, child).encode()
         question = Question(SUFFIX, request, _by_hash, error_prefix=ERROR_PREFIX, may_lack=True)
@@ -87,7 +91,7 @@ class Healer:
         except PeerFailed as error:
             self._useless[peer] = str(error)
             raise
-        omitted = sum(each.hash not in entries for each in missing)
+        omitted = sum(missing_node.hash not in entries for missing_node in missing)
         if omitted:
             self._useless[peer] = reason = f"it omits {omitted} of {len(missing)} entries"
             self._asker.fail(peer, Failure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")

@@ -71,11 +71,11 @@ class StateSync:
         healer = Healer(self._asker, header, self._progress)
         fetched = 0
         while not healing.done:
-            found = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)
-            received = await healer.fetch(found.missing)
-            await self._write(found, received)
-            for part, _ in received:
-                healing.complete(part)
+            walked = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)
+            received = await healer.fetch(walked.missing)
+            await self._write(walked, received)
+            for missing_node, _ in received:
+                healing.complete(missing_node)
             fetched += len(received)
             self._progress.keys = healing.keys
             self._progress.step(WALKING)
@@ -87,7 +87,15 @@ class StateSync:
         return healing.keys
 
     async def _write(self, found: Found, received: list[FetchedEntry]) -> None:
-        values = [(part.child, part.key, entry) for part, entry in received if part.is_value]
-        nodes = [(part.child, part.path, entry) for part, entry in received if not part.is_value]
+        values = [
+            (missing_node.child, missing_node.key, entry)
+            for missing_node, entry in received
+            if missing_node.is_value
+        ]
+        nodes = [
+            (missing_node.child, missing_node.path, entry)
+            for missing_node, entry in received
+            if not missing_node.is_value
+        ]
         if found.values or values or nodes:
             await trio.to_thread.run_sync(self._state_import.write, [*found.values, *values], nodes)

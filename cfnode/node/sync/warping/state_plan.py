@@ -103,19 +103,19 @@ class StatePlan:
         part.ahead = [key for key in ahead if part.contains(key)]
 
     def _shorten_next(self, end: bytes | None, position: Position | None) -> None:
-        following = next((part for part in self._parts if end is not None and part.start == (end,)), None)
-        if following is not None and following.turn is None:
-            self.advance(following, position, following.ahead)
+        next_part = next((part for part in self._parts if end is not None and part.start == (end,)), None)
+        if next_part is not None and next_part.turn is None:
+            self.advance(next_part, position, next_part.ahead)
 
     def _split(self) -> Part | None:
         """Cut the part with the most known keys ahead in the middle; return the later half, or None."""
-        whole = max(self._parts, key=lambda part: len(part.ahead), default=None)
-        if whole is None or not whole.ahead or len(self._parts) >= MAX_PARTS:
+        largest = max(self._parts, key=lambda part: len(part.ahead), default=None)
+        if largest is None or not largest.ahead or len(self._parts) >= MAX_PARTS:
             return None
-        shortest = min(map(len, whole.ahead))
-        candidates = [key for key in whole.ahead if len(key) == shortest]
+        shortest = min(map(len, largest.ahead))
+        candidates = [key for key in largest.ahead if len(key) == shortest]
         cut = candidates[len(candidates) // 2]
-        later = Part((cut,), whole.end, [key for key in whole.ahead if key > cut])
-        whole.end, whole.ahead = cut, [key for key in whole.ahead if key < cut]
-        self._parts.append(later)
-        return later
+        upper = Part((cut,), largest.end, [key for key in largest.ahead if key > cut])
+        largest.end, largest.ahead = cut, [key for key in largest.ahead if key < cut]
+        self._parts.append(upper)
+        return upper

@@ -52,10 +52,10 @@ def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
     response = StateResponse.decode(answer)
     if not response.proof:
         raise WireError("state answer: it has no proof")
-    found = read_range(response.proof, root, start)
-    if found.next == start:
+    state_range = read_range(response.proof, root, start)
+    if state_range.next == start:
         raise WireError("state answer: it contains nothing after the requested key")
-    return found
+    return state_range
 
 
 class RangeSync:
@@ -134,8 +134,8 @@ class RangeSync:
 
         A peer that has delivered need not wait long for one that never has.
         """
-        mine, theirs = self._peer_set.record(peer), self._peer_set.record(turn.peer)
-        patience = UNKNOWN_PEER_S if mine.in_credit and not theirs.in_credit else PATIENCE_S
+        record, other_record = self._peer_set.record(peer), self._peer_set.record(turn.peer)
+        patience = UNKNOWN_PEER_S if record.in_credit and not other_record.in_credit else PATIENCE_S
         return peer != turn.peer and trio.current_time() - turn.since > patience
 
     async def _fetch(self, peer: str, part: Part) -> bool:
@@ -155,16 +155,16 @@ class RangeSync:
             self._useless[peer] = str(error)
             self._progress.waiting_for = with_reasons(f"the state of #{self._header.number}", self._useless)
             return False
-        found = answer.value
+        state_range = answer.value
         if not self._plan.is_pending(part, start):
             return True
-        await trio.to_thread.run_sync(self._state_import.write, found.pairs, found.nodes)
+        await trio.to_thread.run_sync(self._state_import.write, state_range.pairs, state_range.nodes)
         if self._plan.is_pending(part, start):
-            self._plan.advance(part, found.next, found.ahead)
-        self._rate.add(trio.current_time(), answer.size, len(found.pairs), found.share)
+            self._plan.advance(part, state_range.next, state_range.ahead)
+        self._rate.add(trio.current_time(), answer.size, len(state_range.pairs), state_range.share)
         self._progress.step(f"the state of #{self._header.number}")
         self._report()
-        return found.next is None or not self._is_too_slow(peer, answer.size, answer.seconds)
+        return state_range.next is None or not self._is_too_slow(peer, answer.size, answer.seconds)
 
     def _is_too_slow(self, peer: str, size: int, seconds: float) -> bool:
         """Charge a peer whose answers are so small or slow that the download might never end.

@@ -127,8 +127,8 @@ class WarpSync:
         trusted = trusted or await self.cached_set() or self._beginning
         while True:
             if self._left():
-                wanted = f"a warp proof from #{trusted.number}"
-                self._progress.enter(Phase.PROOFS, with_reasons(wanted, self._useless))
+                request = f"a warp proof from #{trusted.number}"
+                self._progress.enter(Phase.PROOFS, with_reasons(request, self._useless))
             try:
                 followed = await self._asker.race(partial(self._ask, trusted), self._left, hedge=PATIENCE_S)
             except AllPeersFailed:
