@@ -40,19 +40,19 @@ class SharedWork(Generic[Key, Result]):
 
     async def once(self, key: Key, work: Callable[[], Awaitable[Result]]) -> Result:
         """Return the result of the work that is under way, else of `work`. Raises what the work raises."""
-        while (theirs := self._under_way.get(key)) is not None:
-            await theirs.over.wait()
-            if theirs.error is not None:
-                raise theirs.error
-            if theirs.results:
-                return theirs.results[0]
-        ours = self._under_way[key] = _UnderWay[Result]()
+        while (running := self._under_way.get(key)) is not None:
+            await running.over.wait()
+            if running.error is not None:
+                raise running.error
+            if running.results:
+                return running.results[0]
+        own_work = self._under_way[key] = _UnderWay[Result]()
         try:
-            ours.results.append(await work())
+            own_work.results.append(await work())
         except Exception as error:
-            ours.error = error
+            own_work.error = error
             raise
         finally:
             del self._under_way[key]
-            ours.over.set()
-        return ours.results[0]
+            own_work.over.set()
+        return own_work.results[0]

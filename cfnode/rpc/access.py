@@ -78,10 +78,10 @@ class AccessPolicy:
             return Verdict(address, Refusal(403, refused))
         granted = frozenset(Group)
         if self.tokens is not None and not is_public:
-            found = granted_groups(self.tokens, headers.get(b"authorization", b""))
-            if isinstance(found, Refusal):
-                return Verdict(address, found)
-            granted = found
+            judgement = granted_groups(self.tokens, headers.get(b"authorization", b""))
+            if isinstance(judgement, Refusal):
+                return Verdict(address, judgement)
+            granted = judgement
         is_proxied = forwarded is not None
         return Verdict(
             address,

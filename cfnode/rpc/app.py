@@ -168,8 +168,8 @@ class App:
             return
         try:
             with budget_of(scope).holding() as hold:
-                announced, body = headers.get(b"content-length"), bytearray()
-                is_whole = await read_body(announced, receive, pages.max_body, body.extend, hold)
+                content_length, body = headers.get(b"content-length"), bytearray()
+                is_whole = await read_body(content_length, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
                 {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
@@ -220,9 +220,9 @@ class App:
 
         Nothing for one whose methods are absent or closed.
         """
-        offered = filter(self._dispatcher.offers, SIGNING)
-        found = {access: self._policy.exposure(access) for access in offered}
-        return {access: text for access, text in found.items() if text is not None}
+        signing = filter(self._dispatcher.offers, SIGNING)
+        exposures = {access: self._policy.exposure(access) for access in signing}
+        return {access: text for access, text in exposures.items() if text is not None}
 
     def _client(self, connection: Connection, verdict: Verdict) -> Client:
         return Client(

@@ -164,16 +164,16 @@ class Dispatcher:
     async def _answer_entries(
         self, entries: Batch, client: Client, replies: Replies, hold: Callable[[int], None]
     ) -> Reply:
-        async with trio.open_nursery() as waiting:
-            for place, entry in enumerate(entries.entries):
+        async with trio.open_nursery() as nursery:
+            for index, entry in enumerate(entries.entries):
                 if self.awaits_block(entry):
-                    waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
+                    nursery.start_soon(self._answer_entry, entry, client, replies, index, hold)
                 else:
-                    if place:  # entries may be many and need no waiting
+                    if index:  # entries may be many and need no waiting
                         await take_turn()
-                    await self._answer_entry(entry, client, replies, place, hold)
+                    await self._answer_entry(entry, client, replies, index, hold)
                 if replies.are_too_big:
-                    waiting.cancel_scope.cancel()
+                    nursery.cancel_scope.cancel()
                     break
         return replies.together
 
@@ -214,8 +214,11 @@ class Dispatcher:
     def _text_now(self, row: Method, call: Call, client: Client) -> Part | None:
         """Return the JSON text of a result, kept or computed now; None if it needs waiting."""
         _check_access(row.access, client)
-        if row.fixed_by is not None and (kept := self._kept.get((row.name, bytes(call.params)))) is not None:
-            return kept
+        if (
+            row.fixed_by is not None
+            and (kept_text := self._kept.get((row.name, bytes(call.params)))) is not None
+        ):
+            return kept_text
         if row.is_async:
             return None
         try:
@@ -280,8 +283,8 @@ class Dispatcher:
             return _unsubscribe(call, client)
         if (reason := self._absent.get(call.method)) is not None:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, reason)
-        if (near := self._near.of(call.method)) is not None:
-            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {near}?")
+        if (similar := self._near.of(call.method)) is not None:
+            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {similar}?")
         raise METHOD_NOT_FOUND
 
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
@@ -312,9 +315,9 @@ class Dispatcher:
         if not call.is_large:
             return await self._read(row, call, arguments_of(call))
         await take_turn()
-        given = call.arguments()
+        raw_arguments = call.arguments()
         await take_turn()
-        arguments = await self._read(row, call, given)
+        arguments = await self._read(row, call, raw_arguments)
         await trio.lowlevel.checkpoint()
         return arguments
 

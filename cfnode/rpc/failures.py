@@ -59,4 +59,4 @@ class Replies:
         if self.are_too_big:
             text, limit = "The batch response was too large", _LIMIT.format(self._max_bytes)
             return failure(jsonrpc.NULL, RpcError(ErrorCode.BATCH_RESPONSE_TOO_BIG, text, limit))
-        return batch(self._replies[place] for place in sorted(self._replies))
+        return batch(self._replies[index] for index in sorted(self._replies))

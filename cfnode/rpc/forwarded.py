@@ -39,10 +39,10 @@ def forwarded_client(headers: Headers, is_proxy: Callable[[str], bool]) -> str |
     None if no header names a client. `is_proxy`: whether an address in a list is a further trusted proxy.
     """
     lists = [hops for name, read in _READERS.items() if (hops := _hops(headers.get(name), read))]
-    found = {_client(hops, is_proxy) for hops in lists}
-    outside = {address for address in found if not is_proxy(address)}
-    named = outside or found
-    return None if not named else named.pop() if len(named) == 1 else UNKNOWN
+    clients = {_client(hops, is_proxy) for hops in lists}
+    outside_clients = {address for address in clients if not is_proxy(address)}
+    candidates = outside_clients or clients
+    return None if not candidates else candidates.pop() if len(candidates) == 1 else UNKNOWN
 
 
 def _client(hops: list[str], is_proxy: Callable[[str], bool]) -> str:
@@ -71,7 +71,7 @@ def _address(text: str) -> str:
 
 
 def _listed(value: str) -> Iterator[str]:
-    return (each.strip() for each in value.split(","))
+    return (element.strip() for element in value.split(","))
 
 
 def _sole(value: str) -> Iterator[str]:
@@ -87,23 +87,23 @@ def _elements(value: str) -> Iterator[str]:
 
     The text is empty for an element without one, and at an error.
     """
-    place, node, is_named = 0, "", False
-    while place < len(value):
-        pair = _PAIR.match(value, place)
+    position, node, is_named = 0, "", False
+    while position < len(value):
+        pair = _PAIR.match(value, position)
         if pair is None:
             yield ""
             return
         if pair[1].lower() == "for":
             node, is_named = "" if is_named else pair[2].removeprefix('"').removesuffix('"'), True
-        place = pair.end()
-        end = value[place : place + 1]
+        position = pair.end()
+        end = value[position : position + 1]
         if end == ",":
             yield node
             node, is_named = "", False
         elif end not in ("", ";"):
             yield ""
             return
-        place += 1
+        position += 1
     yield node
 
 

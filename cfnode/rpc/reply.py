@@ -68,11 +68,11 @@ def _around(frame: bytes, text: Part) -> Reply:
 def _merged(parts: Iterable[Part]) -> list[Part]:
     """Return the pieces with adjacent unshared ones joined."""
     merged: list[Part] = []
-    own: list[bytes] = []
+    small_parts: list[bytes] = []
     for part in parts:
         if type(part) is memoryview:
-            merged += (b"".join(own), part)
-            own = []
+            merged += (b"".join(small_parts), part)
+            small_parts = []
         else:
-            own.append(bytes(part))
-    return [*merged, b"".join(own)]
+            small_parts.append(bytes(part))
+    return [*merged, b"".join(small_parts)]

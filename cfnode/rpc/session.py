@@ -217,10 +217,10 @@ class Session:
         self._budget.add(COPIES_OF_WAITING * size)
 
     def _new_caller(self) -> Caller:
-        later: list[Job] = []
-        subscribe = partial(self._subscribe, later)
-        state = self._connection.with_jobs(later)
-        return Caller(replace(self._client, subscribe=subscribe, connection=state), later)
+        jobs: list[Job] = []
+        subscribe = partial(self._subscribe, jobs)
+        state = self._connection.with_jobs(jobs)
+        return Caller(replace(self._client, subscribe=subscribe, connection=state), jobs)
 
     async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
         """Answer, then start the jobs of the call.
@@ -247,14 +247,14 @@ class Session:
         self._check_room(row)
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
-        opened = self._subscriptions[identity] = Opened(identity, row, weight)
-        own = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
+        subscription = self._subscriptions[identity] = Opened(identity, row, weight)
+        leading_arguments = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
         try:
-            opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
+            subscription.stream = await row.handler(self._dispatcher.node, *leading_arguments, *arguments)
         except BaseException:
             del self._subscriptions[identity]
             raise
-        later.append(partial(self._forward, opened))
+        later.append(partial(self._forward, subscription))
         return identity
 
     def _check_room(self, row: Subscription) -> None:
@@ -262,15 +262,15 @@ class Session:
         if len(self._subscriptions) >= limit:
             raise RpcError(TOO_MANY.code, TOO_MANY.message, f"Exceeded max limit of {limit}")
         if row.max_per_connection is not None:
-            count = sum(opened.row is row for opened in self._subscriptions.values())
+            count = sum(subscription.row is row for subscription in self._subscriptions.values())
             if count >= row.max_per_connection:
                 raise row.too_many
 
     def _unsubscribe(self, identity: str) -> bool:
-        opened = self._subscriptions.pop(identity, None)
-        if opened is None:
+        subscription = self._subscriptions.pop(identity, None)
+        if subscription is None:
             return False
-        opened.scope.cancel()
+        subscription.scope.cancel()
         return True
 
     async def _forward(self, opened: Opened) -> None:

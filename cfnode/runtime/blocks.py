@@ -70,14 +70,14 @@ def build_block(
     runtime: Runtime, journal: Journal, order: BuildOrder, clock: Callable[[], float]
 ) -> BuiltBlock:
     """Build a block on its parent's state; `clock` counts seconds. Raises BlockRefused and RuntimeTrap."""
-    until = clock() + order.seconds
+    deadline = clock() + order.seconds
     header = Header(order.parent, order.number, _NO_ROOT, _NO_ROOT, order.digest)
     mode = _call(runtime, "Core_initialize_block", header.encode(), journal)
     body = list(_apply_inherents(runtime, journal, order.inherents))
     refused: list[tuple[bytes, str]] = []
     if mode != _ONLY_INHERENTS:
         for extrinsic, reason in _apply_candidates(
-            runtime, journal, order.candidates, lambda: clock() < until
+            runtime, journal, order.candidates, lambda: clock() < deadline
         ):
             if reason is None:
                 body.append(extrinsic)
@@ -155,10 +155,11 @@ def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Ver
         ("extrinsics root", header.extrinsics_root, ordered_root(body, versions.extrinsics)),
         ("digest", digest, journal.get(_DIGEST_KEY) or b"\x00"),
     )
-    for name, claimed, found in claims:
-        if claimed != found:
+    for name, claimed, computed in claims:
+        if claimed != computed:
             raise BlockRefused(
-                f"the {name} of block {header.number} is 0x{found.hex()}, but 0x{claimed.hex()} in its header"
+                f"the {name} of block {header.number} is 0x{computed.hex()}, "
+                f"but 0x{claimed.hex()} in its header"
             )
 
 

@@ -135,11 +135,11 @@ class CallWorkers:
 
     def _take_over(self, worker: WorkerQueue) -> None:
         """Distribute the waiting calls again: the process can make them now."""
-        waiting = [call for each in self._callers for call in each.take_calls()]
+        calls = [call for caller in self._callers for call in caller.take_calls()]
         self._starting = None
         self._ready.append(worker)
         log.debug("%d processes make calls from now on", len(self._ready))
-        for call in waiting:
+        for call in calls:
             self._least().put(call)
 
 

@@ -58,17 +58,17 @@ class Child:
 
         Call it in the main thread: the kernel ends the process with the thread that forked it.
         """
-        with ExitStack() as kept:
-            ours, theirs = socket.socketpair()
-            kept.enter_context(ours)
-            with theirs:
-                stderr = kept.enter_context(os.fdopen(memory_file("executor-stderr"), "w+b", 0))
+        with ExitStack() as resources:
+            own_socket, child_socket = socket.socketpair()
+            resources.enter_context(own_socket)
+            with child_socket:
+                stderr = resources.enter_context(os.fdopen(memory_file("executor-stderr"), "w+b", 0))
                 with os.fdopen(memory_file("executor-progress"), "w+b", 0) as shared:
-                    progress = kept.enter_context(closing(SharedNumber(shared.fileno())))
-                    what = [str(store.resolve()), runtimes]
-                    process = _spawn([theirs.fileno(), shared.fileno()], stderr, what)
-            kept.pop_all()
-        return cls(process, ours, stderr, progress)
+                    progress = resources.enter_context(closing(SharedNumber(shared.fileno())))
+                    arguments = [str(store.resolve()), runtimes]
+                    process = _spawn([child_socket.fileno(), shared.fileno()], stderr, arguments)
+            resources.pop_all()
+        return cls(process, own_socket, stderr, progress)
 
     @property
     def pid(self) -> int:
@@ -89,9 +89,9 @@ class Child:
 
         A cancelled send may have sent half a frame: end the child then.
         """
-        for together in frames.joined(encoded):
+        for buffer in frames.joined(encoded):
             try:
-                await self._stream.send_all(together)
+                await self._stream.send_all(buffer)
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 raise await self._died() from error
 
@@ -146,11 +146,11 @@ class Child:
         code: int | None = None
         with suppress(subprocess.TimeoutExpired):
             code = await trio.to_thread.run_sync(self._process.wait, _LAST_S)
-        how = "closed its socket" if code is None else f"ended with code {code}"
+        ending = "closed its socket" if code is None else f"ended with code {code}"
         if code is not None and code < 0:
-            how = f"was ended by signal {-code}"
+            ending = f"was ended by signal {-code}"
         line = self._last_stderr_line()
-        return ExecutorDied(f"the executor process {how} during the call" + (f": {line}" if line else ""))
+        return ExecutorDied(f"the executor process {ending} during the call" + (f": {line}" if line else ""))
 
     def _last_stderr_line(self) -> str:
         end = self._stderr.seek(0, os.SEEK_END)

@@ -176,13 +176,13 @@ class Executor:
 
         After `deadline_s` seconds no further candidate is tried. Raises UnknownBlock.
         """
-        above = self._store.header(parent)
-        if above is None:
+        parent_header = self._store.header(parent)
+        if parent_header is None:
             raise UnknownBlock(parent)
         request = next(self._ids)
         items = [item.encode() for item in digest]
         order = frames.Build(
-            request, parent, above.number + 1, items, list(inherents), list(candidates), deadline_s
+            request, parent, parent_header.number + 1, items, list(inherents), list(candidates), deadline_s
         )
         seconds = deadline_s + BUILD_GRACE_S
         return await self._ask(

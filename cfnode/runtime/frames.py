@@ -243,25 +243,25 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
     Waking the other process for each small message costs more than the message.
     """
-    waiting: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     for part in parts:
-        waiting.append(part)
+        pending.append(part)
         size += len(part)
         if size >= SLICE:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"".join(waiting)
+            yield b"".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
 
 
 def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece | Output]:
     """Yield the outputs of the calls, split into messages."""
     data = outputs[0] if len(outputs) == 1 else b"".join(outputs)
-    last = max(0, len(data) - 1) // SLICE * SLICE
-    for start in range(0, last, SLICE):
+    last_start = max(0, len(data) - 1) // SLICE * SLICE
+    for start in range(0, last_start, SLICE):
         yield Piece(data[start : start + SLICE])
-    yield Output(request, [len(each) for each in outputs], data[last:])
+    yield Output(request, [len(output) for output in outputs], data[last_start:])
 
 
 class Assembly:

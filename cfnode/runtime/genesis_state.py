@@ -27,9 +27,9 @@ class GenesisState:
         self._keys = {name: sorted(values) for name, values in self._values.items()}
 
     def _fill(self, child: bytes) -> bytes:
-        done = update(lambda _path: None, self._values[child], _VERSION)
-        self._nodes[child] = done.nodes
-        return done.root
+        update_result = update(lambda _path: None, self._values[child], _VERSION)
+        self._nodes[child] = update_result.nodes
+        return update_result.root
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
         """Return the value under `key` of the top trie, or of a child trie; None if there is no value."""

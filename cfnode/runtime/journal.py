@@ -123,17 +123,17 @@ class Journal:
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
         """Return the first key strictly after `key`, or None."""
         table = self._tables.get(child)
-        below = self._state.next_key(key, child)
+        stored_key = self._state.next_key(key, child)
         if table is None:
-            return below
-        while below is not None and table.entries.get(below, _UNTOUCHED) is None:
-            below = self._state.next_key(below, child)
-        for own, entry in table.after(key):
-            if below is not None and own >= below:
+            return stored_key
+        while stored_key is not None and table.entries.get(stored_key, _UNTOUCHED) is None:
+            stored_key = self._state.next_key(stored_key, child)
+        for written_key, entry in table.after(key):
+            if stored_key is not None and written_key >= stored_key:
                 break
             if entry is not None:
-                return own
-        return below
+                return written_key
+        return stored_key
 
     # --- writing
 
@@ -191,8 +191,8 @@ class Journal:
         before = self._before.pop()
         if self._before:
             outer = self._before[-1]
-            for place, entry in before.items():
-                outer.setdefault(place, entry)
+            for key, entry in before.items():
+                outer.setdefault(key, entry)
 
     def rollback(self) -> None:
         """Undo the innermost transaction."""
@@ -209,9 +209,9 @@ class Journal:
 
     def root(self, version: int = 1, child: bytes = TOP) -> bytes:
         """Return the root with all writes so far, in state version 0 or 1. Commits nothing."""
-        found = self._updated(version).get(child)
-        if found is not None:
-            return found.root
+        updated = self._updated(version).get(child)
+        if updated is not None:
+            return updated.root
         return self._state.root if child == TOP else self._child_root(child)
 
     def changes(self, version: int = 1) -> Changes:
@@ -224,7 +224,7 @@ class Journal:
         roots = _root_entries(updates)
         if roots:
             storage[TOP] = storage.get(TOP, {}) | roots
-        nodes = {child: done.nodes for child, done in updates.items() if done.nodes}
+        nodes = {child: result.nodes for child, result in updates.items() if result.nodes}
         return Changes(storage=storage, nodes=nodes, root=updates[TOP].root)
 
     def _updated(self, version: int) -> dict[bytes, TrieUpdate]:
@@ -288,7 +288,7 @@ def _as_sequence(value: bytes | None) -> _Sequence:
 def _root_entries(updates: Mapping[bytes, TrieUpdate]) -> dict[bytes, bytes | None]:
     """Return the entries of child tries in the top one: an empty child trie has none."""
     return {
-        CHILD_STORAGE_PREFIX + child: None if done.root == EMPTY_ROOT else done.root
-        for child, done in updates.items()
+        CHILD_STORAGE_PREFIX + child: None if result.root == EMPTY_ROOT else result.root
+        for child, result in updates.items()
         if child != TOP
     }

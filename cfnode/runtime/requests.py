@@ -51,8 +51,8 @@ def changes(result: frames.Result, assembly: frames.Assembly) -> Changes:
 def built(result: frames.Result, assembly: frames.Assembly) -> BuiltBlock:
     """Return a block that was built."""
     if isinstance(result, frames.Built):
-        made = assembly.take_changes(result.root)
-        return BuiltBlock(Header.decode(result.header), result.body, made, result.refused)
+        changes = assembly.take_changes(result.root)
+        return BuiltBlock(Header.decode(result.header), result.body, changes, result.refused)
     raise _other(result, "a block")
 
 

@@ -105,7 +105,7 @@ class Worker:
     def _call(self, order: frames.Call) -> None:
         with self._state(order.at) as (state, runtime):
             if order.prove:
-                outputs = [encode_proof(prove_call(runtime, state, *each)) for each in order.calls]
+                outputs = [encode_proof(prove_call(runtime, state, *call)) for call in order.calls]
             else:
                 outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
         self._send(frames.outputs_in_pieces(order.id, outputs))
@@ -118,13 +118,15 @@ class Worker:
 
     def _build(self, order: frames.Build) -> None:
         digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
-        what = BuildOrder(
+        build_order = BuildOrder(
             order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
         )
         with self._state(BlockSource(order.parent)) as (state, runtime):
-            built = build_block(runtime, Journal(state), what, time.monotonic)
-        made = frames.Built(order.id, built.header.encode(), built.body, built.refused, built.changes.root)
-        self._send(chain(frames.changes_in_slices(built.changes), [made]))
+            built = build_block(runtime, Journal(state), build_order, time.monotonic)
+        built_frame = frames.Built(
+            order.id, built.header.encode(), built.body, built.refused, built.changes.root
+        )
+        self._send(chain(frames.changes_in_slices(built.changes), [built_frame]))
 
     @contextmanager
     def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
@@ -148,8 +150,8 @@ class _RuntimeCache:
         self._kept: list[tuple[bytes, Runtime]] = []
 
     def __call__(self, code: bytes) -> Runtime:
-        for known, runtime in self._kept:
-            if known == code:
+        for kept_code, runtime in self._kept:
+            if kept_code == code:
                 return runtime
         with without_collection():
             runtime = self._runtime_for(code)
@@ -248,8 +250,8 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
     factory: RuntimeFactory = getattr(import_module(module), name)
 
     def send(answers: Iterable[frames.Answer]) -> None:
-        for together in frames.joined(map(_frame, answers)):
-            connection.sendall(together)
+        for buffer in frames.joined(map(_frame, answers)):
+            connection.sendall(buffer)
 
     worker = Worker(StoreReader.open(Path(store)), factory, send, SharedNumber(progress))
     os.close(progress)

@@ -144,14 +144,14 @@ class WorkerQueue:
                 item.fail(_stopping())
 
     def _take_waiting(self) -> list[AnyRequest | Overlay]:
-        waiting: list[AnyRequest | Overlay] = [] if self._held is None else [self._held]
+        items: list[AnyRequest | Overlay] = [] if self._held is None else [self._held]
         self._held = None
         with suppress(trio.EndOfChannel, trio.WouldBlock):
             while True:
-                waiting.append(self._inbox.receive_nowait())
-        requests = [item.block_work for item in waiting if isinstance(item, Request)]
+                items.append(self._inbox.receive_nowait())
+        requests = [item.block_work for item in items if isinstance(item, Request)]
         self._count(-len(requests), -sum(requests))
-        return waiting
+        return items
 
     # --- the conversation
 

@@ -195,10 +195,10 @@ class Connection(TCPServer):
                         break
                     continue
                 if (reply := self._answer_now(data)) is not None:
-                    sent = self._bounded.send_now(reply.parts) if reply else 0
-                    if sent < reply.size:
+                    sent_bytes = self._bounded.send_now(reply.parts) if reply else 0
+                    if sent_bytes < reply.size:
                         listening.deadline = math.inf
-                        await self._send_rest(reply, sent)
+                        await self._send_rest(reply, sent_bytes)
                     continue
                 listening.deadline, self._is_listening = math.inf, False
                 await self._hand_on(data)
@@ -294,8 +294,8 @@ class Connection(TCPServer):
 
     def _admitted(self, short: ShortRequests[Any], data: bytes) -> Admission[Any] | None:
         """Return what the head at the beginning of `data` allows; None if no short request begins there."""
-        if (known := self._admission) is not None and known.covers(data):
-            return known
+        if (last_admission := self._admission) is not None and last_admission.covers(data):
+            return last_admission
         if (request := short_request(data)) is None:
             return None
         admission = short.admit(self, request)
@@ -327,14 +327,14 @@ class Connection(TCPServer):
         CLIENT.set(self)
         TURN.set(self.turn)
         try:
-            with self._everything as everything:
+            with self._everything as scope:
                 async with self._task_group:
                     self.protocol = cast(Any, protocol)
                     await self.idle_task.restart(self._task_group, self._idle_timeout)
                     await self._read_data()
                     # The remaining tasks sleep: until the next ping, or the end of the idle time.
                     if isinstance(protocol.connection, H11WSConnection):
-                        everything.cancel()
+                        scope.cancel()
                     await self.idle_task.stop()
         except OSError:
             pass  # the client has disconnected

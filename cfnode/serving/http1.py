@@ -78,7 +78,7 @@ class Http1(H11Protocol):
     async def stream_send(self, event: Event) -> None:
         """Send an event of the request's stream."""
         if isinstance(event, Response) and event.status_code >= 200 and self._ends_with_answer:
-            headers = [each for each in event.headers if each[0] != b"connection"]
+            headers = [header for header in event.headers if header[0] != b"connection"]
             event = replace(event, headers=[*headers, _CLOSE])
         await super().stream_send(event)
 
@@ -113,10 +113,10 @@ class Http1(H11Protocol):
         if not isinstance(event, h11.Data) or not isinstance(event.data, tuple):
             return [self.connection.send(event) or b""]
         connection: Any = self.connection
-        found: list[Part] = []
+        parts: list[Part] = []
         for part in event.data:
-            found += connection.send_with_data_passthrough(h11.Data(data=part)) or ()
-        return found
+            parts += connection.send_with_data_passthrough(h11.Data(data=part)) or ()
+        return parts
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Ignore an offer to upgrade to HTTP/2: the request is answered in HTTP/1.1."""

@@ -47,9 +47,9 @@ def listen(where: Listen) -> list[socket.socket]:
 
     Further addresses may fail: a machine without IPv6 gets the IPv4 socket alone.
     """
-    (family, host), *others = _resolved(where)
+    (family, host), *other_addresses = _resolved(where)
     sockets = [_bind(where, family, host, where.port)]
-    for family, host in others:
+    for family, host in other_addresses:
         try:
             sockets.append(_bind(where, family, host, sockets[0].getsockname()[1]))
         except ListenError as error:
@@ -58,14 +58,14 @@ def listen(where: Listen) -> list[socket.socket]:
 
 
 def _resolved(where: Listen) -> list[tuple[socket.AddressFamily, str]]:
-    found: dict[tuple[socket.AddressFamily, str], None] = {}
+    addresses: dict[tuple[socket.AddressFamily, str], None] = {}
     try:
         for host in where.hosts:
             for family, *_, address in socket.getaddrinfo(host, where.port, type=socket.SOCK_STREAM):
-                found[family, str(address[0])] = None
+                addresses[family, str(address[0])] = None
     except OSError as error:
         raise ListenError(_failure(where, error, host)) from None
-    return list(found)
+    return list(addresses)
 
 
 def _bind(where: Listen, family: socket.AddressFamily, host: str, port: int) -> socket.socket:
@@ -107,13 +107,13 @@ def allow_files(connections: int, remedy: str) -> None:
 
     `remedy`: what a warning advises besides raising the limit, such as "lower --rpc-max-connections".
     """
-    wanted = connections + OTHER_FILES
+    needed = connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
+    if hard != resource.RLIM_INFINITY and hard < needed:
         log.warning(
             "%d connections need %d open files, this process may have %d: %s, "
-            "or raise the limit (ulimit -n, LimitNOFILE= of a service)", connections, wanted, hard, remedy,
+            "or raise the limit (ulimit -n, LimitNOFILE= of a service)", connections, needed, hard, remedy,
         )  # fmt: skip
-        wanted = hard
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        needed = hard
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -74,7 +74,9 @@ class Shares:
         holder = _holder(address)
         counts = Counter(_holder(connection.address) for connection in served)
         if counts[holder] >= self._share_of(address):
-            return _close_idle(counts, [each for each in served if _holder(each.address) == holder])
+            return _close_idle(
+                counts, [connection for connection in served if _holder(connection.address) == holder]
+            )
         if len(served) < self._limit:
             return True
         return _close_idle(counts, served) or self._evict(counts, counts[holder] + 1, served)
@@ -87,7 +89,14 @@ class Shares:
         for holder, count in counts.most_common():
             if count <= minimum:
                 return False
-            idle = next((each for each in served if _holder(each.address) == holder and each.is_idle), None)
+            idle = next(
+                (
+                    connection
+                    for connection in served
+                    if _holder(connection.address) == holder and connection.is_idle
+                ),
+                None,
+            )
             if idle is not None and not self._is_exempt(idle.address) and not _is_here(idle.address):
                 log.debug("closing an idle connection of %s to make room", idle.address)
                 idle.abort()
@@ -119,9 +128,9 @@ def _close_idle(counts: Counter[str], connections: Collection[Served]) -> bool:
     """Close one idle HTTP connection if there is one, and return whether there was."""
     latest = trio.current_time() - MIN_IDLE_S
     idle = [
-        (-counts[_holder(each.address)], since, number, each)
-        for number, each in enumerate(connections)
-        if (since := each.idle_since) is not None and since <= latest
+        (-counts[_holder(connection.address)], since, number, connection)
+        for number, connection in enumerate(connections)
+        if (since := connection.idle_since) is not None and since <= latest
     ]
     if not idle:
         return False

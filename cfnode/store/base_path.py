@@ -176,9 +176,9 @@ def _refuse_foreign(directory: Path) -> None:
         if entry.name not in DATABASE_FILES or not entry.is_file(follow_symlinks=False)
     )  # fmt: skip
     if foreign:
-        named = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        names = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         raise BasePathError(
-            f"{directory} contains files that are not cfnode's ({named}), so it is left as it is: "
+            f"{directory} contains files that are not cfnode's ({names}), so it is left as it is: "
             "give another --base-path, or move them away"
         )
 
@@ -194,7 +194,7 @@ def translated_errors(path: Path) -> Iterator[None]:
     except BlockingIOError:
         raise
     except OSError as error:
-        where = error.filename or path
+        failed_path = error.filename or path
         raise BasePathError(
-            f"cannot use {where}: {error.strerror}; check the base path's rights and disk"
+            f"cannot use {failed_path}: {error.strerror}; check the base path's rights and disk"
         ) from None

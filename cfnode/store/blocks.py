@@ -169,8 +169,8 @@ class Blocks:
     def put_justifications(self, txn: Transaction, block: bytes, added: Sequence[Justification]) -> None:
         """Add justifications; a new one replaces the old one of the same engine."""
         if added:
-            known = dict(self.justifications(txn, block)) | dict(added)
-            txn.put(block, _encode(list(known.items())), db=self._justifications)
+            justifications = dict(self.justifications(txn, block)) | dict(added)
+            txn.put(block, _encode(list(justifications.items())), db=self._justifications)
 
     def hash_at(self, txn: Transaction, number: int) -> bytes | None:
         return txn.get(block_suffix(number), db=self._numbers) if 0 <= number < 1 << 32 else None
@@ -187,10 +187,10 @@ class Blocks:
     def set_changes(self, txn: Transaction, after: int) -> Iterator[BlockRef]:
         """Yield the finalized blocks after number `after` that change the authority set, oldest first."""
         with txn.cursor(self._set_changes) as cursor:
-            found = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
-            while found:
+            has_entry = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
+            while has_entry:
                 yield BlockRef(cursor.value(), int.from_bytes(cursor.key(), "big"))
-                found = cursor.next()
+                has_entry = cursor.next()
 
     def make_final(self, txn: Transaction, block: BlockRef) -> None:
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
@@ -246,12 +246,12 @@ class Blocks:
 
     def _prune_stale(self, txn: Transaction, number: int) -> None:
         with txn.cursor(self._stale) as cursor:
-            found = cursor.set_range(block_suffix(0))
-            while found and cursor.key()[:4] <= block_suffix(number):
+            has_entry = cursor.set_range(block_suffix(0))
+            while has_entry and cursor.key()[:4] <= block_suffix(number):
                 block = cursor.key()[4:]
                 for table in (self._headers, self._bodies, self._justifications):
                     txn.delete(block, db=table)
-                found = cursor.delete() and cursor.key() != b""
+                has_entry = cursor.delete() and cursor.key() != b""
 
 
 def changes_authorities(header: Header) -> bool:

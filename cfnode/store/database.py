@@ -124,11 +124,11 @@ class Database:
 
     def _check_schema(self, txn: Transaction | None) -> None:
         with contextlib.nullcontext(txn) if txn else self.read() as transaction:
-            found = transaction.get(b"schema", db=self.meta)
-        if found is None and txn is not None:
+            schema = transaction.get(b"schema", db=self.meta)
+        if schema is None and txn is not None:
             txn.put(b"schema", b"%d" % SCHEMA, db=self.meta)
-        elif found != b"%d" % SCHEMA:
-            version = (found or b"none").decode(errors="replace")
+        elif schema != b"%d" % SCHEMA:
+            version = (schema or b"none").decode(errors="replace")
             age = "a newer" if version.isdigit() and int(version) > SCHEMA else "another"
             raise StoreError(
                 f"the database in {self.path} was made by {age} version of cfnode (schema {version}, ours is "
@@ -160,15 +160,15 @@ class Database:
             self._limit_resident_pages()
 
     def _enter(self) -> Transaction:
-        me = threading.get_ident()
+        thread_id = threading.get_ident()
         with self._gate:
-            if self.readonly and me in self._reading:
+            if self.readonly and thread_id in self._reading:
                 raise RuntimeError("a snapshot is open in this thread already: close it first")
             if self._growing:  # without this wait, a busy reader would keep the map from growing
-                self._gate.wait_for(lambda: not self._growing or me in self._reading)
+                self._gate.wait_for(lambda: not self._growing or thread_id in self._reading)
             with translate_errors(self.path):
                 transaction = self._begin()
-            self._reading[me] = self._reading.get(me, 0) + 1
+            self._reading[thread_id] = self._reading.get(thread_id, 0) + 1
         return transaction
 
     def _begin(self) -> Transaction:
@@ -180,11 +180,11 @@ class Database:
             return self._environment.begin()
 
     def _leave(self) -> None:
-        me = threading.get_ident()
+        thread_id = threading.get_ident()
         with self._gate:
-            self._reading[me] -= 1
-            if not self._reading[me]:
-                del self._reading[me]
+            self._reading[thread_id] -= 1
+            if not self._reading[thread_id]:
+                del self._reading[thread_id]
                 self._gate.notify_all()
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:

@@ -93,11 +93,11 @@ class Finality:
         )
         self._fold(txn, before, after, tree, run)
         dropped = self._drop(txn, before, run)
-        kept = self._keep(txn, after, tree, dropped, held)
+        kept_blocks = self._keep(txn, after, tree, dropped, held)
         self._prune(txn, before, after)
         self._tables.spill.collect_garbage(txn, COLLECT_AT_ONCE)
         self._blocks.put_metadata(txn, after)
-        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept)
+        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept_blocks)
 
     def _run_to(self, txn: Transaction, block: bytes, before: ChainMetadata) -> list[BlockRef]:
         """Return the blocks above the finalized one up to `block`, oldest first.
@@ -148,9 +148,9 @@ class Finality:
         Blocks that leave the window at once are folded together as far as they are spilled, since a branch
         has its changes summed up.
         """
-        outside = [ref for ref in run if ref.number <= after.oldest_state]
-        together = self._fold_spilled(txn, before, tree, outside)
-        for ref in run[together:]:
+        unspilled = [ref for ref in run if ref.number <= after.oldest_state]
+        folded = self._fold_spilled(txn, before, tree, unspilled)
+        for ref in run[folded:]:
             storage, nodes = self._changes_of(txn, tree, ref.hash)
             keep_undo = ref.number > after.oldest_state
             self._tables.storage.apply(txn, ref.number, storage.items(), keep_undo=keep_undo)
@@ -192,20 +192,20 @@ class Finality:
         Each of them has a losing ancestor no higher than the run's end; if there is none, no block above is
         read.
         """
-        dropped: list[BlockRef] = []
+        dropped_blocks: list[BlockRef] = []
         if not run:
-            return dropped
-        lost = {before.finalized.hash, *(ref.hash for ref in run[:-1])}
+            return dropped_blocks
+        lost_hashes = {before.finalized.hash, *(ref.hash for ref in run[:-1])}
         for block, parent in self._blocks.unfinalized(txn):
-            if block.number > run[-1].number and not dropped:
+            if block.number > run[-1].number and not dropped_blocks:
                 break
-            if parent in lost:
-                lost.add(block.hash)
-                dropped.append(block)
-        for block in dropped:
+            if parent in lost_hashes:
+                lost_hashes.add(block.hash)
+                dropped_blocks.append(block)
+        for block in dropped_blocks:
             self._blocks.make_stale(txn, block, run[-1].number)
             self._tables.spill.discard(txn, block.hash)
-        return dropped
+        return dropped_blocks
 
     def _keep(
         self, txn: Transaction, after: ChainMetadata, tree: OverlayTree, dropped: Sequence[BlockRef],
@@ -217,19 +217,22 @@ class Finality:
         for longest.
         """
         before = self._blocks.kept(txn)
-        lost = before.keys() | {ref.hash for ref in dropped}
-        kept: dict[bytes, int] = {}
+        lost_hashes = before.keys() | {ref.hash for ref in dropped}
+        kept_forks: dict[bytes, int] = {}
         size = 0
-        for block in sorted(filter(lost.__contains__, held), key=lambda block: block not in before):
-            branch, fork = self._lost_branch(txn, tree, block, lost)
-            added = {entry.hash: entry.size for entry in branch if entry.hash not in kept}
-            has_room = len(kept) + len(added) <= MAX_KEPT and size + sum(added.values()) <= MAX_KEPT_BYTES
+        for block in sorted(filter(lost_hashes.__contains__, held), key=lambda block: block not in before):
+            branch, fork = self._lost_branch(txn, tree, block, lost_hashes)
+            branch_sizes = {entry.hash: entry.size for entry in branch if entry.hash not in kept_forks}
+            has_room = (
+                len(kept_forks) + len(branch_sizes) <= MAX_KEPT
+                and size + sum(branch_sizes.values()) <= MAX_KEPT_BYTES
+            )
             if fork >= after.oldest_state and has_room:
-                kept |= dict.fromkeys(added, fork)
-                size += sum(added.values())
-        if before or kept:
-            self._blocks.keep(txn, kept)
-        return frozenset(kept)
+                kept_forks |= dict.fromkeys(branch_sizes, fork)
+                size += sum(branch_sizes.values())
+        if before or kept_forks:
+            self._blocks.keep(txn, kept_forks)
+        return frozenset(kept_forks)
 
     def _lost_branch(
         self, txn: Transaction, tree: OverlayTree, block: bytes, lost: Set[bytes]
@@ -283,9 +286,9 @@ def _advanced(
 
     Held blocks keep it back, up to `MAX_BEHIND`.
     """
-    wanted = _without_holds(oldest, before, target, window)
-    kept_back = max(min(held.values(), default=wanted), wanted - MAX_BEHIND)
-    return max(oldest, min(wanted, kept_back))
+    wanted_oldest = _without_holds(oldest, before, target, window)
+    kept_back = max(min(held.values(), default=wanted_oldest), wanted_oldest - MAX_BEHIND)
+    return max(oldest, min(wanted_oldest, kept_back))
 
 
 def _without_holds(oldest: int, before: ChainMetadata, target: BlockRef, window: int | None) -> int:

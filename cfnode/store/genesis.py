@@ -28,9 +28,9 @@ def initial_state(
         child = update(_nothing, storage[name], version)
         nodes[name] = child.nodes
         storage[TOP][CHILD_STORAGE_PREFIX + name] = child.root
-    whole = update(_nothing, storage[TOP], version)
-    nodes[TOP] = whole.nodes
-    return Changes(storage=storage, nodes=nodes, root=whole.root)
+    top_update = update(_nothing, storage[TOP], version)
+    nodes[TOP] = top_update.nodes
+    return Changes(storage=storage, nodes=nodes, root=top_update.root)
 
 
 def _nothing(_path: bytes) -> None:

@@ -132,17 +132,17 @@ class Keystore:
     def _names(self) -> list[str]:
         """Return the sorted names of key files; other files in the directory are ignored."""
         try:
-            found = [entry.name for entry in self.path.iterdir()]
+            names = [entry.name for entry in self.path.iterdir()]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise KeystoreError(f"cannot read the keystore {self.path}: {error.strerror}") from None
-        if len(found) > MAX_FILES:
+        if len(names) > MAX_FILES:
             raise KeystoreError(
-                f"the keystore {self.path} has {len(found)} files, more than {MAX_FILES}: move away those "
+                f"the keystore {self.path} has {len(names)} files, more than {MAX_FILES}: move away those "
                 "that are no key files"
             )
-        return sorted(name for name in found if _is_key_name(name))
+        return sorted(name for name in names if _is_key_name(name))
 
     def _file(self, key_type: str, public: bytes) -> Path:
         return self.path / (_encode_key_type(key_type) + public).hex()
@@ -176,5 +176,5 @@ def _schemes(key_type: str, public: bytes | None) -> tuple[Scheme, ...]:
     """Return the schemes that this key may be of, the likely one first."""
     if public is not None and len(public) != 32:
         return ("ecdsa",)
-    first: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"
-    return (first, *(scheme for scheme in SCHEMES if scheme not in (first, "ecdsa")))
+    first_scheme: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"
+    return (first_scheme, *(scheme for scheme in SCHEMES if scheme not in (first_scheme, "ecdsa")))

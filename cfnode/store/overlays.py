@@ -94,7 +94,10 @@ class OverlayEntry:
         """
         if self._merged is None:
             changes = [entry.overlay.changes for entry in reversed(group)]
-            self._merged = _merge(each.storage for each in changes), _merge(each.nodes for each in changes)
+            self._merged = (
+                _merge(change.storage for change in changes),
+                _merge(change.nodes for change in changes),
+            )
         return self._merged
 
 
@@ -123,8 +126,8 @@ class OverlayTree:
         return tree
 
     def without(self, blocks: Iterable[bytes]) -> OverlayTree:
-        removed = frozenset(blocks)
-        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed)
+        removed_hashes = frozenset(blocks)
+        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed_hashes)
 
     def excess(self, max_blocks: int, max_bytes: int, exempt: Container[bytes] = ()) -> list[OverlayEntry]:
         """Return the oldest overlays to remove once a bound is exceeded, down to `KEPT_SHARE` of both bounds.
@@ -149,19 +152,19 @@ class OverlayTree:
 
 def layers(entries: Sequence[OverlayEntry]) -> list[Tables]:
     """Return storage and nodes of a branch, the newest block first, with one layer for each whole group."""
-    found, index = [], 0
+    tables, index = [], 0
     while index < len(entries):
         entry, group = entries[index], entries[index : index + GROUP]
-        whole = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
-        found.append(entry.merged(group) if whole else (entry.storage, entry.nodes))
-        index += GROUP if whole else 1
-    return found
+        is_whole_group = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
+        tables.append(entry.merged(group) if is_whole_group else (entry.storage, entry.nodes))
+        index += GROUP if is_whole_group else 1
+    return tables
 
 
 def _merge(changes: Iterable[Mapping[bytes, Mapping[bytes, bytes | None]]]) -> OverlayTable:
     """Return one table of several, the oldest first."""
     merged: dict[bytes, dict[bytes, bytes | None]] = {}
-    for each in changes:
-        for child, table in each.items():
+    for changed_tables in changes:
+        for child, table in changed_tables.items():
             merged.setdefault(child, {}).update(table)
     return OverlayTable(merged)

@@ -143,5 +143,5 @@ class StoreReader:
         spill = self._tables.spill
         if entry.number <= metadata.finalized.number or spill.branch_of(txn, entry.hash) is not None:
             return False
-        known = entry.parent in live or entry.parent == metadata.finalized.hash
-        return known or spill.branch_of(txn, entry.parent) is not None
+        descends = entry.parent in live or entry.parent == metadata.finalized.hash
+        return descends or spill.branch_of(txn, entry.parent) is not None

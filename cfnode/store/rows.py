@@ -87,8 +87,8 @@ def merged(old: bytes | None, change: RowChange) -> bytes | None:
     if not isinstance(change, dict):
         return change
     entries = dict(decode_bucket(old)) | change
-    kept = {rest: value for rest, value in entries.items() if value is not None}
-    return encode_bucket(kept) if kept else None
+    set_entries = {suffix: value for suffix, value in entries.items() if value is not None}
+    return encode_bucket(set_entries) if set_entries else None
 
 
 def tagged(value: bytes | None) -> bytes:
@@ -130,8 +130,8 @@ class RowWalk(ABC):
             index = bisect_right(bucket, whole[ROW_LIMIT:], key=lambda entry: entry[0])
             if index < len(bucket):
                 return row + bucket[index][0]
-        while (following := self.following(row)) is not None:
-            row = following
+        while (next_row := self.following(row)) is not None:
+            row = next_row
             data = self.data(row)
             if data is not None:
                 return row if len(row) < ROW_LIMIT else row + decode_bucket(data)[0][0]

@@ -80,8 +80,8 @@ def create_all(contents: Mapping[Path, bytes]) -> None:
             create(path, content)
             written.append(path)
     except (FileExistsError, SecretFileError) as error:
-        for done in written:
-            done.unlink(missing_ok=True)
+        for created in written:
+            created.unlink(missing_ok=True)
         if isinstance(error, SecretFileError):
             raise
         raise SecretFileError(f"{path} exists and is not overwritten: nothing was saved") from None
@@ -104,8 +104,8 @@ def read(
                 raise SecretFileError(_open_to_others(path, mode))
             content = file.read(limit + 1)
     except OSError as error:
-        linked = path.is_symlink() and not follow_links
-        reason = "it is a symbolic link; put the file itself there" if linked else error.strerror
+        is_refused_link = path.is_symlink() and not follow_links
+        reason = "it is a symbolic link; put the file itself there" if is_refused_link else error.strerror
         raise SecretFileError(f"cannot read {path}: {reason}") from None
     if len(content) > limit:
         raise SecretFileError(f"{path} is larger than {limit} bytes: this is not a key file")
@@ -122,9 +122,9 @@ def exposed(path: Path) -> str | None:
 
 
 def _open_to_others(path: Path, mode: int) -> str:
-    wanted = "700" if path.is_dir() else "600"
+    mode_wanted = "700" if path.is_dir() else "600"
     now = f"{stat.S_IMODE(mode):04o}"
-    return f"{path} is open to other users of this machine (mode {now}): chmod {wanted} {path}"
+    return f"{path} is open to other users of this machine (mode {now}): chmod {mode_wanted} {path}"
 
 
 def _write(path: Path, content: bytes) -> None:

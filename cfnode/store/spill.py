@@ -182,13 +182,13 @@ class OverlaySpill:
         Thousands of them would make one huge commit.
         """
         with txn.cursor(self._garbage) as cursor:
-            found = cursor.first()
-            while found and max_blocks > 0:
+            has_entry = cursor.first()
+            while has_entry and max_blocks > 0:
                 name, number = struct.unpack(">II", cursor.key())
                 branch = Branch(name, number, number, b"")
                 self.storage.delete(txn, branch)
                 self.nodes.delete(txn, branch)
-                found, max_blocks = cursor.delete() and cursor.key() != b"", max_blocks - 1
+                has_entry, max_blocks = cursor.delete() and cursor.key() != b"", max_blocks - 1
 
 
 class BranchView(RowWalk):
@@ -206,12 +206,14 @@ class BranchView(RowWalk):
         if len(row) < ROW_LIMIT:
             data = self.data(row)
             return UNTOUCHED if data is None else untagged(data)
-        wanted = row[ROW_LIMIT:]
-        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), UNTOUCHED)
+        wanted_suffix = row[ROW_LIMIT:]
+        return next(
+            (value for suffix, value in self.bucket(row[:ROW_LIMIT]) if suffix == wanted_suffix), UNTOUCHED
+        )
 
     def data(self, row: bytes) -> bytes | None:
-        wanted = self._branch + row
-        if not self._cursor.set_range(wanted + self._at) or self._cursor.key()[:-4] != wanted:
+        prefix = self._branch + row
+        if not self._cursor.set_range(prefix + self._at) or self._cursor.key()[:-4] != prefix:
             return None
         return self._cursor.value()
 
@@ -225,5 +227,5 @@ class BranchView(RowWalk):
     def _row_from(self, start: bytes) -> bytes | None:
         if not self._cursor.set_range(start):
             return None
-        found = self._cursor.key()
-        return found[4:-4] if found.startswith(self._branch) else None
+        cursor_key = self._cursor.key()
+        return cursor_key[4:-4] if cursor_key.startswith(self._branch) else None

@@ -56,19 +56,19 @@ class Layered:
 
     def _written_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
         """Return the changes of a child trie in the overlays, without those overlays that have none."""
-        found = self._written.get(child)
-        if found is None:
+        written = self._written.get(child)
+        if written is None:
             tables = (overlay.written(child) for overlay in self._overlays)
-            found = self._written[child] = [table for table in tables if table]
-        return found
+            written = self._written[child] = [table for table in tables if table]
+        return written
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
         if not self._overlays and not self._branches:
             return self._base.next_key(child, key)
         layers: list[Walkable] = [*self._overlays, *self._branches, self._base]
         while True:
-            found = [layer.next_key(child, key) for layer in layers]
-            candidates = [candidate for candidate in found if candidate is not None]
+            next_keys = [layer.next_key(child, key) for layer in layers]
+            candidates = [candidate for candidate in next_keys if candidate is not None]
             if not candidates:
                 return None
             key = min(candidates)
@@ -158,19 +158,19 @@ class Tables:
         """Return the state at a block, in the caller's snapshot. Raises UnknownBlock or StateDiscarded."""
         stack = self.layer_stack(txn, block, overlays)
         entry = overlays.get(block)  # in the executor process, its block may not have been written yet
-        known = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
-        if known is None:
+        number_and_root = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
+        if number_and_root is None:
             raise UnknownBlock(block)
-        laid = layers(stack.overlays)
+        overlay_layers = layers(stack.overlays)
 
         def layered(laid: list[OverlayTable], spill: SpillTable, table: VersionedTable) -> Layered:
             branches = [BranchView(spill, txn, branch.id, branch.number) for branch in stack.branches]
             return Layered(laid, branches, TableView(table, txn, stack.at))
 
         return StateView(
-            *known,
-            layered([storage for storage, _ in laid], self.spill.storage, self.storage),
-            layered([nodes for _, nodes in laid], self.spill.nodes, self.nodes),
+            *number_and_root,
+            layered([storage for storage, _ in overlay_layers], self.spill.storage, self.storage),
+            layered([nodes for _, nodes in overlay_layers], self.spill.nodes, self.nodes),
         )
 
     def current(self, txn: Transaction, root: bytes) -> StateView:
@@ -188,25 +188,25 @@ class Tables:
         try:
             return self._live_stack(txn, metadata, block, overlays)
         except StateDiscarded:
-            kept = self._kept_stack(txn, metadata, block, overlays)
-            if kept is None:
+            kept_stack = self._kept_stack(txn, metadata, block, overlays)
+            if kept_stack is None:
                 raise
-            return kept
+            return kept_stack
 
     def _live_stack(
         self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack:
         """Return the layers of a block that is final or descends from the finalized one."""
-        laid = list(_overlays_above(metadata, block, overlays))
-        below = laid[-1].parent if laid else block
-        if below == metadata.finalized.hash:
+        overlay_entries = list(_overlays_above(metadata, block, overlays))
+        lowest_parent = overlay_entries[-1].parent if overlay_entries else block
+        if lowest_parent == metadata.finalized.hash:
             if metadata.oldest_state > metadata.finalized.number:
                 raise StateDiscarded(block)
-            return LayerStack(laid, [], None)
-        branches = list(self.branches(txn, metadata, below))
+            return LayerStack(overlay_entries, [], None)
+        branches = list(self.branches(txn, metadata, lowest_parent))
         if branches:
-            return LayerStack(laid, branches, None)
-        if laid:
+            return LayerStack(overlay_entries, branches, None)
+        if overlay_entries:
             raise StateDiscarded(block)
         return LayerStack([], [], self._number_in_window(txn, metadata, block))
 
@@ -220,14 +220,14 @@ class Tables:
         fork = self.blocks.fork_of_kept(txn, block)
         if fork is None or fork < metadata.oldest_state:
             return None
-        laid: list[OverlayEntry] = []
+        overlay_entries: list[OverlayEntry] = []
         while self.blocks.fork_of_kept(txn, block) is not None:
             entry = overlays.get(block)
             if entry is None:
                 return None
-            laid.append(entry)
+            overlay_entries.append(entry)
             block = entry.parent
-        return LayerStack(laid, [], fork)
+        return LayerStack(overlay_entries, [], fork)
 
     def branches(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> Iterator[Branch]:
         """Yield the branches from a spilled block down to the finalized one.

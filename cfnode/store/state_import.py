@@ -66,9 +66,12 @@ class StateImport:
         self._database.empty(txn)
         blocks.put_genesis(txn, genesis)
         blocks.put_oldest_header(txn, genesis.number)
-        first = BlockRef(genesis.hash, genesis.number)
+        genesis_ref = BlockRef(genesis.hash, genesis.number)
         blocks.put_metadata(
-            txn, ChainMetadata(first, first.number + 1, first.number, metadata.generation + 1, NO_BLOCK)
+            txn,
+            ChainMetadata(
+                genesis_ref, genesis_ref.number + 1, genesis_ref.number, metadata.generation + 1, NO_BLOCK
+            ),
         )
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
@@ -82,9 +85,9 @@ class StateImport:
         It stops at `max_nodes` visited or `max_missing` missing nodes.
         """
         with self._database.read() as txn:
-            found = healing.walk(self._tables.current(txn, NO_BLOCK), max_nodes, max_missing)
+            walked = healing.walk(self._tables.current(txn, NO_BLOCK), max_nodes, max_missing)
         self._database.release_pages()
-        return found
+        return walked
 
     def delete_leftovers(self, healing: Healing, root: bytes) -> int:
         """Delete the rows that are not part of the state, after a complete walk; return their number.
@@ -96,10 +99,11 @@ class StateImport:
             if rows == (healing.keys, healing.nodes):
                 return 0
             storage, nodes = self._leftovers(txn, root)
-        kept = rows[0] - len(storage), rows[1] - len(nodes)
-        if kept != (healing.keys, healing.nodes):
+        kept_rows = rows[0] - len(storage), rows[1] - len(nodes)
+        if kept_rows != (healing.keys, healing.nodes):
             raise StoreError(
-                f"the imported state is incomplete: {kept} keys and nodes of {(healing.keys, healing.nodes)}"
+                f"the imported state is incomplete: {kept_rows} keys and nodes "
+                f"of {(healing.keys, healing.nodes)}"
             )
         self._database.write(partial(self._merge, row_deletions(storage), row_deletions(nodes)))
         return len(storage) + len(nodes)
@@ -175,8 +179,8 @@ class _Leftovers:
 
     def all(self) -> list[bytes]:
         """Return all leftovers, once every row of the state has been skipped."""
-        rest = [] if self._at is None else [self._at, *self._rows]
-        return self._found + rest
+        remaining_rows = [] if self._at is None else [self._at, *self._rows]
+        return self._found + remaining_rows
 
 
 def _tables(rows: Iterable[Row]) -> dict[bytes, dict[bytes, bytes | None]]:

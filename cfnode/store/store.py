@@ -176,7 +176,7 @@ class Store:
             with self.database.read() as txn:
                 numbers = self._blocks.number(txn, block), self._blocks.fork_of_kept(txn, block)
                 finalized = self._metadata(txn).finalized.number
-                base = min(finalized, *(each for each in numbers if each is not None))
+                base = min(finalized, *(number for number in numbers if number is not None))
         self._holds.hold(block, base)
 
     def release(self, block: bytes) -> None:
@@ -185,8 +185,10 @@ class Store:
 
     def discarded_holds(self, step: Finalized) -> tuple[bytes, ...]:
         """Return the held blocks whose states this step of finality discarded."""
-        oldest, lost = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
-        return tuple(block for block, base in self._holds.now().items() if base < oldest or block in lost)
+        oldest, lost_blocks = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
+        return tuple(
+            block for block, base in self._holds.now().items() if base < oldest or block in lost_blocks
+        )
 
     def overlays(self) -> list[Overlay]:
         """Return all overlays, parents first, for a new executor.
@@ -293,15 +295,15 @@ class Store:
         or not executed, StateDiscarded if the branch has lost.
         """
         with self._changing:
-            tree, held = self._tree, self._holds.now()
-            done = self.database.write(
+            tree, holds = self._tree, self._holds.now()
+            step = self.database.write(
                 lambda txn: self._finality.finalize(
-                    txn, self._metadata(txn), tree, block, justification, held
+                    txn, self._metadata(txn), tree, block, justification, holds
                 )
             )
-            lost = {*done.dropped, *self._kept} - done.kept
-            self._tree, self._kept = tree.without((*done.hashes, *lost)), done.kept
-        return done
+            lost_blocks = {*step.dropped, *self._kept} - step.kept
+            self._tree, self._kept = tree.without((*step.hashes, *lost_blocks)), step.kept
+        return step
 
     def copy(self, path: Path) -> StoreCopy:
         """Copy the store into an empty directory."""

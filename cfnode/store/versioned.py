@@ -62,20 +62,20 @@ class RowIndex:
     def rows(self, txn: Transaction, name: bytes) -> list[bytes]:
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
-            found = cursor.set_range(name)
-            while found and cursor.key().startswith(name):
+            has_entry = cursor.set_range(name)
+            while has_entry and cursor.key().startswith(name):
                 rows += _split(cursor.value())
-                found = cursor.next()
+                has_entry = cursor.next()
         return rows
 
     def take(self, txn: Transaction, name: bytes) -> list[bytes]:
         """Remove the name and return its rows."""
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
-            found = cursor.set_range(name)
-            while found and cursor.key().startswith(name):
+            has_entry = cursor.set_range(name)
+            while has_entry and cursor.key().startswith(name):
                 rows += _split(cursor.value())
-                found = cursor.delete() and cursor.key() != b""
+                has_entry = cursor.delete() and cursor.key() != b""
         return rows
 
 
@@ -124,7 +124,7 @@ class VersionedTable:
                 if len(row) < ROW_LIMIT:
                     yield row
                 else:
-                    yield from (row + rest for rest, _ in decode_bucket(txn.get(row, db=self.current)))
+                    yield from (row + suffix for suffix, _ in decode_bucket(txn.get(row, db=self.current)))
 
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
@@ -134,7 +134,7 @@ class VersionedTable:
         With undo rows the state before it can still be read.
         """
         suffix = block_suffix(block)
-        changed = []
+        changed_rows = []
         for row, change in rows:
             old = txn.get(row, db=self.current)
             new = merged(old, change)
@@ -142,12 +142,12 @@ class VersionedTable:
                 continue
             if keep_undo:
                 txn.put(row + suffix, tagged(old), db=self.undo)
-                changed.append(row)
+                changed_rows.append(row)
             if new is None:
                 txn.delete(row, db=self.current)
             else:
                 txn.put(row, new, db=self.current)
-        self._index.put(txn, suffix + self._number, changed)
+        self._index.put(txn, suffix + self._number, changed_rows)
 
     def prune(self, txn: Transaction, block: int) -> None:
         """Delete the undo rows of `block`: the states before it can no longer be read."""
@@ -172,13 +172,15 @@ class TableView(RowWalk):
         row = delimited(child) + delimited(key)
         if len(row) < ROW_LIMIT:
             return self.data(row)
-        wanted = row[ROW_LIMIT:]
-        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), None)
+        wanted_suffix = row[ROW_LIMIT:]
+        return next(
+            (value for suffix, value in self.bucket(row[:ROW_LIMIT]) if suffix == wanted_suffix), None
+        )
 
     def data(self, row: bytes) -> bytes | None:
         if self._after is not None and self._undo.set_range(row + self._after):
-            found = self._undo.key()
-            if found[:-4] == row:
+            undo_key = self._undo.key()
+            if undo_key[:-4] == row:
                 return untagged(self._undo.value())
         return self._txn.get(row, db=self._current)
 
@@ -191,5 +193,5 @@ class TableView(RowWalk):
         now = self._rows.key() if self._rows.set_range(row + b"\0") else None
         if self._after is None or not self._undo.set_range(row + _PAST_ALL_BLOCKS):
             return now
-        then = self._undo.key()[:-4]
-        return then if now is None else min(now, then)
+        undo_row = self._undo.key()[:-4]
+        return undo_row if now is None else min(now, undo_row)

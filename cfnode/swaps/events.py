@@ -232,14 +232,18 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
             yield "request", action["swap_request_id"]
         elif kind == _REPAID:
             yield "credited", chain, action["prewitnessed_deposit_id"]
-        yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
+        yield from (
+            ("transaction", reference) for reference in transactions_of(chain, fields["deposit_details"])
+        )
     elif name == Name.NOT_BOOSTED:
         yield "channel", chain, fields["channel_id"]
     elif name == Name.DEPOSIT_FAILED:
         witness = variant(fields["details"])[1].get("deposit_witness")
         if witness is not None:
             yield "address", _text_address(chain, witness["deposit_address"], network)
-            yield from (("transaction", each) for each in transactions_of(chain, witness["deposit_details"]))
+            yield from (
+                ("transaction", reference) for reference in transactions_of(chain, witness["deposit_details"])
+            )
     elif name == Name.NOT_TAKEN:
         receiver = _text_address(chain, fields["destination_address"], network)
         yield "fallback", fields["asset"], receiver, fields["amount"]
@@ -249,7 +253,7 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
     elif "broadcast_id" in fields:
         yield "broadcast", chain, fields["broadcast_id"]
         ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())
-        yield from (("egress", *each) for each in ids)
+        yield from (("egress", *egress_id) for egress_id in ids)
 
 
 def _text_address(chain: str, account: Any, network: Network) -> Any:
@@ -281,7 +285,7 @@ def transactions_of(chain: str, details: Any) -> list[bytes]:
 def transaction_text(chain: str, reference: Any) -> str | None:
     """Return a transaction's id as explorers of its chain print it; None for a reference of another form."""
     if isinstance(reference, dict):
-        return "-".join(str(each) for each in reference.values())
+        return "-".join(str(member) for member in reference.values())
     if isinstance(reference, tuple) and reference and isinstance(reference[0], bytes):
         reference = reference[0]  # Solana: an account, and a slot
     if not isinstance(reference, bytes):

@@ -62,7 +62,7 @@ def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | N
 
 def newest_opening(openings: Iterable[Place], fact: Place) -> Place | None:
     """Return the opening that a fact belongs to: the newest one at or before it; None if all are later."""
-    return max((each for each in openings if each <= fact), default=None)
+    return max((opening for opening in openings if opening <= fact), default=None)
 
 
 def belongs(fact: Place, opening: Place, openings: Iterable[Place]) -> bool:

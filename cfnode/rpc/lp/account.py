@@ -55,13 +55,13 @@ async def request_deposit_address(
 
 async def request_deposit_address_v2(node: Node, asset: str, boost_fee: int | None) -> dict[str, Any]:
     """Open a deposit channel of the account; return as soon as no fork can assign it to another account."""
-    opened = await provider_of(node).open_deposit_channel(asset, boost_fee or 0)
-    block = opened.inclusion.block
+    opened_channel = await provider_of(node).open_deposit_channel(asset, boost_fee or 0)
+    block = opened_channel.inclusion.block
     return {
         "block_number": block.number,
         "block_hash": to_hex(block.hash),
-        "tx_index": opened.inclusion.index,
-        "response": deposit_address(opened.channel),
+        "tx_index": opened_channel.inclusion.index,
+        "response": deposit_address(opened_channel.channel),
     }
 
 

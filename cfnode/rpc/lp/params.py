@@ -53,7 +53,7 @@ def _pair(name: str) -> Struct:
 
 
 _side: Final = one_of("buy", "sell", owner="Side").read
-_wait: Final = one_of(*(each.value for each in WaitFor), owner="WaitFor").read
+_wait: Final = one_of(*(wait.value for wait in WaitFor), owner="WaitFor").read
 _amounts: Final = _pair("PoolPairsMap")
 _size: Final = enum(
     "RangeOrderSizeJson",
@@ -90,7 +90,7 @@ AMOUNT_CHANGE: Final = Reader(
     enum("IncreaseOrDecrease", {"increase": NUMBER_OR_HEX.read, "decrease": NUMBER_OR_HEX.read}),
 )
 WAIT_FOR: Final = Param(
-    "wait_for", Reader("|".join(each.value for each in WaitFor), _read_wait), optional=True
+    "wait_for", Reader("|".join(wait.value for wait in WaitFor), _read_wait), optional=True
 )
 CLOSE_ORDERS: Final = Param(
     "orders", Reader("[{base_asset, quote_asset, side?, id}]", sequence(_close_order, MAX_CANCELLED))

@@ -81,7 +81,7 @@ def _read_target(value: Any) -> bytes:
 
 def remove(node: Node, hashes: list[bytes]) -> list[str]:
     """Remove extrinsics and their dependents from the pool; return the hashes of all removed ones."""
-    return [to_hex(removed) for removed in node.pool.remove_invalid(hashes)]
+    return [to_hex(tx_hash) for tx_hash in node.pool.remove_invalid(hashes)]
 
 
 def _check_key_type(key_type: str) -> None:

@@ -72,12 +72,12 @@ async def prove_finality(node: Node, number: int) -> str | None:
     set, or of the newest finalized block while the set still votes, and the headers between. Null if no
     justification was kept.
     """
-    last = _proven_by(node, number)
-    votes = dict(node.chain.justifications(last.hash)).get(GRANDPA)
+    proven = _proven_by(node, number)
+    votes = dict(node.chain.justifications(proven.hash)).get(GRANDPA)
     if votes is None:
         return None
     headers: list[bytes] = []
-    for height in range(number + 1, min(last.number, number + MAX_HEADERS) + 1):
+    for height in range(number + 1, min(proven.number, number + MAX_HEADERS) + 1):
         block_hash = node.chain.hash_at(height)
         header = node.chain.header(block_hash) if block_hash else None
         if header is None:
@@ -85,7 +85,7 @@ async def prove_finality(node: Node, number: int) -> str | None:
         headers.append(header.encode())
         if height % HEADERS_AT_ONCE == 0:
             await trio.lowlevel.checkpoint()
-    return to_hex(_finality_proof(last.hash, votes, headers))
+    return to_hex(_finality_proof(proven.hash, votes, headers))
 
 
 def _proven_by(node: Node, number: int) -> BlockRef:
@@ -97,8 +97,8 @@ def _proven_by(node: Node, number: int) -> BlockRef:
     if number > node.chain.finalized.number:
         raise _not_proven("Block not yet finalized")
     change = next(iter(node.store.set_changes(number - 1, 1)), None)
-    first = next(iter(node.store.set_changes(-1, 1)), None)
-    if first is None or (change == first and node.store.oldest_header > 0):
+    first_change = next(iter(node.store.set_changes(-1, 1)), None)
+    if first_change is None or (change == first_change and node.store.oldest_header > 0):
         raise _not_proven("Block not covered by authority set changes")
     if change is not None:
         return change
@@ -112,8 +112,8 @@ def _not_proven(reason: str) -> RpcError:
 
 def _finality_proof(block_hash: bytes, justification: bytes, headers: list[bytes]) -> bytes:
     """Encode Substrate's `FinalityProof`."""
-    counted = encode_compact(len(headers)) + b"".join(headers)
-    return block_hash + encode_compact(len(justification)) + justification + counted
+    encoded_headers = encode_compact(len(headers)) + b"".join(headers)
+    return block_hash + encode_compact(len(justification)) + justification + encoded_headers
 
 
 async def subscribe_justifications(node: Node) -> AsyncGenerator[Any, None]:

@@ -38,8 +38,8 @@ async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> d
 
 
 async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) -> bytes:
-    given = read_extrinsic(extrinsic, _UNABLE[function])
-    args = given + len(extrinsic).to_bytes(4, "little")
+    encoded = read_extrinsic(extrinsic, _UNABLE[function])
+    args = encoded + len(extrinsic).to_bytes(4, "little")
     return await ask_runtime(node, at, f"TransactionPaymentApi_{function}", args)
 
 

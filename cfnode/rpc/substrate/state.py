@@ -119,10 +119,10 @@ async def keys_paged(
     """Return up to `count` keys with a prefix, after `start_key`."""
     if count > MAX_PAGE:
         raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
-    found = await in_state(
+    keys = await in_state(
         node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start), is_short=True
     )
-    return [to_hex(key) for key in found]
+    return [to_hex(key) for key in keys]
 
 
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
@@ -151,19 +151,19 @@ async def query_storage(
     """Return the values of keys in a range of blocks: all at the first block, then each block's changes."""
     wanted = list(dict.fromkeys(wanted))
     before: list[bytes | None] | None = None
-    found, weight = [], 0
+    change_sets, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
         values = await values_in(node, block_hash, wanted)
-        changed = [
+        changes = [
             (key, value)
             for index, (key, value) in enumerate(zip(wanted, values, strict=True))
             if before is None or before[index] != value
         ]
-        if changed:
-            weight += sum(len(key) + len(value or b"") for key, value in changed)
-            found.append(within(changes_json(block_hash, changed), weight))
+        if changes:
+            weight += sum(len(key) + len(value or b"") for key, value in changes)
+            change_sets.append(within(changes_json(block_hash, changes), weight))
         before = values
-    return found
+    return change_sets
 
 
 def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
@@ -210,13 +210,13 @@ async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
 
 async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
     with node.chain.subscribe(only=BestChanged) as events:
-        last = (await node.chain.runtime_at(node.chain.best.hash)).version
-        yield version_json(last)
+        last_version = (await node.chain.runtime_at(node.chain.best.hash)).version
+        yield version_json(last_version)
         async for event in events:
             if isinstance(event, BestChanged):
                 version = (await node.chain.runtime_at(event.new.hash)).version
-                if version != last:
-                    last = version
+                if version != last_version:
+                    last_version = version
                     yield version_json(version)
         raise SlowReader
 

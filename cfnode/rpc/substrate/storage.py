@@ -73,8 +73,8 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
     if node.chain.states.remote_for(block_hash) is not None:  # one proof for all of them
         return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
     for start in range(0, len(keys), SLICE):
-        some = keys[start : start + SLICE]
-        values += await in_state(node, block_hash, partial(values_of, keys=some), is_short=True)
+        slice_keys = keys[start : start + SLICE]
+        values += await in_state(node, block_hash, partial(values_of, keys=slice_keys), is_short=True)
         within(None, sum(len(value or b"") for value in values))
     return values
 
@@ -164,10 +164,10 @@ def size_below(state: State, key: bytes) -> int | None:
     if value is not None:
         return len(value)
     total = 0
-    for number, below in enumerate(keys_after(state, key, None)):
+    for number, child_key in enumerate(keys_after(state, key, None)):
         if number >= MAX_ADDED:
             raise _too_big(f"more than {MAX_ADDED} keys begin so; use state_getKeysPaged")
-        total += len(state.get(below) or b"")
+        total += len(state.get(child_key) or b"")
     return total or None
 
 

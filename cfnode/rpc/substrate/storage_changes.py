@@ -47,11 +47,11 @@ async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
 
     None if keys have to be compared one by one.
     """
-    kept = _KEPT.of(node)
+    kept_changes = _KEPT.of(node)
     async with _COMPARING.of(node):  # concurrent callers find the result cached
-        if (old, new) not in kept:
-            kept[old, new] = await _compare(node, old, new)
-        return kept[old, new]
+        if (old, new) not in kept_changes:
+            kept_changes[old, new] = await _compare(node, old, new)
+        return kept_changes[old, new]
 
 
 async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
@@ -59,15 +59,15 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
         return None
 
     def compare() -> Changes | None:
-        found: dict[bytes, bytes | None] = {}
+        changes: dict[bytes, bytes | None] = {}
         weight = 0
         with node.chain.state(old) as before, node.chain.state(new) as after:
             for key, _ in differences(before.node, after.node):
-                value = found[key] = after.get(key)
+                value = changes[key] = after.get(key)
                 weight += len(key) + len(value or b"") + ENTRY_BYTES
                 if weight > MAX_KEPT_BYTES:
                     return None
-        return found
+        return changes
 
     try:
         return await read_in_thread(compare)
@@ -79,14 +79,14 @@ async def _changed(
     node: Node, old: bytes, new: bytes, watched: WatchedKeys
 ) -> list[tuple[bytes, bytes | None]]:
     """Return the watched keys that differ, in the order in which the client listed them."""
-    found = await _between(node, old, new)
-    if found is None:
+    changes = await _between(node, old, new)
+    if changes is None:
         return await _read_both(node, old, new, list(dict.fromkeys(watched)))
-    if len(found) >= len(watched):
-        return [(key, found[key]) for key in dict.fromkeys(watched) if key in found]
-    places = ((watched.place(key), key) for key in found)
-    changed = sorted((place, key) for place, key in places if place is not None)
-    return [(key, found[key]) for _, key in changed]
+    if len(changes) >= len(watched):
+        return [(key, changes[key]) for key in dict.fromkeys(watched) if key in changes]
+    places = ((watched.place(key), key) for key in changes)
+    changed_keys = sorted((index, key) for index, key in places if index is not None)
+    return [(key, changes[key]) for _, key in changed_keys]
 
 
 async def _read_both(
@@ -121,10 +121,10 @@ async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any,
         yield changes_json(best, list(zip(watched, await values_in(node, best, watched), strict=True)))
         async for event in events:
             if isinstance(event, BestChanged):
-                changed = await _changed(node, best, event.new.hash, watched)
+                changes = await _changed(node, best, event.new.hash, watched)
                 best = event.new.hash
-                if changed:
-                    yield changes_json(best, changed)
+                if changes:
+                    yield changes_json(best, changes)
         raise SlowReader
 
 
@@ -143,9 +143,9 @@ async def _written(node: Node, block: bytes) -> list[tuple[bytes, bytes | None]]
     header = node.chain.header(block)
     if header is None:
         raise UnknownBlock(block)
-    found = await _between(node, header.parent_hash, block)
-    if found is not None:
-        return list(found.items())
+    changes = await _between(node, header.parent_hash, block)
+    if changes is not None:
+        return list(changes.items())
 
     def compare() -> list[tuple[bytes, bytes | None]]:
         with node.chain.state(header.parent_hash) as old, node.chain.state(block) as new:

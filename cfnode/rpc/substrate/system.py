@@ -89,8 +89,8 @@ def sync_state(node: Node) -> dict[str, int]:
 
 def peers(node: Node) -> list[dict[str, Any]]:
     """Return the connected peers, with the best blocks that they announce."""
-    found = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
-    return [peer for peer in found if peer is not None]
+    peers_json = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
+    return [peer for peer in peers_json if peer is not None]
 
 
 def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
@@ -178,8 +178,8 @@ async def account_next_index(node: Node, account: bytes) -> int:
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
     """Return the result of applying an extrinsic: SCALE ApplyExtrinsicResult."""
-    given = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
-    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", given))
+    encoded = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
+    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", encoded))
 
 
 METHODS: Final = (

@@ -30,7 +30,7 @@ class WatchedKeys(Sequence[bytes]):
         places = sorted(range(len(keys)), key=hashes.__getitem__)
         self._data = b"".join(keys)
         self._ends = array(OFFSET, accumulate(map(len, keys)))
-        self._hashes = array(HASH, (hashes[place] for place in places))
+        self._hashes = array(HASH, (hashes[index] for index in places))
         self._places = array(OFFSET, places)
 
     def __len__(self) -> int:
@@ -44,16 +44,16 @@ class WatchedKeys(Sequence[bytes]):
 
     def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
         if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+            return [self[index] for index in range(*place.indices(len(self)))]
         place = range(len(self))[place]
         return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
 
     def place(self, key: bytes) -> int | None:
         """Return the place of a key; None if it is not watched."""
-        wanted = hash(key)
-        found = bisect_left(self._hashes, wanted)
-        while found < len(self) and self._hashes[found] == wanted:
-            if self[self._places[found]] == key:
-                return self._places[found]
-            found += 1
+        key_hash = hash(key)
+        position = bisect_left(self._hashes, key_hash)
+        while position < len(self) and self._hashes[position] == key_hash:
+            if self[self._places[position]] == key:
+                return self._places[position]
+            position += 1
         return None

@@ -57,8 +57,8 @@ def read_asset(value: Any) -> str:
 
 def _repeats(value: dict[str, Any]) -> bool:
     """Return whether the chain or the symbol stands twice."""
-    known = [name for name, _ in members(value) if name in ("chain", "asset")]
-    return len(known) > len(set(known))
+    member_names = [name for name, _ in members(value) if name in ("chain", "asset")]
+    return len(member_names) > len(set(member_names))
 
 
 def _unit(value: Any) -> str:

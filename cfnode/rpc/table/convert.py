@@ -92,12 +92,12 @@ def read_hex(value: Any) -> bytes:
     start = len(value) - len(digits)
     odd = len(digits) % 2
     text, pieces = f"0{digits}" if odd else digits, []
-    for begin in range(0, len(text), _READ_AT_ONCE):
-        piece = text[begin : begin + _READ_AT_ONCE]
+    for offset in range(0, len(text), _READ_AT_ONCE):
+        piece = text[offset : offset + _READ_AT_ONCE]
         try:
             data = bytes.fromhex(piece)
         except ValueError:
-            _check_digits(piece, start + begin - odd)
+            _check_digits(piece, start + offset - odd)
             data = b""
         if 2 * len(data) != len(piece):
             return _read_spaced(digits, start)
@@ -112,17 +112,17 @@ def _read_spaced(digits: str, start: int) -> bytes:
     """
     _check_digits(digits, start)
     text = digits.encode()
-    begun = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
-    return bytes.fromhex(begun[: len(begun) // 2 * 2].decode()).ljust((len(text) + 1) // 2, b"\0")
+    padded = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
+    return bytes.fromhex(padded[: len(padded) // 2 * 2].decode()).ljust((len(text) + 1) // 2, b"\0")
 
 
 def _check_digits(digits: str, start: int) -> None:
     """Raise Misread at the first character that is not a digit; its position counts to its first byte."""
-    for begin in range(0, len(digits), _READ_AT_ONCE):
-        piece = digits[begin : begin + _READ_AT_ONCE].encode(errors="replace")
-        if wrong := piece.translate(None, _DIGITS + _WHITE):
-            place = start + begin + piece.index(wrong[:1])
-            raise Misread(f"invalid hex character: {chr(wrong[0])}, at {place}")
+    for offset in range(0, len(digits), _READ_AT_ONCE):
+        piece = digits[offset : offset + _READ_AT_ONCE].encode(errors="replace")
+        if wrong_bytes := piece.translate(None, _DIGITS + _WHITE):
+            position = start + offset + piece.index(wrong_bytes[:1])
+            raise Misread(f"invalid hex character: {chr(wrong_bytes[0])}, at {position}")
 
 
 def read_prefixed_hex(value: Any) -> bytes:

@@ -29,7 +29,7 @@ class PerNode(Generic[T]):
 
     def of(self, node: Node) -> T:
         """Return the object of this node."""
-        found = self._by_chain.get(node.chain)
-        if found is None:
-            found = self._by_chain[node.chain] = self._make()
-        return found
+        instance = self._by_chain.get(node.chain)
+        if instance is None:
+            instance = self._by_chain[node.chain] = self._make()
+        return instance

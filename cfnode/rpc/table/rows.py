@@ -83,8 +83,8 @@ class Param:
     @property
     def names(self) -> tuple[str, str]:
         """The name in snake_case and in lowerCamelCase."""
-        head, *rest = self.name.split("_")
-        return self.name, head + "".join(word.capitalize() for word in rest)
+        head, *words = self.name.split("_")
+        return self.name, head + "".join(word.capitalize() for word in words)
 
     def convert(self, value: Any) -> Any:
         """Return the converted value. Raises Misread, or InvalidParams with this parameter's name."""
@@ -133,20 +133,20 @@ class Row:
 
 def _by_name(params: Sequence[Param], arguments: dict[str, Any]) -> list[Any]:
     """Return the arguments of parameters by name. Members are read in the order of the document."""
-    named = {name: param for param in params for name in param.also}
-    named |= {name: param for param in params for name in param.names}
-    found: dict[str, Any] = {}
-    given: set[str] = set()
+    params_by_name = {name: param for param in params for name in param.also}
+    params_by_name |= {name: param for param in params for name in param.names}
+    values: dict[str, Any] = {}
+    names_seen: set[str] = set()
     for name, value in members(arguments):
-        if (param := named.get(name)) is not None:
-            if param.name in found:
-                raise duplicate_field(param.name, name, is_same=name in given)
-            found[param.name] = _convert(param, value, name)
-            given.add(name)
+        if (param := params_by_name.get(name)) is not None:
+            if param.name in values:
+                raise duplicate_field(param.name, name, is_same=name in names_seen)
+            values[param.name] = _convert(param, value, name)
+            names_seen.add(name)
     for param in params:
-        if param.name not in found and not param.optional:
+        if param.name not in values and not param.optional:
             raise missing_field(param.name)
-    return [found.get(param.name) for param in params]
+    return [values.get(param.name) for param in params]
 
 
 def _by_position(param: Param, arguments: list[Any], index: int) -> Any:
@@ -218,11 +218,11 @@ class Table:
         self.names = sorted(self.by_name)
 
     def _add(self, row: Method | Subscription) -> None:
-        named: list[tuple[str, AnyRow]] = [(name, row) for name in (row.name, *row.aliases)]
+        entries: list[tuple[str, AnyRow]] = [(name, row) for name in (row.name, *row.aliases)]
         if isinstance(row, Subscription):
             end = Unsubscribe(row.unsubscribe, row)
-            named += [(name, end) for name in (row.unsubscribe, *row.unsubscribe_aliases)]
-        for name, entry in named:
+            entries += [(name, end) for name in (row.unsubscribe, *row.unsubscribe_aliases)]
+        for name, entry in entries:
             if name in self.by_name:
                 raise ValueError(f"two methods are named {name}")
             self.by_name[name] = entry

@@ -54,10 +54,10 @@ def current_names() -> RuntimeNames:
 
     Raises RuntimeNeeded if the runtime is not available yet.
     """
-    found = _current.get()
-    if found is None:
+    names = _current.get()
+    if names is None:
         raise RuntimeNeeded
-    return found
+    return names
 
 
 @contextmanager
@@ -84,7 +84,8 @@ def enum_of_chains(
     @lru_cache(MAX_RUNTIMES)
     def reader(chains: tuple[str, ...]) -> Read:
         return kind(
-            owner, {name: each for name, each in variants.items() if name not in CHAINS or name in chains}
+            owner,
+            {name: variant for name, variant in variants.items() if name not in CHAINS or name in chains},
         )
 
     return lambda value: reader(current_names().chains)(value)
@@ -104,8 +105,8 @@ async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callabl
         with using_names(None):
             return read()
     except RuntimeNeeded:
-        found = await _names_for(node, row, given)
-    with using_names(found):
+        names = await _names_for(node, row, given)
+    with using_names(names):
         return read()
 
 
@@ -136,7 +137,7 @@ def _block_of(row: Row, given: Arguments) -> bytes | None:
     else:
         value = next((given[name] for name in AT.names if name in given), None)
     try:
-        found: bytes | None = AT.convert(value)
+        block: bytes | None = AT.convert(value)
     except ValueError:
         return None
-    return found
+    return block

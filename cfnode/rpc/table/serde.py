@@ -166,12 +166,12 @@ def located(error: Misread, params: bytes) -> str:
     tokens = list(islice(_tokens(params), MAX_TOKENS + 1))
     if len(tokens) > MAX_TOKENS:
         return error.text
-    first, base = _find(tokens, error.path, by_name=by_name)
-    if first >= len(tokens):
+    index, base = _find(tokens, error.path, by_name=by_name)
+    if index >= len(tokens):
         return error.text
     in_array = bool(error.path) and isinstance(error.path[-1], int)
-    read = params[base : _stop(tokens, first, error.place, in_array=in_array)]
-    line, column = 1 + read.count(b"\n"), len(read) - read.rfind(b"\n") - 1
+    read_text = params[base : _stop(tokens, index, error.place, in_array=in_array)]
+    line, column = 1 + read_text.count(b"\n"), len(read_text) - read_text.rfind(b"\n") - 1
     return f"{error.text} at line {line} column {column}"
 
 
@@ -246,11 +246,11 @@ def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
     """
     if place in _NEAR:
         return _NEAR[place](tokens, first)
-    after = _after(tokens, first)
-    if place is Place.AFTER or after >= len(tokens):
-        return tokens[after - 1][2]
+    next_index = _after(tokens, first)
+    if place is Place.AFTER or next_index >= len(tokens):
+        return tokens[next_index - 1][2]
     if place is Place.NEXT:
-        return tokens[after][1]
-    if tokens[after][0] in _CLOSING:
-        return tokens[after][2]
-    return tokens[after + in_array][1]
+        return tokens[next_index][1]
+    if tokens[next_index][0] in _CLOSING:
+        return tokens[next_index][2]
+    return tokens[next_index + in_array][1]

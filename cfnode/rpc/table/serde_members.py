@@ -36,8 +36,8 @@ class Repeated(dict[str, Any]):
 
 def object_of(pairs: Pairs) -> dict[str, Any]:
     """Return the object with these members."""
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Repeated(pairs)
+    by_name = dict(pairs)
+    return by_name if len(by_name) == len(pairs) else Repeated(pairs)
 
 
 def _number(text: str) -> Any:
@@ -50,14 +50,14 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of, parse_int=_numbe
 
 def arguments_of(call: Call) -> list[Any] | dict[str, Any]:
     """Return the arguments of `Call.arguments`, with a `Repeated` for each object that needs it."""
-    given = call.arguments()
+    arguments = call.arguments()
     raw = memoryview(call.params)
-    if not given or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:
-        return given
+    if not arguments or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:
+        return arguments
     try:
         return _DECODER.decode(str(raw, "utf-8"))  # type: ignore[no-any-return]
     except RecursionError:  # this decoder may allow less than the first
-        return given
+        return arguments
 
 
 def members(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:

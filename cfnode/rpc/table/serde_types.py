@@ -52,16 +52,16 @@ class Struct:
         raise error
 
     def _from_object(self, value: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, entry in members(value):
             if self._knows(name):
-                if name in found:
+                if name in values:
                     raise duplicate_field(name, name, is_same=True)
-                found[name] = self._read(name, entry)
+                values[name] = self._read(name, entry)
         for name, (_, optional) in self.members.items():
-            if name not in found and not optional:
+            if name not in values and not optional:
                 raise missing_field(name)
-        return {name: found.get(name) for name in self.members}
+        return {name: values.get(name) for name in self.members}
 
     def _knows(self, name: str) -> bool:
         if self.is_range and name not in self.members:
@@ -70,7 +70,7 @@ class Struct:
         return name in self.members
 
     def _from_array(self, value: list[Any]) -> dict[str, Any]:
-        found = {
+        values = {
             name: self._read(name, entry, index)
             for index, (name, entry) in enumerate(zip(self.members, value, strict=False))
         }
@@ -79,13 +79,13 @@ class Struct:
             elements = "" if self.is_range else f" with {count} element{'s' * (count != 1)}"
             raise Misread(f"invalid length {len(value)}, expected {self.name}{elements}")
         _check_end(value, count)
-        return {name: found.get(name) for name in self.members}
+        return {name: values.get(name) for name in self.members}
 
     def _read(self, name: str, entry: Any, step: int | None = None) -> Any:
-        read, optional = self.members[name]
+        reader, optional = self.members[name]
         if entry is None and optional:
             return None
-        return _inside(read, entry, name if step is None else step)
+        return _inside(reader, entry, name if step is None else step)
 
 
 def _inside(read: Read, entry: Any, step: int | str) -> Any:
@@ -184,12 +184,12 @@ def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
     def read(value: Any) -> tuple[str, Any]:
         step: int | str = tag
         names: list[Any]
-        rest: Any
+        content: Any
         if isinstance(value, list) and value:
-            names, rest, step = value[:1], value[1:], 0
+            names, content, step = value[:1], value[1:], 0
         elif isinstance(value, dict) and tag in value:
             names = [entry for key, entry in members(value) if key == tag]
-            rest = object_of([(key, entry) for key, entry in members(value) if key != tag])
+            content = object_of([(key, entry) for key, entry in members(value) if key != tag])
         elif isinstance(value, dict | list):
             raise missing_field(tag)
         else:
@@ -197,7 +197,7 @@ def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
         name = _inside(lambda entry: _tag(entry, variants), names[0], step)
         if len(names) > 1:
             raise duplicate_field(tag, tag, is_same=True)
-        return name, _buffered(readers[name], rest)
+        return name, _buffered(readers[name], content)
 
     return read
 
@@ -222,9 +222,9 @@ def untagged(refusal: str, *readers: Read) -> Read:
     """
 
     def read(value: Any) -> Any:
-        for each in readers:
+        for reader in readers:
             try:
-                return each(value)
+                return reader(value)
             except Misread:
                 continue
         raise Misread(refusal, Place.OUTSIDE)
@@ -240,14 +240,14 @@ def tuple_of(*readers: Read) -> Read:
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise invalid_type(value, expected)
-        found = tuple(
-            _inside(each, entry, index)
-            for index, (each, entry) in enumerate(zip(readers, value, strict=False))
+        values = tuple(
+            _inside(reader, entry, index)
+            for index, (reader, entry) in enumerate(zip(readers, value, strict=False))
         )
         if len(value) < count:
             raise Misread(f"invalid length {len(value)}, expected {expected}")
         _check_end(value, count)
-        return found
+        return values
 
     return read
 
@@ -258,9 +258,9 @@ def sequence(read_entry: Read, maximum: int) -> Read:
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise invalid_type(value, "a sequence")
-        found = [_inside(read_entry, entry, index) for index, entry in enumerate(value[: maximum + 1])]
+        values = [_inside(read_entry, entry, index) for index, entry in enumerate(value[: maximum + 1])]
         if len(value) > maximum:
             raise Misread("out of bounds", Place.OUTSIDE, (maximum,))
-        return found
+        return values
 
     return read

@@ -102,8 +102,8 @@ def _too_long() -> Misread:
 
 
 def _wrong_digit(raw: bytes) -> int | None:
-    wrong = raw.translate(None, _DIGITS)
-    return raw.index(wrong[:1]) if wrong else None
+    wrong_bytes = raw.translate(None, _DIGITS)
+    return raw.index(wrong_bytes[:1]) if wrong_bytes else None
 
 
 def _debug(letter: int) -> str:

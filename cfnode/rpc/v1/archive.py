@@ -28,22 +28,22 @@ MAX_STREAMS: Final = 16
 
 def body(node: Node, block: bytes) -> list[str] | None:
     """Return the extrinsics of a block, null if it is unknown."""
-    found = node.chain.body(block)
-    return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+    extrinsics = node.chain.body(block)
+    return None if extrinsics is None else [to_hex(extrinsic) for extrinsic in extrinsics]
 
 
 def header(node: Node, block: bytes) -> str | None:
     """Return the SCALE header of a block, null if it is unknown."""
-    found = node.chain.header(block)
-    return None if found is None else to_hex(found.encode())
+    block_header = node.chain.header(block)
+    return None if block_header is None else to_hex(block_header.encode())
 
 
 def hashes(node: Node, height: int) -> list[str]:
     """Return the final block at a height; above the last final block, all known blocks of that height."""
     if height > node.chain.finalized.number:
         return [to_hex(block.hash) for block, _ in node.chain.unfinalized() if block.number == height]
-    found = node.chain.hash_at(height)
-    return [] if found is None else [to_hex(found)]
+    block_hash = node.chain.hash_at(height)
+    return [] if block_hash is None else [to_hex(block_hash)]
 
 
 def finalized_height(node: Node) -> int:
@@ -102,9 +102,9 @@ async def storage_diff(
 async def _storage_diff(
     node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    found = node.chain.header(block)
-    earlier = found.parent_hash if found is not None and previous is None else previous
-    if found is None or earlier is None or not node.chain.is_ancestor(earlier, block):
+    header = node.chain.header(block)
+    earlier = header.parent_hash if header is not None and previous is None else previous
+    if header is None or earlier is None or not node.chain.is_ancestor(earlier, block):
         text = f"{to_hex(earlier or block)} is not a block before {to_hex(block)}"
         yield {"event": "storageDiffError", "error": text}
         return

@@ -149,20 +149,20 @@ class Follow:
     async def _send_initial(self) -> None:
         """Read the chain and pin its blocks without awaiting in between, then send the events."""
         chain = self._node.chain
-        best, finalized, above = chain.best, self._last_final(), chain.unfinalized()
-        for block in (*finalized, *(block.hash for block, _ in above)):
+        best, finalized, unfinalized = chain.best, self._last_final(), chain.unfinalized()
+        for block in (*finalized, *(block.hash for block, _ in unfinalized)):
             self._pin(block)
-        self._check_lag(max((block.number for block, _ in above), default=0))
+        self._check_lag(max((block.number for block, _ in unfinalized), default=0))
         self._final = finalized[-1]
-        first: Event = {
+        initialized: Event = {
             "event": "initialized",
             "finalizedBlockHashes": [to_hex(block) for block in finalized],
         }
         if self.with_runtime:
-            first["finalizedBlockRuntime"] = await self._runtime(self._final)
+            initialized["finalizedBlockRuntime"] = await self._runtime(self._final)
         self._announced.setdefault(self._final, None)
-        await self.send(first)
-        for reference, parent in above:
+        await self.send(initialized)
+        for reference, parent in unfinalized:
             await self._send_block(reference.hash, parent)
         if best.hash != self._final:
             await self._send_best(best)

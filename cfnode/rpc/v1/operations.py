@@ -131,8 +131,8 @@ def body(node: Node, block: bytes) -> Work:
 
 async def _body(node: Node, block: bytes, operation: Operation) -> None:
     def read() -> list[str] | None:
-        found = node.chain.body(block)
-        return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+        block_body = node.chain.body(block)
+        return None if block_body is None else [to_hex(extrinsic) for extrinsic in block_body]
 
     async with operation.turns:
         async with SHORT_READS.of(node):
@@ -162,15 +162,15 @@ def storage(node: Node, block: bytes, queries: Sequence[Query], child: bytes) ->
 async def _storage(
     node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: Operation
 ) -> None:
-    may_wait, sent = any(query.kind in BELOW for query in queries), 0
+    may_wait, sent_bytes = any(query.kind in BELOW for query in queries), 0
     place: Place | None = BEGINNING
     while place is not None:
         async with operation.turns:
             page = await page_from(node, block, queries, child, place)
             if page.rows:
                 await operation.send("operationStorageItems", items=page.rows)
-        place, sent = page.following, sent + page.size
-        if may_wait and sent >= CONTINUE_BYTES and place is not None:
+        place, sent_bytes = page.following, sent_bytes + page.size
+        if may_wait and sent_bytes >= CONTINUE_BYTES and place is not None:
             await operation.wait()
-            sent = 0
+            sent_bytes = 0
     await operation.send("operationStorageDone")

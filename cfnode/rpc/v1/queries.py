@@ -80,12 +80,12 @@ Asked = Sequence[dict[str, Any]]
 
 def head_queries(asked: Asked) -> list[Query]:
     """Return the queries of chainHead, which has no pagination. Raises InvalidParameter."""
-    return [Query(bytes_of(each["key"]), each["type"]) for each in asked]
+    return [Query(bytes_of(item["key"]), item["type"]) for item in asked]
 
 
 def archive_queries(asked: Asked) -> list[Query]:
     """Return the queries of an archive. Raises InvalidParameter."""
-    return [_archive_query(each["key"], each["type"], each["paginationStartKey"]) for each in asked]
+    return [_archive_query(item["key"], item["type"], item["paginationStartKey"]) for item in asked]
 
 
 def _archive_query(key: str, kind: str, start: str | None) -> Query:

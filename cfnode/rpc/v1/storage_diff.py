@@ -61,8 +61,8 @@ ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_IT
 def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
     """Parse items whose keys are texts; without items, one item for all keys. Raises InvalidParameter."""
     items = [
-        Item(bytes_of(each["key"] or ""), each["returnType"], bytes_of(each["childTrieKey"] or ""))
-        for each in asked or ()
+        Item(bytes_of(item["key"] or ""), item["returnType"], bytes_of(item["childTrieKey"] or ""))
+        for item in asked or ()
     ]
     return items or [Item()]
 

@@ -160,15 +160,15 @@ def _hash_of(data: bytes) -> bytes:
 
 
 async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
-    begun = connection.broadcasts[identity]
+    broadcast = connection.broadcasts[identity]
     try:
-        with begun.scope:
+        with broadcast.scope:
             while not await _is_settled(node, extrinsic):
                 await _next_best(node)
     finally:
         connection.broadcasts.pop(identity, None)
-    if begun.scope.cancelled_caught:  # stopped, perhaps while it was being validated
-        _remove(node, begun)
+    if broadcast.scope.cancelled_caught:  # stopped, perhaps while it was being validated
+        _remove(node, broadcast)
 
 
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
@@ -196,11 +196,11 @@ async def _next_best(node: Node) -> None:
 
 def stop(node: Node, connection: ConnectionState | None, identity: str) -> None:
     """Stop a broadcast, and remove the transaction from the pool."""
-    begun = connection.broadcasts.pop(identity, None) if connection is not None else None
-    if begun is None:
+    broadcast = connection.broadcasts.pop(identity, None) if connection is not None else None
+    if broadcast is None:
         raise INVALID_OPERATION
-    begun.scope.cancel()
-    _remove(node, begun)
+    broadcast.scope.cancel()
+    _remove(node, broadcast)
 
 
 def _remove(node: Node, stopped: Broadcast) -> None:

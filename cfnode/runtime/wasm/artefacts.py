@@ -49,9 +49,9 @@ _START = SEARCH + "from cfnode.runtime.wasm.artefacts import compile_here; compi
 
 def directory() -> Path:
     """Return the user's directory of compiled modules: CFNODE_CACHE, or by the XDG base directories."""
-    named = os.environ.get("CFNODE_CACHE")
-    if named:
-        return Path(named) / "wasm"
+    cache_path = os.environ.get("CFNODE_CACHE")
+    if cache_path:
+        return Path(cache_path) / "wasm"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME", "/nonexistent") + "/.cache"
     return Path(base) / "cfnode" / "wasm"
 
@@ -101,10 +101,10 @@ def _make_private(where: Path) -> None:
     where.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         where.mkdir(mode=_OURS_ALONE)
-    found = where.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = where.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise PermissionError(f"{where} is not a directory of this user")
-    if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
+    if stat.S_IMODE(status.st_mode) != _OURS_ALONE:
         raise PermissionError(f"other users can enter {where}: it must have the mode 0700")
 
 
@@ -125,9 +125,9 @@ def _is_whole(path: Path) -> bool:
     except OSError:
         return False
     try:
-        found = os.fstat(descriptor)
-        ours = found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode)
-        if not ours or found.st_size <= _CHECKSUM:
+        status = os.fstat(descriptor)
+        is_ours = status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode)
+        if not is_ours or status.st_size <= _CHECKSUM:
             return False
         with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as data, memoryview(data) as view:
             return xxhash.xxh3_128_digest(view[:-_CHECKSUM]) == view[-_CHECKSUM:]
@@ -146,17 +146,17 @@ def _compile(module: bytes, path: Path) -> None:
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
     os.close(number)
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             isolated_python(_START, temporary),
             input=module,
             capture_output=True,
             cwd="/",
         )
-        if done.returncode == -signal.SIGKILL:
+        if completed.returncode == -signal.SIGKILL:
             raise OutOfMemory("the process that compiles the state's code was killed")
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            reason = lines[-1] if lines else f"the compiler ended with code {done.returncode}"
+        if completed.returncode:
+            lines = completed.stderr.decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else f"the compiler ended with code {completed.returncode}"
             raise UnsupportedCode(f"the state's code does not compile: {reason}")
         Path(temporary).replace(path)
     finally:

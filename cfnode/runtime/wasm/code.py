@@ -98,14 +98,14 @@ def embedded_version(module: bytes) -> bytes | None:
 
 def custom_section(module: bytes, name: str) -> bytes | None:
     """Return the contents of the first custom section of this name, or None. Raises UnsupportedCode."""
-    wanted = name.encode()
+    encoded_name = name.encode()
     for kind, start, end in sections(module):
         if kind != _CUSTOM:
             continue
         size, offset = leb128(module, start)
         if offset + size > end:
             raise UnsupportedCode("a custom section of the module is shorter than its name")
-        if module[offset : offset + size] == wanted:
+        if module[offset : offset + size] == encoded_name:
             return module[offset + size : end]
     return None
 

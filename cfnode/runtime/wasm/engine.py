@@ -54,9 +54,9 @@ def engine() -> wasmtime.Engine:
     config = wasmtime.Config()
     for name, value in _SETTINGS.items():
         setattr(config, name, value)
-    made = wasmtime.Engine(config)
-    threading.Thread(target=_count_epochs, args=(made,), daemon=True).start()
-    return made
+    new_engine = wasmtime.Engine(config)
+    threading.Thread(target=_count_epochs, args=(new_engine,), daemon=True).start()
+    return new_engine
 
 
 def _count_epochs(counted: wasmtime.Engine) -> None:

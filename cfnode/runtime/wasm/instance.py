@@ -59,7 +59,7 @@ class LoadedModule:
     ) -> None:
         self.host = host
         exports, imports = module.exports, module.imports  # each access creates all of their objects again
-        self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
+        self.functions = {export.name for export in exports if isinstance(export.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
         self._module, self._bridge, self._shim, self._binding = module, bridge, shim, binding
         self._spare: Instance | None = None
@@ -67,9 +67,11 @@ class LoadedModule:
         self._linker = wasmtime.Linker(engine())
         self._linker.allow_shadowing = True
         self._first_pages = _first_pages(exports)
-        self._provided = [found.name for found in bridge.exports if isinstance(found.type, wasmtime.FuncType)]
-        for wanted in imports:
-            self._bind(wanted)
+        self._provided = [
+            export.name for export in bridge.exports if isinstance(export.type, wasmtime.FuncType)
+        ]
+        for imported in imports:
+            self._bind(imported)
 
     def _bind(self, wanted: wasmtime.ImportType) -> None:
         name, kind = wanted.name or "", wanted.type
@@ -192,7 +194,7 @@ def _not_offered(name: str, _slots: Any) -> None:
 
 
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:
-    return [str(one) for one in kind.params], [str(one) for one in kind.results]
+    return [str(value_type) for value_type in kind.params], [str(value_type) for value_type in kind.results]
 
 
 def _first_pages(exports: Sequence[wasmtime.ExportType]) -> int:
@@ -200,7 +202,7 @@ def _first_pages(exports: Sequence[wasmtime.ExportType]) -> int:
 
     Raises UnsupportedCode where it has no memory.
     """
-    memory = next((found.type for found in exports if found.name == MEMORY), None)
+    memory = next((export.type for export in exports if export.name == MEMORY), None)
     if not isinstance(memory, wasmtime.MemoryType):
         raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
     return memory.limits.min

@@ -33,23 +33,26 @@ def with_own_memory(module: bytes) -> bytes:
 
     Raises UnsupportedCode.
     """
-    found = [(kind, module[start:end]) for kind, start, end in sections(module)]
-    contents = {kind: body for kind, body in found if kind != _CUSTOM}
+    bodies = [(kind, module[start:end]) for kind, start, end in sections(module)]
+    contents = {kind: body for kind, body in bodies if kind != _CUSTOM}
     imports = _Imports(contents.get(_IMPORTS, b"\0"))
     if imports.memory is None:
         return module
-    changed = {_IMPORTS: imports.without_memory, _MEMORIES: _first(imports.memory, contents.get(_MEMORIES))}
+    changed_sections = {
+        _IMPORTS: imports.without_memory,
+        _MEMORIES: _first(imports.memory, contents.get(_MEMORIES)),
+    }
     exports = contents.get(_EXPORTS, b"\0")
     if MEMORY.encode() not in _exported(exports):
-        changed[_EXPORTS] = _first(_EXPORTED, exports)
+        changed_sections[_EXPORTS] = _first(_EXPORTED, exports)
     parts = [PREAMBLE]
-    for kind, body in found:
+    for kind, body in bodies:
         if kind != _CUSTOM:
-            missing = [each for each in changed if _comes_before(each, kind)]
-            parts.extend(_section(each, changed.pop(each)) for each in missing)
-            body = changed.pop(kind, body)
+            missing = [section for section in changed_sections if _comes_before(section, kind)]
+            parts.extend(_section(section, changed_sections.pop(section)) for section in missing)
+            body = changed_sections.pop(kind, body)
         parts.append(_section(kind, body))
-    return b"".join(parts) + b"".join(_section(kind, body) for kind, body in changed.items())
+    return b"".join(parts) + b"".join(_section(kind, body) for kind, body in changed_sections.items())
 
 
 class _Imports:
@@ -57,13 +60,13 @@ class _Imports:
 
     def __init__(self, body: bytes) -> None:
         self.memory: bytes | None = None
-        others = []
+        other_imports = []
         for start, end, kind in _entries(body):
             if kind == _MEMORY and body[start:end].startswith(_IMPORTED) and self.memory is None:
                 self.memory = body[start + len(_IMPORTED) + 1 : end]
             else:
-                others.append(body[start:end])
-        self.without_memory = _number(len(others)) + b"".join(others)
+                other_imports.append(body[start:end])
+        self.without_memory = _number(len(other_imports)) + b"".join(other_imports)
 
 
 def _entries(body: bytes) -> Iterator[tuple[int, int, int]]:

@@ -105,12 +105,12 @@ class RawBinding:
         Everything that does not depend on the argument is created once.
         """
         context = ctypes.cast(store._context(), ctypes.c_void_p)
-        place, slots, trap = ctypes.byref(function._func), (ctypes.c_uint64 * SLOT_WORDS)(), _TrapPointer()
+        pointer, slots, trap = ctypes.byref(function._func), (ctypes.c_uint64 * SLOT_WORDS)(), _TrapPointer()
         trapped = ctypes.byref(trap)
 
         def call(argument: int) -> int:
             slots[0] = argument
-            error = _call(context, place, slots, 1, trapped)
+            error = _call(context, pointer, slots, 1, trapped)
             if error or trap:
                 self._fail(error, trap)
             return slots[0]
@@ -119,14 +119,14 @@ class RawBinding:
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
         """Return the item that an instance exports under this name, or None."""
-        found = _ffi.wasmtime_extern_t()
+        exported = _ffi.wasmtime_extern_t()
         bare = name.encode()
-        place = ctypes.byref(instance._instance)
+        pointer = ctypes.byref(instance._instance)
         if not _export(
-            ctypes.cast(store._context(), ctypes.c_void_p), place, bare, len(bare), ctypes.byref(found)
+            ctypes.cast(store._context(), ctypes.c_void_p), pointer, bare, len(bare), ctypes.byref(exported)
         ):
             return None
-        return wrap_extern(found)
+        return wrap_extern(exported)
 
     def _fail(self, error: Any, trap: Any) -> NoReturn:
         failure: Exception = (

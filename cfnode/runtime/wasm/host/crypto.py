@@ -127,8 +127,8 @@ class Crypto:
 
     @host_function(result="u32")
     def ext_crypto_finish_batch_verify_version_1(self) -> int:
-        held, self.batch = self.batch, None
-        return int(held is not False)
+        batch, self.batch = self.batch, None
+        return int(batch is not False)
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_ed25519_batch_verify_version_1(

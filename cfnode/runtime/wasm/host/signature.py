@@ -62,8 +62,8 @@ def host_function(*arguments: Argument, result: Result = None) -> Callable[[Func
 
 def host_functions(host: type) -> dict[str, Signature]:
     """Return the host functions of a class, its bases' included, by name."""
-    found = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
-    return {name: signature for name, signature in found if isinstance(signature, Signature)}
+    signatures = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
+    return {name: signature for name, signature in signatures if isinstance(signature, Signature)}
 
 
 def state_version(number: int) -> int:

@@ -33,8 +33,8 @@ class _OnJournal:
         value = self.journal.get(key, child)
         if value is None:
             return b"", _NONE
-        rest = value[offset:]
-        return rest[:length], b"\x01" + len(rest).to_bytes(4, "little")
+        tail = value[offset:]
+        return tail[:length], b"\x01" + len(tail).to_bytes(4, "little")
 
     def _clear(self, prefix: bytes, limit: int | None, child: bytes) -> bytes:
         count, all_gone = self.journal.clear_prefix(prefix, limit, child)
