@@ -54,7 +54,7 @@ def locate(record: SwapRecord, reference: str) -> Located:
     try:
         channel = ChannelId.parse(reference)
     except UnknownChain as error:
-        raise Refusal(400, f"Invalid chain: {error}") from None
+        raise Refusal(400, f"Invalid chain: {error.name}") from None
     if channel is not None:
         return _by_channel(record, channel, named=reference.split("-")[1])
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
