@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -17,28 +15,10 @@ from cfnode import __version__
 from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
 from cfnode.sdk.names import Networks
-from tests.support.cli.commands import run
+from tests.support.cli.commands import commands, option, run
 from tests.support.cli.servers import echo, result, serving
 
 NOWHERE = "http://127.0.0.1:1"
-SERVERS = ("run",)
-"""Commands that start a node: their flags are the official node's."""
-
-
-def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Each command that does something, with its path."""
-    with click.Context(group) as ctx:
-        for name in group.list_commands(ctx):
-            command = group.get_command(ctx, name)
-            assert command is not None
-            if isinstance(command, click.Group):
-                yield from commands(command, f"{path}{name} ")
-            elif name not in SERVERS:
-                yield path + name, command
-
-
-def option(command: click.Command, name: str) -> Any:
-    return next((each for each in command.params if name in each.opts), None)
 
 
 def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
