@@ -113,9 +113,12 @@ class Executive(Service):
 
         Raises TransactionValidityError, and undoes all writes, if it may not be in this block.
         """
+        return self._apply_decoded(self.decode_body(body), body)
+
+    def _apply_decoded(self, extrinsic: Extrinsic, body: bytes) -> DispatchResult:
         self.runtime.host.begin()
         try:
-            outcome = self._apply(encode_compact(len(body)) + body)
+            outcome = self._apply(extrinsic, encode_compact(len(body)) + body)
         except BaseException:
             self.runtime.host.rollback()
             raise
@@ -137,10 +140,11 @@ class Executive(Service):
     def execute_block(self, header: values.Header[int], extrinsics: Sequence[bytes]) -> None:
         """Execute a finished block, given without its seal. Raises RuntimeTrap if its header is wrong."""
         self.initialize_block(header)
-        self._check_order(extrinsics)
-        for position, body in enumerate(extrinsics):
+        decoded = [self.decode_body(body) for body in extrinsics]
+        self._check_order(decoded)
+        for position, (extrinsic, body) in enumerate(zip(decoded, extrinsics, strict=True)):
             try:
-                self.apply_extrinsic(body)
+                self._apply_decoded(extrinsic, body)
             except TransactionValidityError as error:
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
         made = self.finalize_block()
@@ -252,8 +256,7 @@ class Executive(Service):
 
     # Applying
 
-    def _apply(self, data: bytes) -> DispatchResult:
-        extrinsic = self.decode(data)
+    def _apply(self, extrinsic: Extrinsic, data: bytes) -> DispatchResult:
         cost = self.cost(extrinsic)
         if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
             self.system.InherentsApplied.put(True)
@@ -317,10 +320,10 @@ class Executive(Service):
         name, call = call_of(extrinsic)
         return self.runtime.by_name[name], call
 
-    def _check_order(self, extrinsics: Sequence[bytes]) -> None:
+    def _check_order(self, extrinsics: Sequence[Extrinsic]) -> None:
         others = False
-        for position, body in enumerate(extrinsics):
-            inherent = self._is_inherent(self.decode_body(body))
+        for position, extrinsic in enumerate(extrinsics):
+            inherent = self._is_inherent(extrinsic)
             if inherent and others:
                 raise RuntimeTrap(f"extrinsic {position} is an inherent that follows other extrinsics")
             others = not inherent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Codec, ScaleError
@@ -300,6 +301,6 @@ class System(Pallet):
             pallet.on_killed_account(who)
         self.deposit(self.Event.KilledAccount, account=who)
 
-    @property
+    @cached_property
     def _event_codec(self) -> Codec:
         return self.runtime.codec_of("EventRecord<RuntimeEvent, H256>")
