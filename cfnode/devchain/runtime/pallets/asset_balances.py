@@ -154,13 +154,15 @@ class AssetBalances(Pallet):
     def update_whitelist(self, origin: Origin, change: values.WhitelistChange[bytes, EncodedAddress]) -> None:
         """Allow withdrawals to an address or account, or no longer; once the caller's timelock is over."""
         who, target = origin.ensure_signed(), self._known_target(change.value)
-        known: values.WhitelistChange[bytes, ForeignAddress] = (
+        foreign_change: values.WhitelistChange[bytes, ForeignAddress] = (
             values.WhitelistChangeAllow(target)
             if isinstance(change, values.WhitelistChangeAllow)
             else values.WhitelistChangeRemove(target)
         )
-        apply_at = self._schedule(who, values.PendingChangeWhitelist(known))
-        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=known, apply_at=apply_at)
+        apply_at = self._schedule(who, values.PendingChangeWhitelist(foreign_change))
+        self.deposit(
+            self.Event.WhitelistUpdateScheduled, account_id=who, change=foreign_change, apply_at=apply_at
+        )
 
     def _known_target(
         self, target: values.AccountOrAddress[bytes, EncodedAddress]
@@ -236,8 +238,8 @@ class AssetBalances(Pallet):
         return int(self.other(Timestamp).Now.get() // 1_000)
 
     def _whitelist(self, who: bytes) -> Whitelist:
-        found: Whitelist | None = self.WithdrawalWhitelists.get(who)
-        return NO_WHITELIST if found is None else found
+        whitelist: Whitelist | None = self.WithdrawalWhitelists.get(who)
+        return NO_WHITELIST if whitelist is None else whitelist
 
     def _schedule(self, who: bytes, change: Change) -> int:
         """Apply a change once the account's timelock is over, without a timelock at once.
@@ -251,11 +253,13 @@ class AssetBalances(Pallet):
         if not delay:
             self._apply(who, change)
             return self._now
-        waiting = [each for _, changes in pending for account, each in changes if account == who]
+        waiting_changes = [
+            waiting for _, changes in pending for account, waiting in changes if account == who
+        ]
         if isinstance(change, values.PendingChangeWhitelist):
-            stacked = sum(isinstance(each, values.PendingChangeWhitelist) for each in waiting)
-            most = self.MaxPendingWhitelistUpdates.get()
-            self.ensure(stacked < most, self.Error.TooManyPendingUpdates)
+            stacked = sum(isinstance(waiting, values.PendingChangeWhitelist) for waiting in waiting_changes)
+            limit = self.MaxPendingWhitelistUpdates.get()
+            self.ensure(stacked < limit, self.Error.TooManyPendingUpdates)
         apply_at, by_time = self._now + int(delay), dict(pending)
         by_time[apply_at] = [*by_time.get(apply_at, ()), (who, change)]
         self.PendingChanges.put(sorted(by_time.items()))
@@ -324,9 +328,9 @@ class AssetBalances(Pallet):
     def record_liability(self, gas_asset: str, owner: values.ExternalOwner, amount: int) -> None:
         """Note that `owner` has paid an amount for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
-        before = next((debt for who, debt in owed if who == owner), 0)
-        others = [entry for entry in owed if entry[0] != owner]
-        self.Liabilities.put(gas_asset, [*others, (owner, min(before + amount, MAX_AMOUNT))])
+        old_debt = next((debt for who, debt in owed if who == owner), 0)
+        other_debts = [entry for entry in owed if entry[0] != owner]
+        self.Liabilities.put(gas_asset, [*other_debts, (owner, min(old_debt + amount, MAX_AMOUNT))])
 
     def accrue_fee(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""

@@ -131,8 +131,8 @@ class Dev(Pallet):
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
         reserves = refill(self.other(PoolsStorage), asset, price, depth)
-        sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
-        self.ensure(sane, self.Error.InvalidPool)
+        is_valid = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
+        self.ensure(is_valid, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
     def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
@@ -222,8 +222,8 @@ class Dev(Pallet):
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
         """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
         origin.ensure_none()
-        sane = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
-        self.ensure(sane, self.Error.InvalidPrice)
+        is_valid = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
+        self.ensure(is_valid, self.Error.InvalidPrice)
         self.oracle.read_price(feed, price, is_stale=is_stale)
 
     @call(12, Cost(), chain="ForeignChain", held="bool")
@@ -240,8 +240,8 @@ class Dev(Pallet):
         """The authority that was asked to send a broadcast, or the newest, says that it could not."""
         origin.ensure_none()
         broadcaster = self.other(BROADCASTERS[chain])
-        asked = broadcaster.on_their_way()
-        chosen = asked[-1] if broadcast_id is None and asked else broadcast_id
+        on_the_way = broadcaster.on_their_way()
+        chosen = on_the_way[-1] if broadcast_id is None and on_the_way else broadcast_id
         who = None if chosen is None else broadcaster.nominee(chosen)
         self.ensure(who is not None, self.Error.NobodyAsked)
         assert chosen is not None and who is not None
@@ -334,7 +334,7 @@ class Dev(Pallet):
         return accounts[:MAX_FUNDED]
 
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-        return [each for each in accounts if not self.other(System).exists(each[0])]
+        return [entry for entry in accounts if not self.other(System).exists(entry[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
         """Return a made-up funding transaction, whose hash is made of the account and the block."""

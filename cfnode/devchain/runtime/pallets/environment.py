@@ -71,8 +71,8 @@ class Environment(Pallet):
     def update_consolidation_parameters(self, origin: Origin, params: values.ConsolidationParameters) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
-        sane = 1 < params.consolidation_size <= params.consolidation_threshold
-        self.ensure(sane, self.storage.Error.InvalidUtxoParameters)
+        is_valid = 1 < params.consolidation_size <= params.consolidation_threshold
+        self.ensure(is_valid, self.storage.Error.InvalidUtxoParameters)
         self.storage.ConsolidationParameters.put(params)
         self.deposit(self.storage.Event.UtxoConsolidationParametersUpdated, params=params)
 
@@ -159,8 +159,8 @@ class Environment(Pallet):
         version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.storage.ChainflipNetworkName.get()
-        given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
-        return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
+        encoded, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
+        return WalletCall(registry, type_id, registry.codec(type_id).decode(encoded), network, version)
 
     def _tags(
         self, source: str, who: bytes, bounds: values.TransactionMetadata
@@ -205,9 +205,9 @@ class Environment(Pallet):
         self.storage.address(chain, "KeyManagerAddress").put(addresses.key_manager)
         self.storage.address(chain, "VaultAddress").put(addresses.vault)
         self.storage.number(chain, "ChainId").put(addresses.chain_id)
-        known = self.runtime.release.asset_names
+        asset_names = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
-            if asset in known:
+            if asset in asset_names:
                 assets.put(asset, address)
 
     def _keep_for_upgrade(self, bsc: EvmAddresses) -> None:
@@ -231,8 +231,8 @@ class Environment(Pallet):
         self.storage.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
         raw = self.runtime.host.get(self.storage.RuntimeSafeMode.prefix)
         if raw is not None:
-            kept = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
-            self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), kept))
+            old_safe_mode = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
+            self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), old_safe_mode))
 
     def on_runtime_upgrade(self) -> None:
         self.storage.CurrentReleaseVersion.put(self.runtime.release.semver)
@@ -242,5 +242,5 @@ def _with_kept(value: T, kept: T) -> T:
     """Return a value of safe mode in which all switches of an older release keep their state."""
     if not is_dataclass(value) or isinstance(value, type) or type(value) is not type(kept):
         return kept
-    names = [each.name for each in fields(value) if getattr(kept, each.name) is not None]
+    names = [field.name for field in fields(value) if getattr(kept, field.name) is not None]
     return replace(value, **{name: _with_kept(getattr(value, name), getattr(kept, name)) for name in names})

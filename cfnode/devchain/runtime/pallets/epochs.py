@@ -79,7 +79,7 @@ class Epochs:
         validator.LastExpiredEpoch.put(epoch)
         for account in validator.HistoricalAuthorities.get(epoch):
             validator.HistoricalActiveEpochs.mutate(
-                account, lambda active: [each for each in active if each[0] > epoch]
+                account, lambda active: [entry for entry in active if entry[0] > epoch]
             )
         return epoch
 

@@ -151,9 +151,9 @@ class Flip(Pallet):
 
     def burn(self, who: bytes, amount: int) -> None:
         """Burn FLIP from the whole balance, as far as it goes, or keep it for rewards."""
-        taken = min(amount, self.balance(who))
-        self._add(who, -taken)
-        self._retire(taken)
+        burned = min(amount, self.balance(who))
+        self._add(who, -burned)
+        self._retire(burned)
 
     def unburn(self, who: bytes, amount: int) -> None:
         """Give back part of what was burned."""

@@ -263,13 +263,13 @@ class System(Pallet):
     def dec_providers(self, who: bytes) -> None:
         """Count one provider less; the last one kills the account. Fails with ConsumerRemaining."""
         account = self.Account.get(who)
-        left = max(0, account.providers - 1)
-        if left == 0 and account.sufficients == 0:
+        providers = max(0, account.providers - 1)
+        if providers == 0 and account.sufficients == 0:
             if account.consumers:
                 raise DispatchError("ConsumerRemaining")
             self._kill(who)
         else:
-            self.Account.put(who, replace(account, providers=left))
+            self.Account.put(who, replace(account, providers=providers))
 
     def inc_consumers(self, who: bytes) -> None:
         """Count one more consumer, which needs the account to stay. Fails with NoProviders."""

@@ -62,17 +62,17 @@ class TransactionPayment(Pallet):
 
     def can_pay(self, who: bytes, fee: int, call: RuntimeCall) -> bool:
         """Return whether the account's balance covers the fee, and the escrow of an order call."""
-        needed = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
-        return self.other(Flip).balance(who) >= needed
+        needed_balance = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
+        return self.other(Flip).balance(who) >= needed_balance
 
     def withdraw(self, who: bytes, fee: int, call: RuntimeCall) -> int | None:
         """Burn the fee, or the escrow of an order call. Return the amount; None if the balance is too low."""
         flip = self.other(Flip)
-        taken = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
-        if flip.balance(who) < taken:
+        amount = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
+        if flip.balance(who) < amount:
             return None
-        flip.burn(who, taken)
-        return taken
+        flip.burn(who, amount)
+        return amount
 
     def settle(self, who: bytes, fee: int, escrow: int, call: RuntimeCall) -> None:
         """Pay back what was taken beyond the fee, unless the account no longer exists."""

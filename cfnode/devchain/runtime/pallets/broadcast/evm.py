@@ -84,10 +84,10 @@ class EvmBroadcaster(Broadcaster):
     ) -> None:
         """A call has been signed: keep it, and send it if it is to be sent."""
         origin.ensure_threshold_signed()
-        found = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
-        if found is None:
+        signing = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
+        if signing is None:
             self.fail(self.Error.ThresholdSignatureUnavailable)
-        ready = signed(api_call, *found)
+        ready = signed(api_call, *signing)
         self.PendingApiCalls.put(broadcast_id, ready)
         if should_broadcast:
             self._send(broadcast_id, ready, threshold_signature_payload, initiated_at)
@@ -110,8 +110,8 @@ class EvmBroadcaster(Broadcaster):
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
             return
-        made = api_call.value.signer_and_sig_data
-        signer = made and made[0]
+        signer_and_signature = api_call.value.signer_and_sig_data
+        signer = signer_and_signature and signer_and_signature[0]
         if self.CurrentOnChainKey.get() in (None, signer):
             self.attempt(broadcast_id)
         else:
@@ -141,7 +141,7 @@ class EvmBroadcaster(Broadcaster):
 
     def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int:
         aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
-        self.AbortedBroadcasts.put([each for each in aborted if each != broadcast_id])
+        self.AbortedBroadcasts.put([aborted_id for aborted_id in aborted if aborted_id != broadcast_id])
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None:
             self.fail(self.Error.ApiCallUnavailable)
@@ -255,8 +255,10 @@ class EvmBroadcaster(Broadcaster):
     @staticmethod
     def out_id(api_call: values.EvmApi) -> values.SchnorrVerificationComponents:
         """Return the id by which the chain's event names a signed call."""
-        made = signature_of(api_call)
-        return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
+        signature = signature_of(api_call)
+        return values.SchnorrVerificationComponents(
+            s=signature.s, k_times_g_address=signature.k_times_g_address
+        )
 
     def identify(self, broadcast_id: int) -> tuple[values.SchnorrVerificationComponents, bytes]:
         data = self.AwaitingBroadcast.known(broadcast_id)
@@ -275,14 +277,14 @@ class EvmBroadcaster(Broadcaster):
             return transaction
         match tracked:
             case values.EthereumTrackedData():
-                tip, most = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
+                tip, max_fee = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
             case values.ArbitrumTrackedData():
-                tip, most = 0, tracked.base_fee * 3 // 2
+                tip, max_fee = 0, tracked.base_fee * 3 // 2
             case values.BscTrackedData():
-                tip = most = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
+                tip = max_fee = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
             case _:
                 return transaction
-        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=most)
+        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=max_fee)
 
     def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
         """Return the `TransactionConfirmation` of a transaction that is on its chain, but not yet final."""

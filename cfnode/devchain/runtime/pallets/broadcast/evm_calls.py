@@ -30,8 +30,8 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
     match api_call.value.call:
         case values.AllBatch() as batch:
             return all_batch(
-                [(each.channel_id, each.asset) for each in batch.fetch_deploy_params],
-                [(each.contract_address, each.asset) for each in batch.fetch_params],
+                [(fetch.channel_id, fetch.asset) for fetch in batch.fetch_deploy_params],
+                [(fetch.contract_address, fetch.asset) for fetch in batch.fetch_params],
                 [_transfer(each) for each in batch.transfer_params],
             )
         case values.RegisterRedemption() as redemption:
@@ -79,9 +79,11 @@ def rebuilt(
 
 def signature_of(api_call: values.EvmApi) -> Signature:
     """Return the signature of a signed call."""
-    made = api_call.value.signer_and_sig_data
-    assert made is not None
-    return Signature(made[1].sig.to_bytes(32, "big"), made[1].k_times_g_address)
+    signer_and_signature = api_call.value.signer_and_sig_data
+    assert signer_and_signature is not None
+    return Signature(
+        signer_and_signature[1].sig.to_bytes(32, "big"), signer_and_signature[1].k_times_g_address
+    )
 
 
 def calldata(api_call: values.EvmApi) -> bytes:

@@ -31,10 +31,10 @@ def create_account(
     amount: int,
 ) -> int:
     """Create the account of a `LiquidityProvision` if that is asked for. Return what is spent on it."""
-    who, wanted = terms.lp_account, terms.additional_action
-    if wanted is None or pallet.other(System).exists(who):
+    who, additional = terms.lp_account, terms.additional_action
+    if additional is None or pallet.other(System).exists(who):
         return 0
-    enough = wanted.flip_amount_to_credit
+    enough = additional.flip_amount_to_credit
     is_flip = deposit.asset == "Flip"
     source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
     funded = min(enough, amount) if is_flip else ADVANCE

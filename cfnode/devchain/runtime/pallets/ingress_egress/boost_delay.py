@@ -53,11 +53,11 @@ def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     status = deposit.boost_status
     if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
         return
-    place, queue = _place(deposit), pallet.PendingPrewitnessedDeposits
+    lookup, queue = _place(deposit), pallet.PendingPrewitnessedDeposits
     due = status.process_at_block
-    left = [each for each in queue.take(due) if each.boost_status_lookup != place]
-    if left:
-        queue.put(due, left)
+    remaining = [pending for pending in queue.take(due) if pending.boost_status_lookup != lookup]
+    if remaining:
+        queue.put(due, remaining)
     remember_boost(pallet, deposit, NOT_BOOSTED)
 
 

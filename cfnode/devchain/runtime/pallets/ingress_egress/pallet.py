@@ -40,8 +40,8 @@ class IngressEgress(ChainPallet):
         self.storage.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:
             self.storage.WitnessSafetyMargin.put(self.chain.safety_margin)
-        for known in self.runtime.release.assets_of(self.chain.name):
-            self.storage.MinimumDeposit.put(known.name, MINIMUM_DEPOSITS[self.chain.name][known.name])
+        for asset in self.runtime.release.assets_of(self.chain.name):
+            self.storage.MinimumDeposit.put(asset.name, MINIMUM_DEPOSITS[self.chain.name][asset.name])
         for asset, amount in DUST_LIMITS.get(self.chain.name, {}).items():
             self.storage.EgressDustLimit.put(asset, amount)
 

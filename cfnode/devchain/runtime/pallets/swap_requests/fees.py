@@ -57,8 +57,8 @@ def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False)
     standard, of_asset = swapping.NetworkFee.get(), swapping.NetworkFeeForAsset
     if internal:
         standard, of_asset = swapping.InternalSwapNetworkFee.get(), swapping.InternalSwapNetworkFeeForAsset
-    own = [of_asset.get(asset) for asset in assets]
-    return replace(standard, rate=max(standard.rate if rate is None else rate for rate in own))
+    asset_rates = [of_asset.get(asset) for asset in assets]
+    return replace(standard, rate=max(standard.rate if rate is None else rate for rate in asset_rates))
 
 
 def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
@@ -91,8 +91,8 @@ def _fees_of(swapping: SwappingStorage, request: values.SwapRequest) -> Iterable
 
 def _pay(swapping: SwappingStorage, beneficiaries: Iterable[values.Beneficiary[bytes]], amount: int) -> int:
     paid = 0
-    for each in beneficiaries:
-        part = share(each.bps * _PER_BASIS_POINT, amount)
-        swapping.other(AssetBalances).credit(each.account, STABLE, part)
-        paid += part
+    for beneficiary in beneficiaries:
+        fee_share = share(beneficiary.bps * _PER_BASIS_POINT, amount)
+        swapping.other(AssetBalances).credit(beneficiary.account, STABLE, fee_share)
+        paid += fee_share
     return paid

@@ -67,9 +67,9 @@ def open_account_channel(
 
 def _refund_to(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
     error = swapping.Error.IncompatibleAssetAndAddress
-    found = decoded(swapping, address, error)
-    swapping.ensure(chain_of_address(found) == ASSETS[asset].chain, error)
-    return found
+    foreign = decoded(swapping, address, error)
+    swapping.ensure(chain_of_address(foreign) == ASSETS[asset].chain, error)
+    return foreign
 
 
 def _ensure_signed(

@@ -77,8 +77,8 @@ def _checked_action(
     swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest
 ) -> values.ChannelActionSwap[bytes, values.CheckedCcm]:
     """Return the action of the channel, once the whole request is checked."""
-    own = values.Beneficiary(account=broker, bps=request.broker_commission)
-    fees = [own, *request.affiliate_fees]
+    broker_fee = values.Beneficiary(account=broker, bps=request.broker_commission)
+    fees = [broker_fee, *request.affiliate_fees]
     in_all = sum(fee.bps for fee in fees)
     swapping.ensure(in_all <= MAX_COMMISSION_BPS, swapping.Error.BrokerCommissionBpsTooHigh)
     asset = request.destination_asset

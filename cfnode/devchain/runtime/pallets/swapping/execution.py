@@ -83,8 +83,8 @@ def run_due_swaps(swapping: SwappingStorage, now: int) -> None:
         for swap in due:
             reschedule(swapping, swap, "SafeModeActive")
         return
-    done, requests, failed = _run_batch(swapping, due)
-    for state in done:
+    swapped, requests, failed = _run_batch(swapping, due)
+    for state in swapped:
         _settle(swapping, requests, state)
     for swap, reason in failed:
         fail(swapping, swap, reason, now)
@@ -95,12 +95,12 @@ def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[
 
     Return them, their requests, and the swaps that cannot run, with reasons.
     """
-    waiting, failed = due, Failed()
-    while waiting:
+    remaining, failed = due, Failed()
+    while remaining:
         out: Failed
         swapping.runtime.host.begin()
         try:
-            done, requests = _attempt(swapping, waiting)
+            swapped, requests = _attempt(swapping, remaining)
         except _LegFailed as failure:
             swapping.runtime.host.rollback()
             asset, leg, amount = failure.asset, failure.leg, failure.amount
@@ -111,10 +111,10 @@ def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[
             out = violation.swaps
         else:
             swapping.runtime.host.commit()
-            return done, requests, failed
+            return swapped, requests, failed
         failed += out
-        gone = {swap.swap_id for swap, _ in out}
-        waiting = [swap for swap in waiting if swap.swap_id not in gone]
+        out_ids = {swap.swap_id for swap, _ in out}
+        remaining = [swap for swap in remaining if swap.swap_id not in out_ids]
     return [], {}, failed
 
 
