@@ -199,8 +199,8 @@ class AssetBalances(Pallet):
         error = self.Error.DestinationNotAllowed
         address = destination.value if isinstance(destination, values.ExternalAddress) else None
         if address is not None and address[0] == "Eth":
-            bound = self.BoundBrokerWithdrawalAddress.get(who)
-            self.ensure(bound in (None, address[1]), error)
+            bound_address = self.BoundBrokerWithdrawalAddress.get(who)
+            self.ensure(bound_address in (None, address[1]), error)
         whitelist = self.WithdrawalWhitelists.get(who)
         if whitelist is None or is_allowed(whitelist, destination):
             return
@@ -260,24 +260,24 @@ class AssetBalances(Pallet):
             stacked = sum(isinstance(waiting, values.PendingChangeWhitelist) for waiting in waiting_changes)
             limit = self.MaxPendingWhitelistUpdates.get()
             self.ensure(stacked < limit, self.Error.TooManyPendingUpdates)
-        apply_at, by_time = self._now + int(delay), dict(pending)
-        by_time[apply_at] = [*by_time.get(apply_at, ()), (who, change)]
-        self.PendingChanges.put(sorted(by_time.items()))
+        apply_at, changes_by_time = self._now + int(delay), dict(pending)
+        changes_by_time[apply_at] = [*changes_by_time.get(apply_at, ()), (who, change)]
+        self.PendingChanges.put(sorted(changes_by_time.items()))
         return apply_at
 
     def _apply(self, who: bytes, change: Change) -> None:
-        old = self._whitelist(who)
+        whitelist = self._whitelist(who)
         match change:
             case values.PendingChangeRefundAddress(address):
                 self.RefundAddresses.put(who, chain_of_address(address), address)
             case values.PendingChangeTimelock(seconds):
-                self._put_whitelist(who, replace(old, timelock=seconds))
+                self._put_whitelist(who, replace(whitelist, timelock=seconds))
             case values.PendingChangeWhitelist(values.WhitelistChangeAllow() as allowed) if (
-                entries(old) >= self.MaxWhitelistEntries.get()
+                entries(whitelist) >= self.MaxWhitelistEntries.get()
             ):
                 self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=allowed)
             case values.PendingChangeWhitelist(update):
-                self._put_whitelist(who, changed(old, update))
+                self._put_whitelist(who, changed(whitelist, update))
 
     def _put_whitelist(self, who: bytes, new: Whitelist) -> None:
         if new == NO_WHITELIST:

@@ -60,13 +60,15 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        spent = b"".join(utxo.id.tx_id + _u32(utxo.id.vout) + b"\0" + _u32(SEQUENCE) for utxo in self.inputs)
-        paid = b"".join(
+        input_bytes = b"".join(
+            utxo.id.tx_id + _u32(utxo.id.vout) + b"\0" + _u32(SEQUENCE) for utxo in self.inputs
+        )
+        output_bytes = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
         )
-        counted = _varint(len(self.inputs)) + spent + _varint(len(self.outputs)) + paid
-        return sha2_256(sha2_256(_u32(VERSION) + counted + _u32(LOCK_TIME)))
+        body = _varint(len(self.inputs)) + input_bytes + _varint(len(self.outputs)) + output_bytes
+        return sha2_256(sha2_256(_u32(VERSION) + body + _u32(LOCK_TIME)))
 
 
 def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
@@ -76,11 +78,11 @@ def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | N
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
     limit = environment.ConsolidationParameters.get().consolidation_threshold
     utxos = sorted(_spendable(pallet), key=fees.net)
-    chosen = _chosen([fees.net(utxo) for utxo in utxos], amount + cost, limit)
-    if chosen is None:
+    selection = _chosen([fees.net(utxo) for utxo in utxos], amount + cost, limit)
+    if selection is None:
         return None
-    inputs = utxos[chosen]
-    del utxos[chosen]
+    inputs = utxos[selection]
+    del utxos[selection]
     environment.BitcoinAvailableUtxos.put(utxos)
     change_amount = sum(map(fees.net, inputs)) - amount - cost
     change_outputs = [(_own(pallet).script, change_amount)] if change_amount >= DUST else []
@@ -106,8 +108,8 @@ def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo
     limits = pallet.other(EnvironmentStorage).ConsolidationParameters.get()
     if len(worth) < limits.consolidation_threshold:
         key = _key(pallet)
-        previous = None if key is None else key.previous
-        worth = [utxo for utxo in worth if utxo.deposit_address.pubkey_x == previous]
+        previous_key = None if key is None else key.previous
+        worth = [utxo for utxo in worth if utxo.deposit_address.pubkey_x == previous_key]
     return worth[: limits.consolidation_size]
 
 
@@ -128,10 +130,10 @@ def _spendable(pallet: PalletStorage) -> list[Utxo]:
 
 def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
     """Add the outputs that a transaction pays to the vault's own key to the spendable ones."""
-    own, tx_id = _own(pallet), transaction.id
-    state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
+    own_output, tx_id = _own(pallet), transaction.id
+    state = values.DepositAddress(pubkey_x=own_output.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
-        if script == own.script:
+        if script == own_output.script:
             output = values.UtxoId(tx_id=tx_id, vout=vout)
             _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
@@ -152,7 +154,7 @@ def conjure(pallet: PalletStorage, amount: int) -> None:
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
     """Return the slice of at most `limit` outputs, sorted by worth, that comes to `needed`; or None."""
-    first = next((at for at, net_amount in enumerate(worth) if net_amount > 0), None)
+    first = next((position for position, net_amount in enumerate(worth) if net_amount > 0), None)
     if first is None:
         return None
     total = 0

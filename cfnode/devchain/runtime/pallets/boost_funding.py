@@ -114,8 +114,8 @@ class BoostSplit:
         return self._used(self.lending_fee, self.boost_fee)
 
     def _used(self, lending: int, boost: int) -> list[tuple[str, int]]:
-        paid = (("LendingPool", lending, self.lending), ("BoostPool", boost, self.boost))
-        return [(source, value) for source, value, principal in paid if principal]
+        sources = (("LendingPool", lending, self.lending), ("BoostPool", boost, self.boost))
+        return [(source, value) for source, value, principal in sources if principal]
 
 
 def boost_fees(amount: int) -> tuple[int, int]:

@@ -214,8 +214,8 @@ class Dev(Pallet):
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
-        paid = witness.deposit_amount
-        self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
+        deposited = witness.deposit_amount
+        self.ensure(0 < deposited <= self._most(witness.input_asset), self.Error.InvalidAmount)
         self.witnesses.see_vault_swap(chain, witness, final=is_final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
@@ -241,11 +241,11 @@ class Dev(Pallet):
         origin.ensure_none()
         broadcaster = self.other(BROADCASTERS[chain])
         on_the_way = broadcaster.on_their_way()
-        chosen = on_the_way[-1] if broadcast_id is None and on_the_way else broadcast_id
-        who = None if chosen is None else broadcaster.nominee(chosen)
+        chosen_id = on_the_way[-1] if broadcast_id is None and on_the_way else broadcast_id
+        who = None if chosen_id is None else broadcaster.nominee(chosen_id)
         self.ensure(who is not None, self.Error.NobodyAsked)
-        assert chosen is not None and who is not None
-        broadcaster.fail_attempt(chosen, who)
+        assert chosen_id is not None and who is not None
+        broadcaster.fail_attempt(chosen_id, who)
 
     @call(14, Cost(), account_id="AccountId32", expired="bool")
     def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
@@ -275,8 +275,8 @@ class Dev(Pallet):
 
     def _most(self, asset: str) -> int:
         """Return a bound on amounts of an asset: more than exists, and far from where sums overflow."""
-        narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
-        return MAX_NARROW if narrow else MAX_WIDE
+        is_narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
+        return MAX_NARROW if is_narrow else MAX_WIDE
 
     def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)

@@ -63,8 +63,8 @@ class Environment(Pallet):
                 self.storage.RuntimeSafeMode.put(all_green(self.runtime))
             case "CodeRed":
                 self.storage.RuntimeSafeMode.put(all_red(self.runtime))
-            case values.SafeModeUpdateCodeAmber(switches):
-                self.storage.RuntimeSafeMode.put(switches)
+            case values.SafeModeUpdateCodeAmber(safe_mode):
+                self.storage.RuntimeSafeMode.put(safe_mode)
         self.deposit(self.storage.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
@@ -92,13 +92,13 @@ class Environment(Pallet):
         A call that fails takes its fee back with it, as on the main net; its nonce is used up.
         """
         origin.ensure_none()
-        who, inner = account_of(signature_data), chainflip_extrinsic.call
-        payment, fee = self.other(TransactionPayment), self._fee_of(inner)
-        escrow = payment.withdraw(who, fee, inner)
+        who, inner_call = account_of(signature_data), chainflip_extrinsic.call
+        payment, fee = self.other(TransactionPayment), self._fee_of(inner_call)
+        escrow = payment.withdraw(who, fee, inner_call)
         if escrow is None:
             self.fail(self.storage.Error.FailedToProcessFee)
-        self.runtime.dispatch(inner, Origin.signed(who))
-        payment.settle(who, fee, escrow, inner)
+        self.runtime.dispatch(inner_call, Origin.signed(who))
+        payment.settle(who, fee, escrow, inner_call)
         payment.note_paid(who, fee)
         self.deposit(self.storage.Event.NonNativeSignedCall)
 
@@ -106,9 +106,9 @@ class Environment(Pallet):
     def batch(self, origin: Origin, calls: Sequence[RuntimeCall]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
-        for each in calls:
-            self.ensure(not self._is_batch(each), self.storage.Error.InvalidNestedBatch)
-            self.runtime.dispatch(each, origin)
+        for inner in calls:
+            self.ensure(not self._is_batch(inner), self.storage.Error.InvalidNestedBatch)
+            self.runtime.dispatch(inner, origin)
         self.deposit(self.storage.Event.BatchCompleted)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
@@ -123,8 +123,8 @@ class Environment(Pallet):
 
     @staticmethod
     def _is_batch(call_value: RuntimeCall) -> bool:
-        pallet, inner = call_value
-        return pallet == "Environment" and split(inner)[0] in BATCHES
+        pallet, inner_call = call_value
+        return pallet == "Environment" and split(inner_call)[0] in BATCHES
 
     # Calls that wallets of other chains have signed
 
@@ -137,8 +137,8 @@ class Environment(Pallet):
         who = account_of(signature)
         if not self.other(System).Account.contains(who):
             raise invalid("BadSigner")
-        inner = extrinsic.call
-        if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner), inner):
+        inner_call = extrinsic.call
+        if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner_call), inner_call):
             raise invalid("Payment")
         requires, provides = self._tags(source, who, extrinsic.transaction_metadata)
         try:

@@ -103,10 +103,10 @@ class EvmThresholdSigner(KeyRotation):
         context = self.require(self.PendingCeremonies.take(ceremony_id), error)
         self.ensure(self._is_signed(context, signature), self.Error.InvalidThresholdSignature)
         request_id = context.request_context.request_id
-        ready = values.SignerAndSignatureResult(
+        signing = values.SignerAndSignatureResult(
             signer=context.key, signature_result=values.AsyncResultReady(("Ok", signature))
         )
-        self.SignerAndSignature.put(request_id, ready)
+        self.SignerAndSignature.put(request_id, signing)
         self.deposit(self.Event.ThresholdSignatureSuccess, request_id=request_id, ceremony_id=ceremony_id)
         self._call_back(request_id, ceremony_id)
 
@@ -213,10 +213,10 @@ class EvmThresholdSigner(KeyRotation):
         context = ceremony.request_context
         request_id = context.request_id
         if ceremony.threshold_ceremony_type == "KeygenVerification":
-            failed = values.SignerAndSignatureResult(
+            signing = values.SignerAndSignatureResult(
                 signer=ceremony.key, signature_result=values.AsyncResultReady(("Err", []))
             )
-            self.SignerAndSignature.put(request_id, failed)
+            self.SignerAndSignature.put(request_id, signing)
             self._call_back(request_id, ceremony_id)
             self.deposit(
                 self.Event.ThresholdSignatureFailed,

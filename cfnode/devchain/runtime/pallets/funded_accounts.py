@@ -111,11 +111,11 @@ class FundedAccounts:
         funding.ensure(funding.other(System).exists(recipient_account_id), error.AccountMustExist)
         enough = amount == "Max" or amount.value >= funding.MinimumFunding.get()
         funding.ensure(enough, error.MinimumRebalanceAmount)
-        for bound, violated in (
+        for binding, violated in (
             (funding.BoundExecutorAddress, error.ExecutorBindingRestrictionViolated),
             (funding.BoundRedeemAddress, error.AccountBindingRestrictionViolated),
         ):
-            funding.ensure(bound.get(who) == bound.get(recipient_account_id), violated)
+            funding.ensure(binding.get(who) == binding.get(recipient_account_id), violated)
         redemption = planned(funding, who, amount, redemption_address)
         self.release(redemption)
         if redemption.restricted and redemption.address is not None:
@@ -138,9 +138,9 @@ class FundedAccounts:
         system.inc_providers(who)
         system.inc_consumers(parent)
         funding.ParentAccount.put(who, parent)
-        for bound in (funding.BoundExecutorAddress, funding.BoundRedeemAddress):
-            if (address := bound.get(parent)) is not None:
-                bound.put(who, address)
+        for binding in (funding.BoundExecutorAddress, funding.BoundRedeemAddress):
+            if (address := binding.get(parent)) is not None:
+                binding.put(who, address)
         self.rebalance(Origin.signed(parent), who, None, values.RedemptionAmountExact(amount))
         return who
 

@@ -52,8 +52,8 @@ class TransactionPayment(Pallet):
     @staticmethod
     def fee_parts(length: int, cost: Cost) -> tuple[int, int, int]:
         """Return the parts of a fee: base, by length, by weight."""
-        base, by_weight = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
-        return base, length * LENGTH_PRICE, by_weight
+        base, weight_part = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
+        return base, length * LENGTH_PRICE, weight_part
 
     @staticmethod
     def weight_fee(ref_time: int) -> int:
@@ -90,8 +90,8 @@ class TransactionPayment(Pallet):
 
 def ordered_asset(call: RuntimeCall) -> str | None:
     """Return the base asset of a call that places or changes one order; None for any other call."""
-    pallet, inner = call
-    if pallet != "LiquidityPools" or isinstance(inner, str) or inner[0] not in ORDER_CALLS:
+    pallet, call_arguments = call
+    if pallet != "LiquidityPools" or isinstance(call_arguments, str) or call_arguments[0] not in ORDER_CALLS:
         return None
-    asset: str = inner[1]["base_asset"]
+    asset: str = call_arguments[1]["base_asset"]
     return asset

@@ -138,9 +138,9 @@ def _solana(pallet: PalletStorage, sent: SentToVault, instruction: values.Instru
     if asset is None:
         raise NotNoticed("the token is none that is swapped")
     slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
-    seen = (swap.event_account, slot)
+    tx_id = (swap.event_account, slot)
     witness = _of_terms(sent, swap.sent, asset, swap.sent.amount, swap.payer)
-    return replace(witness, tx_id=seen, deposit_details=values.SolanaDepositVaultSwapAccount(seen))
+    return replace(witness, tx_id=tx_id, deposit_details=values.SolanaDepositVaultSwapAccount(tx_id))
 
 
 def _bitcoin(

@@ -228,12 +228,12 @@ class Broadcaster(ChainPallet):
 
     def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
         """Retry broadcasts; those that a barrier holds back wait for the next block."""
-        last = last_allowed(self.BroadcastBarriers.get())
+        last_allowed_id = last_allowed(self.BroadcastBarriers.get())
         for broadcast_id in broadcasts:
-            if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
+            if broadcast_id <= last_allowed_id and broadcast_id in self.PendingBroadcasts.get():
                 self.retry(broadcast_id)
-        if earlier_broadcasts := [each for each in broadcasts if each > last]:
-            self._queue(number + 1, earlier_broadcasts)
+        if held_back := [later_id for later_id in broadcasts if later_id > last_allowed_id]:
+            self._queue(number + 1, held_back)
 
     def _put_off(
         self, number: int, height: int, over: Sequence[tuple[int, bytes]], again: Sequence[int]
@@ -289,7 +289,7 @@ class Broadcaster(ChainPallet):
 
     def succeed(self, broadcast_id: int) -> None:
         """Complete a broadcast that its chain has, even an aborted one."""
-        out, reference = self.identify(broadcast_id)
+        out_id, reference = self.identify(broadcast_id)
         self._is_over(broadcast_id)
         self._note_rotated(broadcast_id)
         self.AbortedBroadcasts.put(_without(self.AbortedBroadcasts.get(), broadcast_id))
@@ -298,7 +298,7 @@ class Broadcaster(ChainPallet):
         self.deposit(
             self.Event.BroadcastSuccess,
             broadcast_id=broadcast_id,
-            transaction_out_id=out,
+            transaction_out_id=out_id,
             transaction_ref=reference,
         )
 

@@ -87,12 +87,12 @@ class EvmBroadcaster(Broadcaster):
         signing = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
         if signing is None:
             self.fail(self.Error.ThresholdSignatureUnavailable)
-        ready = signed(api_call, *signing)
-        self.PendingApiCalls.put(broadcast_id, ready)
+        signed_call = signed(api_call, *signing)
+        self.PendingApiCalls.put(broadcast_id, signed_call)
         if should_broadcast:
-            self._send(broadcast_id, ready, threshold_signature_payload, initiated_at)
+            self._send(broadcast_id, signed_call, threshold_signature_payload, initiated_at)
         else:
-            payload = self.transaction(ready)
+            payload = self.transaction(signed_call)
             self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
 
     def start(self, api_call: values.EvmApi | None) -> int:
@@ -165,8 +165,8 @@ class EvmBroadcaster(Broadcaster):
         super().succeed(broadcast_id)
 
     def forget(self, broadcast_id: int) -> None:
-        for out in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
-            self.TransactionOutIdToBroadcastId.remove(out)
+        for out_id in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
+            self.TransactionOutIdToBroadcastId.remove(out_id)
         for stored in (self.AwaitingBroadcast, self.PendingApiCalls, self.TransactionMetadata):
             stored.remove(broadcast_id)
 
@@ -203,34 +203,38 @@ class EvmBroadcaster(Broadcaster):
 
     def transaction(self, api_call: values.EvmApi) -> Transaction:
         """Return the transaction of a signed call, without fees."""
-        bound, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
+        protection, data, limit = (
+            api_call.value.replay_protection,
+            calldata(api_call),
+            self._gas_limit(api_call),
+        )
         if self.chain.name == "Tron":
             return values.TronTransaction(
                 fee_limit=limit,
-                contract=bound.contract_address,
+                contract=protection.contract_address,
                 value=0,
                 data=data,
                 function_selector=contract_call(api_call).signature.encode(),
             )
         return values.EvmTransaction(
-            chain_id=bound.chain_id,
+            chain_id=protection.chain_id,
             max_priority_fee_per_gas=None,
             max_fee_per_gas=None,
             gas_limit=limit,
-            contract=bound.contract_address,
+            contract=protection.contract_address,
             value=0,
             data=data,
         )
 
     def _send(self, broadcast_id: int, api_call: values.EvmApi, payload: bytes, initiated_at: int) -> None:
-        out = self.out_id(api_call)
-        self.TransactionOutIdToBroadcastId.put(out, (broadcast_id, initiated_at))
-        self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out])
+        out_id = self.out_id(api_call)
+        self.TransactionOutIdToBroadcastId.put(out_id, (broadcast_id, initiated_at))
+        self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out_id])
         data = values.BroadcastData(
             broadcast_id=broadcast_id,
             transaction_payload=self.transaction(api_call),
             threshold_signature_payload=payload,
-            transaction_out_id=out,
+            transaction_out_id=out_id,
             nominee=None,
         )
         self.AwaitingBroadcast.put(broadcast_id, data)
@@ -288,9 +292,9 @@ class EvmBroadcaster(Broadcaster):
 
     def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
         """Return the `TransactionConfirmation` of a transaction that is on its chain, but not yet final."""
-        out, reference = self.identify(broadcast_id)
+        out_id, reference = self.identify(broadcast_id)
         return values.TransactionConfirmation(
-            tx_out_id=out,
+            tx_out_id=out_id,
             signer_id=ENGINE,
             tx_fee=self._fee(),
             tx_metadata=self.TransactionMetadata.known(broadcast_id),

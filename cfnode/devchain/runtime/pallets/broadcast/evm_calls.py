@@ -32,7 +32,7 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
             return all_batch(
                 [(fetch.channel_id, fetch.asset) for fetch in batch.fetch_deploy_params],
                 [(fetch.contract_address, fetch.asset) for fetch in batch.fetch_params],
-                [_transfer(each) for each in batch.transfer_params],
+                [_transfer(payment) for payment in batch.transfer_params],
             )
         case values.RegisterRedemption() as redemption:
             return _redemption(redemption)
@@ -41,16 +41,16 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
         case values.TransferFallback(transfer):
             return transfer_fallback(_transfer(transfer))
         case values.ExecutexSwapAndCall() as call:
-            paid = _transfer(call.transfer_param)
-            return execute_x_swap_and_call(paid, call.source_chain, call.source_address, call.message)
+            payment = _transfer(call.transfer_param)
+            return execute_x_swap_and_call(payment, call.source_chain, call.source_address, call.message)
     raise NotImplementedError(f"{type(api_call).__name__} is never made on a development chain")
 
 
 def message_hash(api_call: values.EvmApi) -> bytes:
     """Return the hash that the aggregate key has to sign."""
-    bound = api_call.value.replay_protection
+    replay = api_call.value.replay_protection
     protection = ReplayProtection(
-        bound.nonce, bound.chain_id, bound.key_manager_address, bound.contract_address
+        replay.nonce, replay.chain_id, replay.key_manager_address, replay.contract_address
     )
     return contract_call(api_call).message_hash(protection)
 

@@ -94,7 +94,7 @@ def join_outputs(pallet: IngressEgressStorage) -> None:
 def send_messages(pallet: IngressEgressStorage) -> None:
     """Send each transfer that carries a message as a transaction of its own."""
     messages = pallet.ScheduledEgressCcm.get()
-    disabled = [each for each in messages if pallet.DisabledEgressAssets.contains(each.asset)]
+    disabled = [entry for entry in messages if pallet.DisabledEgressAssets.contains(entry.asset)]
     if messages:
         pallet.ScheduledEgressCcm.put(disabled)
     for message in (entry for entry in messages if entry not in disabled):

@@ -75,10 +75,10 @@ def open_channel(
 
 def next_channel_id(pallet: IngressEgressStorage) -> int:
     """Take the next channel id of the chain; the first is 1."""
-    last: int = pallet.ChannelIdCounter.get()
-    pallet.ensure(last < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
-    pallet.ChannelIdCounter.put(last + 1)
-    return last + 1
+    last_id: int = pallet.ChannelIdCounter.get()
+    pallet.ensure(last_id < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
+    pallet.ChannelIdCounter.put(last_id + 1)
+    return last_id + 1
 
 
 def _may_open(pallet: IngressEgressStorage) -> bool:

@@ -76,8 +76,8 @@ class IngressEgress(ChainPallet):
         if self.chain.is_evm:
             review_failed_calls(self.storage)
         send_rejected(self.storage)
-        safe = self.storage.tracking.height() - (self.chain.safety_buffer or 0)
-        processed = self.chain.period_start(max(0, safe))
+        safe_height = self.storage.tracking.height() - (self.chain.safety_buffer or 0)
+        processed = self.chain.period_start(max(0, safe_height))
         if processed > self.storage.ProcessedUpTo.get():
             self.storage.ProcessedUpTo.put(processed)
 

@@ -74,8 +74,8 @@ def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transact
     old_status = pallet.TransactionsMarkedForRejection.get(marker, transaction)
     if old_status is not None and old_status.expires_at == USED:
         return
-    too_late = old_status is not None and old_status.prewitnessed
-    pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
+    is_prewitnessed = old_status is not None and old_status.prewitnessed
+    pallet.ensure(not is_prewitnessed, pallet.Error.TransactionAlreadyPrewitnessed)
     mark = values.TransactionRejectionStatus(expires_at=expires_at, prewitnessed=False)
     pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
     if old_status is None:  # else `expire_marks` puts the first entry off when it is due
@@ -91,8 +91,8 @@ def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Account) 
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     stored_channel = pallet.DepositChannelLookup.get(address)
     channel = pallet.require(stored_channel, pallet.Error.InvalidDepositAddress)
-    may = channel.owner == broker or pallet.WhitelistedBrokers.contains(broker)
-    pallet.ensure(may, pallet.Error.CannotMarkChannel)
+    may_mark = channel.owner == broker or pallet.WhitelistedBrokers.contains(broker)
+    pallet.ensure(may_mark, pallet.Error.CannotMarkChannel)
     boosted = is_boosted(channel.boost_status)
     pallet.ensure(not boosted, pallet.Error.TransactionAlreadyPrewitnessed)
     pallet.DepositChannelLookup.put(address, replace(channel, is_marked_for_rejection=True))

@@ -91,7 +91,7 @@ def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
         message = _refund_message(pallet, refund, source)
     except CcmError:
         return "Unrefundable"
-    checked = values.ChannelRefundParameters(
+    refund_terms = values.ChannelRefundParameters(
         retry_duration=refund.retry_duration,
         refund_address=(CHAINS[pallet.chain.name].address, address),
         min_price=refund.min_price,
@@ -99,7 +99,7 @@ def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
         max_oracle_price_slippage=refund.max_oracle_price_slippage,
     )
     try:
-        return _terms(pallet, witness, checked)
+        return _terms(pallet, witness, refund_terms)
     except _SentBack as sent_back:
         return values.ChannelActionRefund(
             reason=sent_back.reason, refund_address=address, refund_ccm_metadata=message
@@ -168,7 +168,7 @@ def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.
             )
         else:
             fees.append(values.Beneficiary(account=account, bps=affiliate.bps))
-    if sum(each.bps for each in fees) > MAX_COMMISSION_BPS:
+    if sum(entry.bps for entry in fees) > MAX_COMMISSION_BPS:
         raise _SentBack("InvalidBrokerFees")
     return fees
 

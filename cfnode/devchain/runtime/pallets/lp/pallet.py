@@ -111,8 +111,8 @@ class LiquidityProvider(Pallet):
         if not amount:
             return
         destination = decoded(self, destination_address, self.storage.Error.InvalidEgressAddress)
-        fits = chain_of_address(destination) == ASSETS[asset].chain
-        self.ensure(fits, self.storage.Error.InvalidEgressAddress)
+        is_on_chain = chain_of_address(destination) == ASSETS[asset].chain
+        self.ensure(is_on_chain, self.storage.Error.InvalidEgressAddress)
         self._ensure_allowed(who, values.ExternalAddress(destination))
         self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])

@@ -43,13 +43,13 @@ def refill(pools: PoolsStorage, asset: str, price: int | None, depth: int | None
         if lp != MAKER:
             orders.close_range_order(pools, lp, asset, number)
     stored = pools.stored_pool(asset)
-    old = stored.pool.range_orders
+    old_ranges = stored.pool.range_orders
     unit = 10 ** ASSETS[asset].decimals
-    sqrt_price = old.current_sqrt_price if price is None else sqrt_price_of_amounts(unit, price)
-    liquidity = old.current_liquidity if depth is None else liquidity_for_quote(sqrt_price, depth)
-    full_range = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, old.fee_hundredth_pips)
+    sqrt_price = old_ranges.current_sqrt_price if price is None else sqrt_price_of_amounts(unit, price)
+    liquidity = old_ranges.current_liquidity if depth is None else liquidity_for_quote(sqrt_price, depth)
+    full_range = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, old_ranges.fee_hundredth_pips)
     totals = ("total_fees_earned", "total_swap_inputs", "total_swap_outputs")
-    ranges = replace(full_range, **{name: getattr(old, name) for name in totals})
+    ranges = replace(full_range, **{name: getattr(old_ranges, name) for name in totals})
     stored.pool = replace(stored.pool, range_orders=ranges)
     pools.put_back(stored)
     amounts = full_range.value(MIN_TICK, MAX_TICK, liquidity)

@@ -50,19 +50,19 @@ def set_or_schedule(
     pools: PoolsStorage, update: Update, order: values.LimitOrderUpdateDetailsSet[int], at: int | None
 ) -> None:
     """Set an order now, or at a block, and schedule its closing if it names a block for that."""
-    closing = order.close_order_at
+    close_at = order.close_order_at
     if at is not None:
         _checked(pools, at)
-        _check_closing(pools, closing, at)
+        _check_closing(pools, close_at, at)
         if at == _now(pools):
             _dispatch(pools, update)
         else:
             _schedule(pools, update, at)
         return
     _do(pools, update)
-    _check_closing(pools, closing, _now(pools))
-    if closing is not None:
-        _schedule(pools, _closing(update), closing)
+    _check_closing(pools, close_at, _now(pools))
+    if close_at is not None:
+        _schedule(pools, _closing(update), close_at)
 
 
 def dispatch_due(pools: PoolsStorage, now: int) -> None:
@@ -119,7 +119,9 @@ def _do(pools: PoolsStorage, update: Update) -> None:
 
 def _schedule(pools: PoolsStorage, update: Update, at: int) -> None:
     key, updates = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
-    index = next((position for position, old in enumerate(updates) if _replaces(update, old)), None)
+    index = next(
+        (position for position, old_update in enumerate(updates) if _replaces(update, old_update)), None
+    )
     if index is None:
         count = pools.ScheduledLimitOrderUpdateCount.get(key)
         pools.ensure(count < MAX_SCHEDULED, pools.Error.SheduledUpdateLimitReached)

@@ -36,13 +36,13 @@ def auto_sweep(pools: PoolsStorage, assets: Iterable[str]) -> None:
     """Pay out every limit order that has bought more than a threshold."""
     thresholds = dict(pools.LimitOrderAutoSweepingThresholds.get())
     for asset in assets:
-        stored, swept = pools.stored_pool(asset), False
+        stored, is_swept = pools.stored_pool(asset), False
         for side, sold in SIDES.items():
             threshold = thresholds.get(stored.asset_of(other(sold)), _NEVER)
             for order in list(stored.pool.limit_orders.orders(sold)):
                 if order.collected.bought >= threshold:
                     lp, number = order.owner
                     burn_limit(pools, stored, lp, side, number, order.tick, 0)
-                    swept = True
-        if swept:
+                    is_swept = True
+        if is_swept:
             pools.put_back(stored)

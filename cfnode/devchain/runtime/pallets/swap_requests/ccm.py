@@ -124,8 +124,8 @@ def _accounts_length(
     known_keys = {*_ALWAYS_THERE, destination, accounts.cf_receiver.pubkey}
     if asset != "Sol":
         known_keys.add(_TOKEN_PROGRAM)
-    named = [account.pubkey for account in accounts.additional_accounts]
-    new = len(set(named) - known_keys)
-    keys = new * (_REFERENCE if tables else _KEY)
+    named_keys = [account.pubkey for account in accounts.additional_accounts]
+    new_keys = len(set(named_keys) - known_keys)
+    keys = new_keys * (_REFERENCE if tables else _KEY)
     in_tables = tables * _TABLE - _SAVED_BY_TABLES if tables else 0
-    return len(named) * _REFERENCE + keys + in_tables
+    return len(named_keys) * _REFERENCE + keys + in_tables

@@ -69,10 +69,10 @@ def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
 def network_fee_due(tracker: values.NetworkFeeTracker, amount: int) -> tuple[int, values.NetworkFeeTracker]:
     """Return the network fee for a further `amount`, and the tracker with it."""
     fee, stable = tracker.network_fee, tracker.accumulated_stable_amount + amount
-    due = max(share(fee.rate, stable), fee.minimum)
-    taking = min(max(0, due - tracker.accumulated_fee), amount)
-    paid = tracker.accumulated_fee + taking
-    return taking, replace(tracker, accumulated_stable_amount=stable, accumulated_fee=paid)
+    due_fee = max(share(fee.rate, stable), fee.minimum)
+    taking = min(max(0, due_fee - tracker.accumulated_fee), amount)
+    total_paid = tracker.accumulated_fee + taking
+    return taking, replace(tracker, accumulated_stable_amount=stable, accumulated_fee=total_paid)
 
 
 def share(millionths: int, amount: int) -> int:

@@ -148,8 +148,8 @@ def _refund_of(
     prices = values.PriceLimits(
         min_price=limits.min_price, max_oracle_price_slippage=limits.max_oracle_price_slippage
     )
-    last = min(execute_at + limits.expiry_behaviour.retry_duration, LAST_BLOCK)
-    return values.SwapRefundParameters(refund_block=last, price_limits=prices)
+    last_block = min(execute_at + limits.expiry_behaviour.retry_duration, LAST_BLOCK)
+    return values.SwapRefundParameters(refund_block=last_block, price_limits=prices)
 
 
 def next_chunk(dca: values.DcaState) -> int:
@@ -226,8 +226,8 @@ def _fees(swapping: SwappingStorage, swap: UserSwap) -> list[values.FeeType]:
     fees = list[values.FeeType]()
     if swap.pays_network:
         internal = isinstance(swap.output_action, values.SwapOutputActionCreditOnChain)
-        due = network_fee(swapping, swap.input_asset, swap.output_asset, internal=internal)
-        fees.append(values.FeeTypeNetworkFee(tracker_of(due)))
+        fee = network_fee(swapping, swap.input_asset, swap.output_asset, internal=internal)
+        fees.append(values.FeeTypeNetworkFee(tracker_of(fee)))
     if swap.broker_fees:
         fees.append(values.FeeTypeBrokerFee(swap.broker_fees))
     return fees

@@ -87,11 +87,11 @@ def ensure_bound_address(
     first.
     """
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    first = swapping.runtime.release.rules.bound_brokers_are_checked_first
-    if not first or ASSETS[asset].chain != "Ethereum":
+    is_checked_first = swapping.runtime.release.rules.bound_brokers_are_checked_first
+    if not is_checked_first or ASSETS[asset].chain != "Ethereum":
         return
-    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
-    swapping.ensure(bound in (None, destination[1]), error)
+    bound_address = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    swapping.ensure(bound_address in (None, destination[1]), error)
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
