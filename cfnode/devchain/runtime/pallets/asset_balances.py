@@ -253,11 +253,9 @@ class AssetBalances(Pallet):
         if not delay:
             self._apply(who, change)
             return self._now
-        waiting_changes = [
-            waiting for _, changes in pending for account, waiting in changes if account == who
-        ]
+        own_changes = [waiting for _, changes in pending for account, waiting in changes if account == who]
         if isinstance(change, values.PendingChangeWhitelist):
-            stacked = sum(isinstance(waiting, values.PendingChangeWhitelist) for waiting in waiting_changes)
+            stacked = sum(isinstance(waiting, values.PendingChangeWhitelist) for waiting in own_changes)
             limit = self.MaxPendingWhitelistUpdates.get()
             self.ensure(stacked < limit, self.Error.TooManyPendingUpdates)
         apply_at, changes_by_time = self._now + int(delay), dict(pending)

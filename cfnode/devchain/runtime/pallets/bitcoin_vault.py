@@ -60,14 +60,12 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        input_bytes = b"".join(
-            utxo.id.tx_id + _u32(utxo.id.vout) + b"\0" + _u32(SEQUENCE) for utxo in self.inputs
-        )
-        output_bytes = b"".join(
+        inputs = b"".join(utxo.id.tx_id + _u32(utxo.id.vout) + b"\0" + _u32(SEQUENCE) for utxo in self.inputs)
+        outputs = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
         )
-        body = _varint(len(self.inputs)) + input_bytes + _varint(len(self.outputs)) + output_bytes
+        body = _varint(len(self.inputs)) + inputs + _varint(len(self.outputs)) + outputs
         return sha2_256(sha2_256(_u32(VERSION) + body + _u32(LOCK_TIME)))
 
 

@@ -110,8 +110,8 @@ class EvmBroadcaster(Broadcaster):
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
             return
-        signer_and_signature = api_call.value.signer_and_sig_data
-        signer = signer_and_signature and signer_and_signature[0]
+        sig_data = api_call.value.signer_and_sig_data
+        signer = sig_data and sig_data[0]
         if self.CurrentOnChainKey.get() in (None, signer):
             self.attempt(broadcast_id)
         else:
@@ -203,25 +203,21 @@ class EvmBroadcaster(Broadcaster):
 
     def transaction(self, api_call: values.EvmApi) -> Transaction:
         """Return the transaction of a signed call, without fees."""
-        protection, data, limit = (
-            api_call.value.replay_protection,
-            calldata(api_call),
-            self._gas_limit(api_call),
-        )
+        replay, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
         if self.chain.name == "Tron":
             return values.TronTransaction(
                 fee_limit=limit,
-                contract=protection.contract_address,
+                contract=replay.contract_address,
                 value=0,
                 data=data,
                 function_selector=contract_call(api_call).signature.encode(),
             )
         return values.EvmTransaction(
-            chain_id=protection.chain_id,
+            chain_id=replay.chain_id,
             max_priority_fee_per_gas=None,
             max_fee_per_gas=None,
             gas_limit=limit,
-            contract=protection.contract_address,
+            contract=replay.contract_address,
             value=0,
             data=data,
         )

@@ -79,11 +79,9 @@ def rebuilt(
 
 def signature_of(api_call: values.EvmApi) -> Signature:
     """Return the signature of a signed call."""
-    signer_and_signature = api_call.value.signer_and_sig_data
-    assert signer_and_signature is not None
-    return Signature(
-        signer_and_signature[1].sig.to_bytes(32, "big"), signer_and_signature[1].k_times_g_address
-    )
+    sig_data = api_call.value.signer_and_sig_data
+    assert sig_data is not None
+    return Signature(sig_data[1].sig.to_bytes(32, "big"), sig_data[1].k_times_g_address)
 
 
 def calldata(api_call: values.EvmApi) -> bytes:

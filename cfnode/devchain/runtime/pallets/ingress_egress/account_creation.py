@@ -34,10 +34,10 @@ def create_account(
     who, additional = terms.lp_account, terms.additional_action
     if additional is None or pallet.other(System).exists(who):
         return 0
-    needed_flip = additional.flip_amount_to_credit
+    credit = additional.flip_amount_to_credit
     is_flip = deposit.asset == "Flip"
     source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
-    funded = min(needed_flip, amount) if is_flip else ADVANCE
+    funded = min(credit, amount) if is_flip else ADVANCE
     pallet.other(FundedAccounts).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
         pallet.other(SwappingStorage).record_gateway_liability(funded)
@@ -45,9 +45,7 @@ def create_account(
     pallet.other(AccountRoles).register(who, "LiquidityProvider")
     pallet.other(ProviderStorage).register_refund_address(who, terms.refund_address)
     return (
-        funded
-        if is_flip
-        else _buy_flip(pallet, deposit, who, min(amount, _price(pallet, deposit, needed_flip)))
+        funded if is_flip else _buy_flip(pallet, deposit, who, min(amount, _price(pallet, deposit, credit)))
     )
 
 

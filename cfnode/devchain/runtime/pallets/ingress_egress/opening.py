@@ -89,11 +89,7 @@ def _may_open(pallet: IngressEgressStorage) -> bool:
 def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.DepositChannel:
     """Return a channel for the account: the first kept back for it, once enough are kept back."""
     limit = pallet.MaximumPreallocatedChannels.get(pallet.other(AccountRoles).role(owner) or "Unregistered")
-    channels = [
-        preallocated
-        for preallocated in pallet.PreallocatedChannels.get(owner)
-        if is_fresh(pallet, preallocated)
-    ]
+    channels = [entry for entry in pallet.PreallocatedChannels.get(owner) if is_fresh(pallet, entry)]
     while len(channels) <= limit:
         channel = _from_pool(pallet)
         if channel is None:

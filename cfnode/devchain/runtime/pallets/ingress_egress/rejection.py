@@ -226,12 +226,10 @@ def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
     message = details.refund_ccm_metadata
     after_ingress = withhold(pallet, asset, details.amount, ingress_estimate(pallet, asset, origin))
     egress_fee = egress_estimate(pallet, asset, None if message is None else message.channel_metadata)
-    remaining = withhold(pallet, asset, after_ingress.remaining, egress_fee).remaining
-    if pallet.runtime.release.rules.rejections_below_dust_fail and remaining < pallet.EgressDustLimit.get(
-        asset
-    ):
+    net = withhold(pallet, asset, after_ingress.remaining, egress_fee).remaining
+    if pallet.runtime.release.rules.rejections_below_dust_fail and net < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
-    payment = Payment(asset, remaining, details.refund_address[1])
+    payment = Payment(asset, net, details.refund_address[1])
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
         return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))

@@ -119,9 +119,7 @@ def _do(pools: PoolsStorage, update: Update) -> None:
 
 def _schedule(pools: PoolsStorage, update: Update, at: int) -> None:
     key, updates = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
-    index = next(
-        (position for position, old_update in enumerate(updates) if _replaces(update, old_update)), None
-    )
+    index = next((position for position, old in enumerate(updates) if _replaces(update, old)), None)
     if index is None:
         count = pools.ScheduledLimitOrderUpdateCount.get(key)
         pools.ensure(count < MAX_SCHEDULED, pools.Error.SheduledUpdateLimitReached)

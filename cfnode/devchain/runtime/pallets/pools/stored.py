@@ -66,9 +66,7 @@ class StoredPool:
 
     def note(self, cache: dict[bytes, dict[int, T]], lp: bytes, number: int, place: T | None) -> None:
         """Store the place of a provider's order; None removes the order."""
-        orders = {
-            order_id: old_place for order_id, old_place in cache.get(lp, {}).items() if order_id != number
-        }
+        orders = {key: old for key, old in cache.get(lp, {}).items() if key != number}
         if place is not None:
             orders[number] = place
         if orders:

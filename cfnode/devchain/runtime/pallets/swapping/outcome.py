@@ -80,12 +80,10 @@ def _refund(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> Non
     request = swapping.SwapRequests.known(swap.swap_request_id)
     amount = swap.input_amount
     swapping.deposit(swapping.Event.SwapAborted, swap_id=swap.swap_id, reason=reason)
-    for scheduled in _scheduled_of(swapping, request.id):
-        _unschedule(swapping, scheduled)
-        amount += scheduled.input_amount
-        swapping.deposit(
-            swapping.Event.SwapAborted, swap_id=scheduled.swap_id, reason="PredecessorSwapFailure"
-        )
+    for queued in _scheduled_of(swapping, request.id):
+        _unschedule(swapping, queued)
+        amount += queued.input_amount
+        swapping.deposit(swapping.Event.SwapAborted, swap_id=queued.swap_id, reason="PredecessorSwapFailure")
     dca = user_swap(request).dca_state
     refund(swapping, request, amount + dca.remaining_input_amount)
     if dca.accumulated_output_amount:
