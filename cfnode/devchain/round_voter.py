@@ -132,10 +132,8 @@ class RoundVoter:
         if not self._chain.is_ancestor(estimate.hash, head.hash):
             return estimate
         change = self._chain.next_set_change(head.hash)
-        highest_number = (
-            head.number - self._lag if change is None else min(head.number - self._lag, change.number)
-        )
-        number = max(highest_number, estimate.number)
+        highest = head.number - self._lag if change is None else min(head.number - self._lag, change.number)
+        number = max(highest, estimate.number)
         block = self._chain.hash_at(number)
         return None if block is None else BlockRef(block, number)
 

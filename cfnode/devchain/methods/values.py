@@ -104,11 +104,9 @@ def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
     """Return name and text of a `DepositFailedReason`, those of the inner error if there is one."""
     if not isinstance(reason, tuple):
         return reason, _MEANINGS.get(reason, "")
-    reason_name, error = reason
+    kind, error = reason
     if isinstance(error, tuple) and error[0] == "Module":
         _, name, explanation = metadata.error(error[1]["index"], error[1]["error"])
         return name, explanation
-    inner = (
-        dispatch_error_text(metadata, error) if reason_name == "DepositWitnessRejected" else rust_debug(error)
-    )
-    return reason_name, inner
+    inner = dispatch_error_text(metadata, error) if kind == "DepositWitnessRejected" else rust_debug(error)
+    return kind, inner

@@ -240,12 +240,10 @@ class SwapsApi(RuntimeApi):
         fee, source = terms.network_fee, terms.source
         if fee is None:
             return 0, 0
-        minimum_input = input_for_output(
-            self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False
-        )
+        minimum = input_for_output(self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False)
         fee_amount = share(fee.rate, terms.amount)
-        if minimum_input > fee_amount:
-            return minimum_input, fee.minimum
+        if minimum > fee_amount:
+            return minimum, fee.minimum
         stable = self._leg(_FAILED_FEE, source, STABLE, terms.amount // terms.chunks)
         for_network = share(fee.rate, stable)
         self._leg(_FAILED_FEE, STABLE, terms.target, stable - for_network)
