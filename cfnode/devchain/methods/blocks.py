@@ -65,12 +65,12 @@ async def new_block(
         parent, transactions, final = (place[name] for name in _NEW_BLOCK.members)
     else:
         parent = place
-    new_block = await control_of(node).new_block(parent, transactions, bool(final))
-    if new_block.refused and transactions is not None:
-        reasons = {to_hex(tx_hash): reason for tx_hash, reason in new_block.refused}
-        text = f"block {to_hex(new_block.block.hash)} was made without {len(reasons)} of its transactions"
+    built = await control_of(node).new_block(parent, transactions, bool(final))
+    if built.refused and transactions is not None:
+        reasons = {to_hex(tx_hash): reason for tx_hash, reason in built.refused}
+        text = f"block {to_hex(built.block.hash)} was made without {len(reasons)} of its transactions"
         raise RpcError(REFUSED, text, reasons)
-    return to_hex(new_block.block.hash)
+    return to_hex(built.block.hash)
 
 
 async def finalize(node: Node, block_hash: bytes | None) -> str:

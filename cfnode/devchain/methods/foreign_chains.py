@@ -63,8 +63,8 @@ async def send_to_vault(
     """
     chain, _ = vault_swap
     address = None if sender is None else address_on(chain, sender, "sender")
-    deposit = (address, amount, transaction)
-    included = await control_of(node).send_to_vault(vault_swap, *deposit, final=final is not False)
+    payment = (address, amount, transaction)
+    included = await control_of(node).send_to_vault(vault_swap, *payment, final=final is not False)
     return await check_vault_swap(node, included)
 
 

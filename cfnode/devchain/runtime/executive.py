@@ -194,9 +194,7 @@ class Executive(Service):
         if extrinsic.signed is None:
             return cost
         weights = [extension.weight(extrinsic) for extension in self.extensions]
-        return cost.plus(
-            sum(weight.ref_time for weight in weights), sum(weight.proof_size for weight in weights)
-        )
+        return cost.plus(sum(item.ref_time for item in weights), sum(item.proof_size for item in weights))
 
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
         """Validate an extrinsic in the state after `block_hash`. Undoes all writes.

@@ -243,8 +243,8 @@ class ChargeTransactionPayment(Extension):
         """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
-        weight = min(max(transaction.cost.weight, 1), MAX_BLOCK)
-        by_weight = min(MAX_BLOCK // weight, MAX_PROOF // max(transaction.cost.proof, 1))
+        cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK)
+        by_weight = min(MAX_BLOCK // cost_weight, MAX_PROOF // max(transaction.cost.proof, 1))
         fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:

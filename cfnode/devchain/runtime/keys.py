@@ -83,11 +83,7 @@ def _labelled(what: str) -> bytes:
 
 def tokens_of(chain: str) -> tuple[tuple[str, bytes], ...]:
     """Return the token contracts on an EVM chain, by asset."""
-    return tuple(
-        (asset.name, TOKENS[asset.name])
-        for asset in assets_of(chain)
-        if asset.chain_index and asset.name in TOKENS
-    )
+    return tuple((a.name, TOKENS[a.name]) for a in assets_of(chain) if a.chain_index and a.name in TOKENS)
 
 
 ASSETHUB_VAULT = _labelled("Assethub vault")
