@@ -77,8 +77,8 @@ class Client:
 
     def call(self, method: str, params: Any = ()) -> Any:
         """Return the whole answer to a call."""
-        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self._connection.request("POST", "/", json.dumps(asked), {"content-type": "application/json"})
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._connection.request("POST", "/", json.dumps(request), {"content-type": "application/json"})
         return json.loads(self._connection.getresponse().read())
 
     def timed(self, method: str, params: Any = ()) -> tuple[float, Any]:
@@ -187,8 +187,12 @@ def nonces_of(client: Client, blocks: range) -> list[int]:
     for number in blocks:
         block_hash = client.call("chain_getBlockHash", [number])["result"]
         body = client.call("chain_getBlock", [block_hash])["result"]["block"]["extrinsics"]
-        decoded = [decode_extrinsic(metadata, bytes.fromhex(each[2:])) for each in body]
-        nonces += [each.nonce for each in decoded if each.signed is not None and each.nonce is not None]
+        decoded = [decode_extrinsic(metadata, bytes.fromhex(extrinsic[2:])) for extrinsic in body]
+        nonces += [
+            extrinsic.nonce
+            for extrinsic in decoded
+            if extrinsic.signed is not None and extrinsic.nonce is not None
+        ]
     return nonces
 
 

@@ -58,7 +58,7 @@ async def join(target: Target) -> float:
 
 async def ask(target: Target) -> tuple[int, list[str]]:
     """Return the number of answered requests of one honest peer, and why the others failed."""
-    answered, why = 0, []
+    answered, reasons = 0, []
     stranger = Stranger(target, secrets.token_bytes(32))
     async with stranger.connected():
         await stranger.joined()
@@ -67,9 +67,9 @@ async def ask(target: Target) -> tuple[int, list[str]]:
                 await stranger.ask_header(number, REQUEST_S)
                 answered += 1
             except RequestFailed as error:
-                why.append(str(error))
+                reasons.append(str(error))
             await trio.sleep(REQUEST_PAUSE_S)
-    return answered, why
+    return answered, reasons
 
 
 async def _joins(target: Target) -> list[float]:
@@ -95,9 +95,9 @@ def requests(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        answered, why = _under_attack(result, chain, node, folder, "requests")
+        answered, reasons = _under_attack(result, chain, node, folder, "requests")
         result.add(f"of {REQUESTS} honest requests answered", answered, MIN_REQUESTS, at_most=False)
-        result.facts["why"] = why[:3]
+        result.facts["why"] = reasons[:3]
         _end(result, chain, node)
 
 

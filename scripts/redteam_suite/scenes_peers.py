@@ -138,7 +138,7 @@ def twice(result: Result, folder: Path, times: Times) -> None:
         future = remarks(chain.author.process, FUTURE * rounds, FIRST_FUTURE)
         target, received = chain.target(node), 0
         for number, transaction in enumerate(transactions):
-            load = [bytes.fromhex(each[2:]) for each in future[number * FUTURE : (number + 1) * FUTURE]]
+            load = [bytes.fromhex(encoded[2:]) for encoded in future[number * FUTURE : (number + 1) * FUTURE]]
             received += trio.run(_come_twice, target, node, transaction, load)
         result.add(f"of {rounds * TWINS} peers receive it", received, rounds * TWINS, at_most=False)
         end(result, node)
@@ -164,7 +164,7 @@ async def _come_twice(target: Target, node: Node, transaction: str, load: list[b
         await trio.to_thread.run_sync(node.call, "author_submitExtrinsic", transaction)
         received = [await _receives(stranger, transaction) for stranger in second]
         nursery.cancel_scope.cancel()
-    return sum(each and there for each, there in zip(received, joined, strict=True))
+    return sum(has_received and has_joined for has_received, has_joined in zip(received, joined, strict=True))
 
 
 @contextmanager

@@ -97,13 +97,13 @@ def tick_of_price(
     number = _exact_number(price, field)
     scale = asset_of(quote, "quote").decimals - asset_of(base, "base").decimals
     over, under = number.scaleb(scale, _EXACT).as_integer_ratio()
-    square, rest = divmod(over << _FRACTION, under)
+    square, remainder = divmod(over << _FRACTION, under)
     lowest, highest = sqrt_price_at(MIN_TICK) ** 2, sqrt_price_at(MAX_TICK) ** 2
-    if square < lowest or square > highest or (square == highest and rest):
+    if square < lowest or square > highest or (square == highest and remainder):
         limits = " to ".join(rounded(price_of_tick(tick, base, quote)) for tick in (MIN_TICK, MAX_TICK))
         raise ValidationError.at(field, f"expected a price from {limits}, not {price!s:.40}")
     tick = tick_at(isqrt(square))
-    is_exact = not rest and sqrt_price_at(tick) ** 2 == square
+    is_exact = not remainder and sqrt_price_at(tick) ** 2 == square
     return tick if is_exact or checked_side(side) == "buy" else tick + 1
 
 
@@ -145,12 +145,12 @@ def base_units_or_none(amount: Quantity, asset: str, field: str) -> int:
 
 
 def _units(amount: Quantity, asset: str, field: str) -> int:
-    known = asset_of(asset, "asset")
+    spec = asset_of(asset, "asset")
     if isinstance(amount, int) and not isinstance(amount, bool):
         return amount
-    over, under = _exact_number(amount, field).scaleb(known.decimals, _EXACT).as_integer_ratio()
+    over, under = _exact_number(amount, field).scaleb(spec.decimals, _EXACT).as_integer_ratio()
     if under != 1:
-        text = f"{known.name} has {known.decimals} decimals, and {amount!s:.60} has more"
+        text = f"{spec.name} has {spec.decimals} decimals, and {amount!s:.60} has more"
         raise ValidationError.at(field, text)
     return over
 

@@ -95,8 +95,8 @@ def balance_of(
     if payload.transfer.token == NATIVE:
         return (yield from evm_number(session, url, "eth_getBalance", [checksum_address(account), at]))
     owner = int.from_bytes(account, "big")
-    held = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)
-    return int.from_bytes(held[:32], "big")
+    word = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)
+    return int.from_bytes(word[:32], "big")
 
 
 def is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
@@ -111,7 +111,9 @@ def _manager(session: Session, url: str, vault: bytes) -> Steps[bytes]:
 def _view(
     session: Session, url: str, contract: bytes, signature: str, *arguments: int, at: str = "latest"
 ) -> Steps[bytes]:
-    data = keccak_256(signature.encode())[:4] + b"".join(each.to_bytes(32, "big") for each in arguments)
+    data = keccak_256(signature.encode())[:4] + b"".join(
+        argument.to_bytes(32, "big") for argument in arguments
+    )
     place = checksum_address(contract)
     call: dict[str, Any] = {"to": place, "data": "0x" + data.hex()}
     try:

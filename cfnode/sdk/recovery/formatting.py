@@ -26,11 +26,11 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
     A value is empty if there is none.
     """
     payload = failed.payload
-    others = (replace(payload, transfer=each) for each in _other_transfers(payload))
+    others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
     return [
         ("pays", f"{amount_text(payload)} on {payload.chain}"),
         ("to", payload.recipient_text),
-        ("also pays", "\n".join(f"{amount_text(each)} to {each.recipient_text}" for each in others)),
+        ("also pays", "\n".join(f"{amount_text(other)} to {other.recipient_text}" for other in others)),
         ("message", "" if payload.message is None else f"{len(payload.message)} bytes, for the receiver"),
         ("until", _deadline(failed)),
     ]
@@ -81,14 +81,14 @@ def _origin(payload: Payload) -> str:
 
 def _others(payload: Payload) -> list[str]:
     """Return the other transfers of a batch, one a line."""
-    texts = (replace(payload, transfer=each) for each in _other_transfers(payload))
-    return [f"It also pays {amount_text(each)} to {each.recipient_text}." for each in texts]
+    others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
+    return [f"It also pays {amount_text(other)} to {other.recipient_text}." for other in others]
 
 
 def _other_transfers(payload: Payload) -> list[Transfer]:
     """Return the transfers of a batch without the one that was searched for."""
-    is_chosen = [each is payload.transfer for each in payload.transfers]
-    return [each for each, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
+    is_chosen = [transfer is payload.transfer for transfer in payload.transfers]
+    return [transfer for transfer, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
 
 
 def _until(failed: FailedCall) -> str:
@@ -151,15 +151,15 @@ def candidate(payload: Payload) -> dict[str, Any]:
 
 def _transfers(payload: Payload) -> list[dict[str, Any]]:
     """Return all transfers of a batch as JSON objects."""
-    texts = (replace(payload, transfer=each) for each in payload.transfers)
+    parts = (replace(payload, transfer=transfer) for transfer in payload.transfers)
     return [
         {
-            "recipient": each.recipient_text,
-            "token": None if each.is_native else each.token_text,
-            "amount": str(each.transfer.amount),
-            "amountText": amount_text(each),
+            "recipient": part.recipient_text,
+            "token": None if part.is_native else part.token_text,
+            "amount": str(part.transfer.amount),
+            "amountText": amount_text(part),
         }
-        for each in texts
+        for part in parts
     ]
 
 

@@ -110,8 +110,8 @@ def read_owner(reference: str | int) -> Owner:
     if isinstance(reference, bool) or not text or len(text) > MAX_OWNER:
         raise ValidationError("owner", f"{text[:60]!r} is not {_FORMS}")
     for read in _READERS:
-        if (found := read(text)) is not None:
-            return found
+        if (owner := read(text)) is not None:
+            return owner
     raise ValidationError("owner", f"{text!r:.90} is not {_FORMS}")
 
 
@@ -125,10 +125,10 @@ def _swap(text: str) -> Owner | None:
 
 def _channel(text: str) -> Owner | None:
     try:
-        found = channel_of(text)
+        channel = channel_of(text)
     except ValidationError as error:
         raise ValidationError("owner", f"{error.message}, in the depositChannelId {text!r}") from None
-    return None if found is None else Channel(str(found), found)
+    return None if channel is None else Channel(str(channel), channel)
 
 
 def evm_address(text: str) -> Address | None:
@@ -145,8 +145,8 @@ def evm_address(text: str) -> Address | None:
 
 
 def _hash(text: str) -> Owner | None:
-    found = _HASH.match(text)
-    return Transaction(text.replace("0X", "0x"), bytes.fromhex(found[1])) if found else None
+    match = _HASH.match(text)
+    return Transaction(text.replace("0X", "0x"), bytes.fromhex(match[1])) if match else None
 
 
 def _extrinsic(text: str) -> Owner | None:

@@ -135,12 +135,12 @@ def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], cha
     try:
         data = _data(document)
         vault = _hex(document["contract"])
-        found = document.get("chain_id", chain_id)
+        payload_chain_id = document.get("chain_id", chain_id)
         limit = document.get("gas_limit")
         gas_limit = None if limit is None else whole_number(limit)
-        if len(vault) != 20 or not isinstance(found, int) or len(data) > _MAX_DATA:
+        if len(vault) != 20 or not isinstance(payload_chain_id, int) or len(data) > _MAX_DATA:
             raise ValueError("no contract address or no chain id")
-        return _decoded(chain, broadcast_id, found, vault, data, gas_limit)
+        return _decoded(chain, broadcast_id, payload_chain_id, vault, data, gas_limit)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadPayload(f"the payload of {chain} broadcast {broadcast_id} is malformed: {error}") from None
 

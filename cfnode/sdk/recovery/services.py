@@ -41,18 +41,18 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
     """Return the addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
-    public, own = session.backend_url, http_url(session.rpc_url).rstrip("/")
-    if session.options.rpc_url is None or public == own:
+    public, node_url = session.backend_url, http_url(session.rpc_url).rstrip("/")
+    if session.options.rpc_url is None or public == node_url:
         return (public,)
-    return (own, public) if (yield from _serves_the_network(session)) else (own,)
+    return (node_url, public) if (yield from _serves_the_network(session)) else (node_url,)
 
 
 def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
     """Return the finding of one service; `is_known` is False if the swap is unknown to it."""
-    other = copy(session)
-    other.backend_url = url
+    service = copy(session)
+    service.backend_url = url
     try:
-        status = yield from GetStatusV2(reference).steps(other)
+        status = yield from GetStatusV2(reference).steps(service)
     except BackendError as error:
         if error.status in _NO_SERVICE:
             return Finding(is_known=False)
@@ -134,6 +134,6 @@ def _serves_the_network(session: Session) -> Steps[bool]:
         kind = yield from rpc(session, session.rpc_url, "system_chainType", [])
     except RpcCallError:
         return False
-    if (known := _GENESIS.get(session.network.name)) is not None:
-        return bool(genesis == known)
+    if (expected := _GENESIS.get(session.network.name)) is not None:
+        return bool(genesis == expected)
     return kind == "Live" and urlsplit(session.rpc_url).hostname not in _LOCAL

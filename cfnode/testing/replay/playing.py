@@ -87,16 +87,16 @@ class _Player:
         funds, start_prices = 0, dict[str, int]()
         desired: list[Order] | None = None
         market: Market | None = None
-        for done, (step, following) in enumerate(pairwise([*steps, None]), start=1):
+        for count, (step, following) in enumerate(pairwise([*steps, None]), start=1):
             assert step is not None
             market = self._add(step, following, market, desired)
             if begun is None:
                 begun, funds, start_prices = market, self._stage.flip(), dict(played.prices)
             if following is not None:
                 desired = orders_of(self._strategy, market, self._settings.strategy_s)
-            progress(done, len(slots))
+            progress(count, len(slots))
         assert begun is not None and market is not None
-        last = self._change(market, Plan(tuple(each.order for each in market.orders), (), (), ()))
+        last = self._change(market, Plan(tuple(open_order.order for open_order in market.orders), (), (), ()))
         return Report(
             start=begun.time,
             end=market.time,
@@ -127,11 +127,11 @@ class _Player:
         prices = self._price_calls(step)
         deposits = [self._channels.sent(swap) for swap in step.swaps]
         self._played.prices.update(step.prices)
-        block, found = self._block(market, plan, prices, deposits, pairs)
+        block, market_after = self._block(market, plan, prices, deposits, pairs)
         self._channels.receive(pairs, block.results, step.slot)
         self._played.sent += step.swaps
-        self._note_refused(step, block, found)
-        return found
+        self._note_refused(step, block, market_after)
+        return market_after
 
     def _plan(self, market: Market, desired: Sequence[Order]) -> Plan:
         """Return the changes that make the desired orders stand.
@@ -140,12 +140,12 @@ class _Player:
         """
         if any(isinstance(order, RangeOrderByAmounts) for order in desired):
             return self._stage.provider.get_plan(desired)
-        return plan_of(desired, [each.order for each in market.orders], {})
+        return plan_of(desired, [open_order.order for open_order in market.orders], {})
 
     def _change(self, market: Market, plan: Plan) -> Market:
         """Make a plan's changes in a block without records; return the market after it."""
-        _, found = self._block(market, plan, (), (), ())
-        return found
+        _, market_after = self._block(market, plan, (), (), ())
+        return market_after
 
     def _block(
         self,
@@ -157,21 +157,23 @@ class _Player:
     ) -> tuple[Block, Market]:
         changes = [change for group in changes_of(plan, "NoWait") for change in group]
         try:
-            own = self._stage.send((method, params) for _, method, params in changes)
+            order_calls = self._stage.send((method, params) for _, method, params in changes)
         except RpcCallError as error:
             place = "" if market is None else f"{place_of(market)}: "
             raise StrategyError(f"{place}the node refused the orders: {error.message}") from None
         opening = self._channels.opening(pairs)
-        block = self._stage.add_block([*prices, *own], deposits, waiting=opening)
-        refusals = block.refusals[len(prices) : len(prices) + len(own)]
+        block = self._stage.add_block([*prices, *order_calls], deposits, waiting=opening)
+        refusals = block.refusals[len(prices) : len(prices) + len(order_calls)]
         for (orders, _, _), reason in zip(changes, refusals, strict=True):
             if reason is not None and market is not None:
                 raise StrategyError(_refusal(market, orders, reason))
-        found = self._stage.market(self._played.prices)
-        if found.fills:
-            fills = BlockFills(found.block_number, found.block_hash, found.time, found.fills)
+        market_after = self._stage.market(self._played.prices)
+        if market_after.fills:
+            fills = BlockFills(
+                market_after.block_number, market_after.block_hash, market_after.time, market_after.fills
+            )
             self._played.fills.append(fills)
-        return block, found
+        return block, market_after
 
     def _price_calls(self, step: Step) -> list[str]:
         """Return the calls that set the oracle's prices, and those of pools.

@@ -46,8 +46,8 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
         for asset in funds
     ]
     opened = stage.add_block(waiting=opening).results
-    addresses = [each["response"]["deposit_address"] for each in opened]
-    paid = [deposit(stage, *each) for each in zip(addresses, funds, funds.values(), strict=True)]
+    addresses = [answer["response"]["deposit_address"] for answer in opened]
+    paid = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
     block = stage.add_block(paid)
     _ensure_taken(block)
     for _ in range(MAX_BLOCKS):
@@ -68,15 +68,15 @@ def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
 
 def refusals_of(block: Block) -> list[tuple[int, str]]:
     """Return the amount and the reason of each deposit that the chain refused in a block."""
-    found = list[tuple[int, str]]()
+    refusals = list[tuple[int, str]]()
     for event in block.events:
         if event["name"] == "DepositFailed":
             _, details = event["fields"]["details"]
             amount = details.get("deposit_witness", {}).get("amount", 0)
             reason = event["fields"]["reason"]
             number = whole_number(amount)
-            found.append((number, reason if isinstance(reason, str) else reason[0]))
-    return found
+            refusals.append((number, reason if isinstance(reason, str) else reason[0]))
+    return refusals
 
 
 class Channels:
