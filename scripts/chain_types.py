@@ -328,8 +328,8 @@ class Classes:
         return sorted(fields.variables(), key=declared.parameters.index)
 
     def _variant(self, key: str, variant: str) -> str:
-        usual = python_name(key) + variant
-        return VARIANTS.get(usual, usual)
+        default_name = python_name(key) + variant
+        return VARIANTS.get(default_name, default_name)
 
     def parameters(self, key: str) -> list[str]:
         """Return the parameters of a type; those of an enum in the order in which its variants use them."""
@@ -367,8 +367,8 @@ class Classes:
             for field_name, expression in fields
         ]
         if fields and fields[0][0] is None:
-            alone = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(union for _, union in rows)),)
-            rows = [("value", alone)]
+            value_type = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(union for _, union in rows)),)
+            rows = [("value", value_type)]
         found.setdefault(name, _Fields()).add(
             (attribute(str(field_name)), union) for field_name, union in rows
         )

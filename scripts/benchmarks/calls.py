@@ -288,9 +288,9 @@ def run() -> list[Row]:
         rows = list(_servers(folder, rates))
         rows += _rows(folder, _kinds(), before, rates)
         if spec:
-            built = folder / "spec.json"
-            line = [sys.executable, "-m", "cfnode", "build-spec", "--chain", spec, "-o", str(built)]
+            spec_path = folder / "spec.json"
+            line = [sys.executable, "-m", "cfnode", "build-spec", "--chain", spec, "-o", str(spec_path)]
             subprocess.run(line, check=True, cwd=HERE)
-            rows.append(_instance(built, rates))
-            rows += _rows(folder, _official_kinds(), before, rates, f"--chain={built}")
+            rows.append(_instance(spec_path, rates))
+            rows += _rows(folder, _official_kinds(), before, rates, f"--chain={spec_path}")
     return rows

@@ -124,9 +124,9 @@ def _updates_at_once(node: NodeProcess, attempt: int) -> tuple[float, float, str
     def terms(number: int) -> list[Any]:
         return [ETH, USDC, "sell", number, tick + number % 50, hex(ETHER // 10), None, "InBlock"]
 
-    before = _processor_seconds(node)
+    seconds_before = _processor_seconds(node)
     seconds, answers = at_once(node, [("lp_set_limit_order", terms(number)) for number in range(AT_ONCE)])
-    spent = _processor_seconds(node) - before
+    spent = _processor_seconds(node) - seconds_before
     answered = sum("result" in answer for answer in answers)
     nonces = nonces_of(client, range(block + 1, best_block(client) + 1))
     if answered == AT_ONCE and sorted(nonces) == list(range(first, first + AT_ONCE)):
@@ -193,12 +193,12 @@ def _fills(node: NodeProcess) -> Row:
         selector.register(author, selectors.EVENT_READ, author)
         hear(selector, 2)
         times = [lateness for _ in range(FILLS) for lateness in _lateness(client, selector, author)]
-    late = sorted(times)[len(times) * 99 // 100]
+    lateness_p99 = sorted(times)[len(times) * 99 // 100]
     return (
         f"a fill reaches {SUBSCRIBERS} subscribers after its block's header does, p99 of {FILLS} fills",
-        milliseconds(late),
+        milliseconds(lateness_p99),
         "≤ 150 ms",
-        late <= 0.150,
+        lateness_p99 <= 0.150,
     )
 
 

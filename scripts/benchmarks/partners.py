@@ -31,10 +31,10 @@ def _rows(kind: str, url: str) -> list[Row]:
         with broker_chain(folder / "node") as chain:
             outcome = storm(folder, chain, url.format(folder=folder), PARTNERS, CHANNELS, SWAPS)
     opened = Counter(answer.status for answer in outcome.answers)
-    again = sum(answer.sent - 1 for answer in outcome.answers)
+    repeats = sum(answer.sent - 1 for answer in outcome.answers)
     return [
         (f"{kind}: {PARTNERS} partners open {CHANNELS:,} channels at once",
-         f"{opened[201]:,} opened in {outcome.seconds:.0f} s, {again} requests sent again", "all",
+         f"{opened[201]:,} opened in {outcome.seconds:.0f} s, {repeats} requests sent again", "all",
          opened[201] == CHANNELS),
         (f"{kind}: channels on the chain for one request", f"at most {outcome.most_on_chain}", "1",
          outcome.most_on_chain == 1 and outcome.on_chain == CHANNELS),

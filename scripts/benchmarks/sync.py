@@ -36,12 +36,12 @@ STATE_RUNS = 2
 @contextmanager
 def one_core() -> Iterator[None]:
     """Run this process on one core only."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
+    affinity = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(affinity)})
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        os.sched_setaffinity(0, affinity)
 
 
 async def _longest_stall(stop: Callable[[], bool]) -> float:

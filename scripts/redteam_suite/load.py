@@ -102,14 +102,14 @@ def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> Non
 
 def _judge_pauses(result: Result, seen: Seen) -> None:
     idle, attacked = seen.idle.of(seen.probe["samples"]), seen.attack.of(seen.probe["samples"])
-    usual = 1e3 * percentile((seconds for _, seconds, _ in idle), 0.99)
-    ratio = figures.MAX_RATIO * usual
+    idle_p99 = 1e3 * percentile((seconds for _, seconds, _ in idle), 0.99)
+    ratio = figures.MAX_RATIO * idle_p99
     p99 = 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.99)
     pause = 1e3 * max((own_pause for _, _, own_pause in attacked), default=0.0)
     result.add("p99", p99, max(figures.MAX_P99_MS, ratio), " ms")
     result.add("pause", pause, max(figures.MAX_PAUSE_MS, ratio), " ms")
     result.facts |= {
-        "idle p99 ms": usual,
+        "idle p99 ms": idle_p99,
         "p50 ms": 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.5),
         "max ms": 1e3 * max((seconds for _, seconds, _ in attacked), default=0.0),
         "asked": len(attacked),
@@ -129,8 +129,8 @@ def _judge_honest(result: Result, seen: Seen) -> None:
         rows = seen.attack.touching(seen.honest[name])
         answered = sum(answer is not None for _, _, answer, _ in rows)
         share = 100.0 * answered / len(rows) if rows else float("nan")
-        least = MIN_ANSWERED if name == "peer" else 100.0
-        result.add(f"{name} answered", share, least, " %", at_most=False)
+        min_share = MIN_ANSWERED if name == "peer" else 100.0
+        result.add(f"{name} answered", share, min_share, " %", at_most=False)
         refused = [reason for _, _, _, reason in rows if reason]
         slowest = max((seconds for _, seconds, _, _ in rows), default=0.0)
         result.facts[name] = {

@@ -122,10 +122,10 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
         chain.author.call("broker_registerAccount")
-        usual = _start(chain, "", folder)
-        attacked = _start(chain, result.row, folder)
-        result.add("in step after", attacked, MAX_SLOWER * usual + MORE_S, " s")
-        result.facts |= {"without them s": usual, "with them s": attacked}
+        idle_s = _start(chain, "", folder)
+        attacked_s = _start(chain, result.row, folder)
+        result.add("in step after", attacked_s, MAX_SLOWER * idle_s + MORE_S, " s")
+        result.facts |= {"without them s": idle_s, "with them s": attacked_s}
         result.log = "" if result.met else last_lines((folder / "2-light-rpc" / "node.log").read_text())
 
 

@@ -74,14 +74,14 @@ def alone(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.ready(node)
-        before, head = len(node.log), node.best
+        log_length, head = len(node.log), node.best
         os.kill(chain.author.pid, signal.SIGSTOP)
         try:
             answers = _call_broker(node)
             began = time.monotonic()
             result.add("readiness 500 after", _until(lambda: node.readiness == 500), MAX_UNREADY_S, " s")
             time.sleep(max(0.0, began + STILL_S - time.monotonic()))
-            warnings = len(WARNING.findall(node.log[before:]))
+            warnings = len(WARNING.findall(node.log[log_length:]))
             result.add(f"warnings in {STILL_S:.0f} s", warnings, MIN_WARNINGS, at_most=False)
             _until(lambda: answers)
         finally:
@@ -228,11 +228,11 @@ def slots(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        before = len(node.log)
+        log_length = len(node.log)
         for name, slot in (("far", FAR_SLOT), ("early", 1)):
             let_go = trio.run(_announce_slot, chain.target(node), slot)
             result.add(f"{name} slot: announcers let go of, of {TRIES}", let_go, 1, at_most=False)
-        result.add("lines about our clock", node.log[before:].count(CLOCK), 0)
+        result.add("lines about our clock", node.log[log_length:].count(CLOCK), 0)
         result.check("in step", chain.is_in_step(node))
         end(result, node)
 

@@ -81,10 +81,10 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
         for transaction in remarks(chain.author.process, WAITING, FIRST_FUTURE):
             chain.author.call("author_submitExtrinsic", transaction)
         for number in range(1, rounds + 1):
-            before = chain.channels()
+            channels_before = chain.channels()
             with busy_machine(chain.author):
                 opened = open_at_once(chain.author, CALLS)
-            check_channels(result, chain, opened, before, f"round {number}: ")
+            check_channels(result, chain, opened, channels_before, f"round {number}: ")
         result.add("program errors", program_errors(chain.author.log), 0)
         if not result.met:
             result.log = last_lines(chain.author.log)
@@ -92,12 +92,12 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
 
 def open_at_once(node: Node, count: int) -> list[Opened]:
     """Return the answers of so many concurrent calls."""
-    together, opened = threading.Barrier(count), [Opened() for _ in range(count)]
+    barrier, opened = threading.Barrier(count), [Opened() for _ in range(count)]
 
     def call(into: Opened) -> None:
         try:
             client = WebSocket(node.rpc_port)
-            together.wait(60)
+            barrier.wait(60)
             into.answer = client.call("broker_requestSwapDepositAddress", *CHANNEL, seconds=CALL_S)
         except (RpcFailed, OSError, threading.BrokenBarrierError) as error:
             into.why = str(error) or type(error).__name__
@@ -160,15 +160,15 @@ def _is_served(node: Node) -> bool:
 
 def _no_files(result: Result, chain: Stage, node: Node) -> None:
     """Attack a node that has few descriptors left."""
-    target, before = chain.target(node), len(node.log)
-    usual = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
+    target, log_length = chain.target(node), len(node.log)
+    file_limits = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
     open_files = len(list(Path(f"/proc/{node.pid}/fd").iterdir()))
-    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (open_files + SPARE_FILES, usual[1]))
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (open_files + SPARE_FILES, file_limits[1]))
     sockets = use_up_files(target)
     time.sleep(SHORT_OF_FILES_S)
-    lines = node.log[before:]
+    lines = node.log[log_length:]
     _close(sockets)
-    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, usual)
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, file_limits)
     result.add("program errors without descriptors", program_errors(lines), 0)
     result.add("log lines a second", len(lines.splitlines()) / SHORT_OF_FILES_S, MAX_LINES_A_SECOND)
     time.sleep(3)

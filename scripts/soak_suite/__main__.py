@@ -96,8 +96,8 @@ def _judge(result: Result, network: Network, minutes: float, began: float) -> No
     if minutes >= MIN_MINUTES:
         result.add("memory slope × 100", 100 * slope, 100 * MAX_SLOPE, " MB/min")
     if not result.met:
-        left = [member for member in network.members if not _agrees(member, network.author)]
-        result.log = "\n".join(f"{member.name}:\n{last_lines(member.last_log)}" for member in left[:4])
+        disagreeing = [member for member in network.members if not _agrees(member, network.author)]
+        result.log = "\n".join(f"{member.name}:\n{last_lines(member.last_log)}" for member in disagreeing[:4])
 
 
 def _agree(network: Network) -> float:

@@ -64,9 +64,13 @@ class Findings:
     def is_settled(self, owner: Owner) -> bool:
         """Return whether later blocks add nothing: all payouts of the swap or batch have arrived."""
         if isinstance(owner, Swap):
-            sent = [key for key, egress in self.history.egresses.items() if egress.request == owner.number]
-            broadcasts = [self.history.broadcasts[key][1] for key in sent if key in self.history.broadcasts]
-            if owner.number not in self.history.completed or len(broadcasts) < len(sent):
+            egress_ids = [
+                key for key, egress in self.history.egresses.items() if egress.request == owner.number
+            ]
+            broadcasts = [
+                self.history.broadcasts[key][1] for key in egress_ids if key in self.history.broadcasts
+            ]
+            if owner.number not in self.history.completed or len(broadcasts) < len(egress_ids):
                 return False
         elif isinstance(owner, Batch):
             broadcasts = [(owner.chain, owner.broadcast_id)]
@@ -87,9 +91,9 @@ class Findings:
         if isinstance(owner, Transaction) and owner.hash is not None:
             names = {owner.hash, owner.hash[::-1]}
             batches = [key for key, (_, reference) in self.history.ends.items() if holds(reference, names)]
-            sent = [self.history.batches.get(batch, ()) for batch in batches]
+            egress_ids = [self.history.batches.get(batch, ()) for batch in batches]
             if batches:
-                return all(keys and all(key in self.history.egresses for key in keys) for keys in sent)
+                return all(keys and all(key in self.history.egresses for key in keys) for keys in egress_ids)
             return any(holds(fields, names) for _, fields in self.history.deposits)
         return False
 
@@ -106,9 +110,11 @@ class Findings:
 
     def _of_requests(self, numbers: Iterable[int], text: str, *, is_met: bool = True) -> Finding:
         request_numbers = set(numbers)
-        sent = [key for key, egress in self.history.egresses.items() if egress.request in request_numbers]
-        if sent:
-            return self._of_egresses(sent, text)
+        egress_ids = [
+            key for key, egress in self.history.egresses.items() if egress.request in request_numbers
+        ]
+        if egress_ids:
+            return self._of_egresses(egress_ids, text)
         if not is_met:
             return Finding(is_known=False)
         if request_numbers <= self.history.completed:

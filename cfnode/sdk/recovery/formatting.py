@@ -40,16 +40,16 @@ def _deadline(failed: FailedCall) -> str:
     """Return when a call expires, and how long that is from now; in words if the time is unknown."""
     if failed.deadline_ms is None:
         return "" if failed.payload.is_offered else "the vault gets the next epoch's key"
-    left = _span(failed.deadline_ms - failed.read_at_ms)
-    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {left}"
+    time_left = _span(failed.deadline_ms - failed.read_at_ms)
+    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {time_left}"
 
 
 def _span(milliseconds: int) -> str:
     """Return a time from now, in days and hours, or in minutes."""
     minutes = max(milliseconds, 0) // 60_000
     days, hours = minutes // 1_440, minutes % 1_440 // 60
-    counted = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
-    words = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counted if count]
+    units_of_time = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
+    words = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in units_of_time if count]
     return f"in {' and '.join(words)}" if words else "in less than a minute"
 
 
@@ -186,9 +186,9 @@ def bare_call(payload: Payload) -> dict[str, Any]:
 
 def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
     """Return the gas that a wallet has to give a bare call: as a JSON object, and in words."""
-    least = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
+    minimum = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
     words = (
-        f"Raise the wallet's own gas estimate by a third{least}: the need changes with the block, and a "
+        f"Raise the wallet's own gas estimate by a third{minimum}: the need changes with the block, and a "
         "transaction with too little gas fails and is paid for all the same."
     )
     return {"aboveEstimate": "1/3", "atLeast": payload.gas_limit}, words
@@ -203,9 +203,9 @@ def unsigned(transaction: UnsignedTransaction) -> dict[str, Any]:
 
 def wallet_fields(transaction: UnsignedTransaction) -> str:
     """Return gas, fees and nonce for the fields of a wallet: decimal, fees in gwei."""
-    most = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
-    fees = f"gas price {most}"
+    max_fee = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
+    fees = f"gas price {max_fee}"
     if not transaction.is_legacy:
         tip = units(transaction.max_priority_fee_per_gas, _GWEI)
-        fees = f"maximum fee {most}, priority fee {tip} gwei"
+        fees = f"maximum fee {max_fee}, priority fee {tip} gwei"
     return f"In the fields of a wallet: gas limit {transaction.gas}, {fees}, nonce {transaction.nonce}."

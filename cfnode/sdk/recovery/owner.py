@@ -136,10 +136,10 @@ def evm_address(text: str) -> Address | None:
     if not _EVM.match(text):
         return None
     if (account := evm_account("0x" + text[2:])) is None:
-        good = checksum_address(bytes.fromhex(text[2:]))
+        checksummed = checksum_address(bytes.fromhex(text[2:]))
         raise ValidationError(
             "owner",
-            f"the checksum of {text} is wrong (upper and lower case): {good} if the letters are right",
+            f"the checksum of {text} is wrong (upper and lower case): {checksummed} if the letters are right",
         )
     return Address(text, account, "evm")
 
@@ -178,8 +178,8 @@ def _base58(text: str) -> Owner | None:
 
 
 def _bitcoin(text: str) -> Owner | None:
-    spelled = bitcoin_text(text)
-    return None if spelled is None else Address(spelled, spelled.encode(), "bitcoin")
+    normalized = bitcoin_text(text)
+    return None if normalized is None else Address(normalized, normalized.encode(), "bitcoin")
 
 
 def _substrate(text: str) -> Owner | None:

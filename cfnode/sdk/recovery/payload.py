@@ -190,7 +190,7 @@ def _arguments(function: str, data: bytes) -> dict[str, Any]:
     """Return the members of a payload that follow from its arguments after the signature."""
     if function == "allBatch":
         deploys = tuple((_number(salt), _address(token)) for salt, token in _array(data, 3, 2))
-        fetches = tuple((_address(place), _address(token)) for place, token in _array(data, 4, 2))
+        fetches = tuple((_address(address), _address(token)) for address, token in _array(data, 4, 2))
         transfers = tuple(_transfer(*words) for words in _array(data, 5, 3))
         if not transfers:
             raise ValueError("it is a batch without transfers")

@@ -63,14 +63,14 @@ def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding
 def payments_of_status(status: SwapStatus, reference: str) -> Finding:
     """Return the failed payouts in the status of a swap."""
     refund = status.fill_or_kill_params and status.fill_or_kill_params.refund_address
-    sent = (
+    egresses = (
         (status.fallback_egress, status.dest_chain, status.dest_asset, status.dest_address),
         (status.swap_egress, status.dest_chain, status.dest_asset, status.dest_address),
         (status.refund_egress, status.src_chain, status.src_asset, refund),
     )
     failed = [
         _payment(egress, chain or "", symbol or "", address or "")
-        for egress, chain, symbol, address in sent
+        for egress, chain, symbol, address in egresses
         if egress is not None and (egress.failure is not None or egress is status.fallback_egress)
     ]
     return Finding(tuple(failed), _reason(status, reference))

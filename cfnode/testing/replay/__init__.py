@@ -97,25 +97,28 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
 
     Raises ReplayError, with all faults of both files.
     """
-    faults, priced, swapped = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
+    faults, price_records, swap_records = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
     try:
-        priced = read_prices(prices)
+        price_records = read_prices(prices)
     except BadRecords as error:
         faults.append(str(error))
     try:
-        swapped = () if swaps is None else read_swaps(swaps)
+        swap_records = () if swaps is None else read_swaps(swaps)
     except BadRecords as error:
         faults.append(str(error))
     if faults:
         raise BadRecords("\n".join(faults))
-    times = [*(price.time for price in priced), *(swap.time for swap in swapped)]
+    times = [*(price.time for price in price_records), *(swap.time for swap in swap_records)]
     timeline = Timeline(
-        priced, swapped, priced[0].time if start is None else start, max(times) if end is None else end
+        price_records,
+        swap_records,
+        price_records[0].time if start is None else start,
+        max(times) if end is None else end,
     )
     _check_bounds(timeline)
     if swaps is not None:
-        during = [swap for swap in swapped if timeline.start <= swap.time <= timeline.end]
-        check_swaps(swaps, during, priced)
+        during = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
+        check_swaps(swaps, during, price_records)
     return timeline
 
 

@@ -83,30 +83,32 @@ class _Player:
         steps = list(self._timeline.steps())
         self._open_first(steps[0])
         self._stage.jump_to(slots[0])
-        begun: Market | None = None
+        first_market: Market | None = None
         funds, start_prices = 0, dict[str, int]()
         desired: list[Order] | None = None
         market: Market | None = None
         for count, (step, following) in enumerate(pairwise([*steps, None]), start=1):
             assert step is not None
             market = self._add(step, following, market, desired)
-            if begun is None:
-                begun, funds, start_prices = market, self._stage.flip(), dict(played.prices)
+            if first_market is None:
+                first_market, funds, start_prices = market, self._stage.flip(), dict(played.prices)
             if following is not None:
                 desired = orders_of(self._strategy, market, self._settings.strategy_s)
             progress(count, len(slots))
-        assert begun is not None and market is not None
-        last = self._change(market, Plan(tuple(open_order.order for open_order in market.orders), (), (), ()))
+        assert first_market is not None and market is not None
+        last_market = self._change(
+            market, Plan(tuple(open_order.order for open_order in market.orders), (), (), ())
+        )
         return Report(
-            start=begun.time,
+            start=first_market.time,
             end=market.time,
             blocks=len(steps),
-            last_block=last.block_hash,
+            last_block=last_market.block_hash,
             prices=sum(len(step.prices) for step in steps),
             swaps=len(played.sent),
             refused=tuple(played.refused),
             fills=tuple(played.fills),
-            holdings=holdings_of(begun.balances, last.balances, start_prices, played.prices),
+            holdings=holdings_of(first_market.balances, last_market.balances, start_prices, played.prices),
             pool_fees=fees_of(played.fills),
             transaction_fees=funds - self._stage.flip(),
             flip_price=played.prices.get(FLIP),
@@ -191,12 +193,12 @@ class _Player:
         return calls
 
     def _note_refused(self, step: Step, block: Block, market: Market) -> None:
-        left = list(step.swaps)
+        unmatched = list(step.swaps)
         for amount, reason in refusals_of(block):
-            for swap in left:
+            for swap in unmatched:
                 if swap.amount == amount:
                     self._played.refused.append(RefusedSwap(swap, market.block_number, reason))
-                    left.remove(swap)
+                    unmatched.remove(swap)
                     break
 
 

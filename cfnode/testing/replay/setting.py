@@ -61,8 +61,8 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
     """Return a transaction in which a deposit at an address is witnessed."""
-    place = parse_address(ASSETS[asset].chain, address)
-    fields = {"deposit_address": place, "asset": asset, "amount": amount, "transaction": None}
+    address_bytes = parse_address(ASSETS[asset].chain, address)
+    fields = {"deposit_address": address_bytes, "asset": asset, "amount": amount, "transaction": None}
     return stage.dev_call("witness_deposit", **fields)
 
 

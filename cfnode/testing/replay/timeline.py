@@ -41,13 +41,15 @@ class Timeline:
 
     def steps(self) -> Iterator[Step]:
         """Yield the blocks; the first one has the prices that were known when it began."""
-        priced, swapped = ([record.time for record in records] for records in (self.prices, self.swaps))
+        price_times, swap_times = (
+            [record.time for record in records] for records in (self.prices, self.swaps)
+        )
         before = self.start - 1  # swaps that are earlier are left out
         first = 0
         for slot in self.slots:
             time = min(slot * SLOT_MS, self.end)
-            end = bisect_right(priced, time)
-            sent = slice(bisect_right(swapped, before), bisect_right(swapped, time))
+            end = bisect_right(price_times, time)
+            sent = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
             yield Step(slot, newest(self.prices[first:end]), tuple(self.swaps[sent]))
             first, before = end, time
 
