@@ -42,8 +42,8 @@ class IngressEgress(ChainPallet):
             self.storage.WitnessSafetyMargin.put(self.chain.safety_margin)
         for asset in self.runtime.release.assets_of(self.chain.name):
             self.storage.MinimumDeposit.put(asset.name, MINIMUM_DEPOSITS[self.chain.name][asset.name])
-        for asset, amount in DUST_LIMITS.get(self.chain.name, {}).items():
-            self.storage.EgressDustLimit.put(asset, amount)
+        for name, limit in DUST_LIMITS.get(self.chain.name, {}).items():
+            self.storage.EgressDustLimit.put(name, limit)
 
     @migration("2.3.0")
     def name_deposits(self) -> None:
