@@ -10,6 +10,7 @@
 is in `cfnode.sdk.recovery`, the library for market makers in `cfnode.sdk.lp`.
 """
 
+from cfnode.core.assets import AnyAsset
 from cfnode.sdk.assets import AssetRef
 from cfnode.sdk.calls import Call
 from cfnode.sdk.client import AsyncSwapSDK, SwapSDK
@@ -69,6 +70,7 @@ from cfnode.swaps.fate import Fate
 
 __all__ = [
     "AffiliateBroker",
+    "AnyAsset",
     "AssetInfo",
     "AssetRef",
     "Assets",

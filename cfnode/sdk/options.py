@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from cfnode.core.assets import CHAINS
+from cfnode.sdk.assets import chain_named
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.networks import Network, network_named
@@ -90,14 +90,17 @@ class Options(GivenRecord):
         changed.check()
         return changed
 
+    def refund_address_on(self, chain: str) -> str | None:
+        """Return the default refund address of a chain; the option may name the chain in any case."""
+        named = {chain_named(name, name): address for name, address in self.default_refund_addresses.items()}
+        return named.get(chain)
+
     def check(self) -> None:
         """Raise ValidationError for an invalid value."""
         if self.broker is not None:
             checked_commission(self.broker.commission_bps, "broker.commission_bps")
         for chain in self.default_refund_addresses:
-            if chain not in CHAINS:
-                place = f"default_refund_addresses.{chain}"
-                raise ValidationError.at(place, unknown_value("chain", chain, CHAINS))
+            chain_named(chain, f"default_refund_addresses.{chain}")
         urls = {"rpc_url": self.rpc_url, "backend_url": self.backend_url}
         if self.broker is not None:
             urls["broker.url"] = self.broker.url

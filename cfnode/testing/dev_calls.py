@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from cfnode.core.assets import asset_in_text
+from cfnode.core.assets import AnyAsset, asset_of
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.options import Session
@@ -18,7 +19,7 @@ from cfnode.sdk.options import Session
 __all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached"]
 
 T = TypeVar("T")
-Asset = str | dict[str, str]
+Asset = AnyAsset
 """An asset: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
 Event = dict[str, Any]
 """`pallet`, `name` and `fields` of an event; `block` (hash) if several blocks were searched."""
@@ -68,12 +69,9 @@ def call(method: str, *params: Any) -> Call[Any]:
 def asset_json(asset: Asset) -> dict[str, str]:
     """Return an asset in JSON-RPC's format.
 
-    Raises UnknownAsset, a ValueError, which suggests similar names.
+    Raises UnknownAsset or UnknownChain, a ValueError, which suggests similar names.
     """
-    if isinstance(asset, dict):
-        return asset
-    found = asset_in_text(asset)
-    return {"chain": found.chain, "asset": found.symbol}
+    return wire_asset(asset_of(asset))
 
 
 def new_blocks(count: int) -> Call[str]:

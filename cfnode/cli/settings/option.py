@@ -71,6 +71,11 @@ class ConfigOption(click.Option):
         self.words = words
         self.group = "Other"
 
+    def add_to_parser(self, parser: click.parser._OptionParser, ctx: click.Context) -> None:
+        """Note a variable of `--json` before the command line is read, in case it is malformed."""
+        super().add_to_parser(parser, ctx)
+        _note_json(ctx)
+
 
 def configured(command: click.Command, path: Path) -> click.Command:
     """Give a command, or each below a group, the variables of its options and `--config`; return it."""

@@ -1,7 +1,8 @@
 """Readers of the assets and chains that `dev_*` methods take, and the error of a refused deposit.
 
 All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
-forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
+forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`, and an
+object of chain and asset.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import CHAINS, UnknownAsset, asset_in_text
+from cfnode.core.assets import asset_of, chain_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_deposit", "check_vault_swap"]
 
 REFUSED: Final = -32000
-_BY_FOLDED: Final = {name.lower(): name for name in CHAINS}
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
 _MEANINGS: Final = {
     "BelowMinimumDeposit": "the amount is below the chain's minimum",
@@ -36,26 +36,19 @@ _MEANINGS: Final = {
 """Texts for reasons of `DepositFailed`; module errors have their own."""
 
 
-def _name(value: str) -> str:
-    """Return the SCALE name of an asset, from its text. Raises ValueError."""
-    try:
-        return asset_in_text(value).name
-    except UnknownAsset as error:
-        raise ValueError(str(error)) from None
-
-
 def _read_asset(value: Any) -> str:
-    return read_asset(write_asset(_name(value)) if isinstance(value, str) else value)
+    match value:
+        case str() | {"chain": str(), "asset": str()}:
+            return read_asset(write_asset(asset_of(value).name))  # an asset that the runtime has
+    return read_asset(value)
 
 
 def _read_chain(value: Any) -> Any:
-    return OFFICIAL_CHAIN.reader.read(
-        _BY_FOLDED.get(value.lower(), value) if isinstance(value, str) else value
-    )
+    return OFFICIAL_CHAIN.reader.read(chain_in_text(value).name if isinstance(value, str) else value)
 
 
 def _read_feed(value: Any) -> Any:
-    return _FEEDS.read(_name(value) if isinstance(value, str) else value)
+    return _FEEDS.read(asset_of(value).name if isinstance(value, str) else value)
 
 
 ASSET: Final = Reader("asset, also as text", _read_asset)

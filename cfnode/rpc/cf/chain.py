@@ -1,4 +1,4 @@
-"""The chain as a whole: contracts, epochs, the FLIP supply, validators."""
+"""The `cf_*` methods of the chain as a whole: contracts, epochs, the FLIP supply, validators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 FEE_MULTIPLIER: Final = 10_000
-"""Weight units and FLIP: a constant of the chain's fee."""
+"""The factor between weight units and FLIP: a constant of the chain's fee."""
 
 
 def _bare_hex(result: str, given: Given) -> str:
@@ -32,12 +32,12 @@ def _names(result: list[Any], given: Given) -> list[Any]:
 
 
 def fee_multiplier(node: Node, at: bytes | None) -> int:
-    """The price of a unit of weight, a constant."""
+    """Return the price of a unit of weight, a constant."""
     return FEE_MULTIPLIER
 
 
 async def supported_assets(node: Node) -> list[dict[str, str]]:
-    """Every asset that the runtime of the best block knows."""
+    """Return every asset that the runtime of the best block knows."""
     return [write_asset(name) for name in (await names_at(node, node.chain.best.hash)).assets]
 
 

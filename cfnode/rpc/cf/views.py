@@ -1,4 +1,4 @@
-"""What can brokers, liquidity providers and users look up? Channels, vaults, failed calls, boost, lending."""
+"""The `cf_*` methods of channels, affiliates, vaults, failed calls, boost pools and lending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROADCAST: Final = (Param("broadcast_id", U32),)
 async def _boost_pools(
     node: Node, block: bytes, asset: str | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each boost pool: its asset and tier as members, and the decoded details."""
+    """Return each boost pool: its asset and tier as members, and the decoded details."""
     assets = [asset] if asset else (await names_at(node, block)).assets
     questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
     return [
@@ -40,7 +40,7 @@ def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
 
 
 async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: its providers' funds, and the funds that wait for deposits."""
+    """Return each boost pool: its providers' funds, and the funds that wait for deposits."""
     pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, **_details(details)} for pool, details in pools]
 
@@ -64,7 +64,7 @@ def _details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 async def boost_pool_pending_fees(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: the pending fees of its providers."""
+    """Return each boost pool: the pending fees of its providers."""
     pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, "pending_fees": _fees(details)} for pool, details in pools]
 

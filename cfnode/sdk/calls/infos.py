@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import Asset, asset_by_symbol
-from cfnode.sdk.assets import check_chain, check_symbol, contract_address, display_name
+from cfnode.sdk.assets import chain_named, contract_address, display_name, symbol_named
 from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer
@@ -33,10 +33,10 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
     source_chain: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[ChainInfo, ...]]:
-        check_chain(self.source_chain, "source_chain")
+        source = chain_named(self.source_chain, "source_chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
-        chains = dict.fromkeys(asset.chain for asset in assets if asset.chain != self.source_chain)
+        chains = dict.fromkeys(asset.chain for asset in assets if asset.chain != source)
         return tuple(_chain_info(chain, limits, session) for chain in chains)
 
 
@@ -47,10 +47,10 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
     chain: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[AssetInfo, ...]]:
-        check_chain(self.chain, "chain")
+        chain = chain_named(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
-        wanted = (asset for asset in assets if self.chain in (None, asset.chain))
+        wanted = (asset for asset in assets if chain in (None, asset.chain))
         return tuple(_asset_info(asset, limits, session) for asset in wanted)
 
 
@@ -102,15 +102,15 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
     asset: str | None = None
 
     def steps(self, session: Session) -> Steps[tuple[BoostLiquidity, ...]]:
-        check_chain(self.chain, "chain")
-        check_symbol(self.asset, self.chain, "asset")
+        chain = chain_named(self.chain, "chain")
+        symbol = symbol_named(self.asset, chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
         pools = [_boost(row, session) for row in _list(rows, session, "cf_boost_pools_depth")]
-        wanted = [pool for pool in pools if self._wants(pool)]
-        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if self.asset else wanted)
+        wanted = [pool for pool in pools if self._wants(pool, chain, symbol)]
+        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if symbol else wanted)
 
-    def _wants(self, pool: BoostLiquidity) -> bool:
-        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (self.chain, pool.chain), (self.asset, pool.asset))
+    def _wants(self, pool: BoostLiquidity, chain: str | None, symbol: str | None) -> bool:
+        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (chain, pool.chain), (symbol, pool.asset))
         return all(wish in (None, value) for wish, value in asked)
 
 

@@ -13,8 +13,9 @@ from math import isqrt
 from typing import Literal, TypeAlias
 
 from cfnode.core.amm.ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
-from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+from cfnode.core.assets import AnyAsset, Asset
 from cfnode.core.foreign import ForeignError, decimal_number
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 
 __all__ = [
@@ -45,12 +46,9 @@ _MAX_TEXT, _MAX_EXPONENT = 500, 100
 """Maximum digits of a number (the exact price of a tick has up to 300), and of its power of ten."""
 
 
-def asset_of(text: str, field: str) -> Asset:
-    """Return the asset of a text in any case: `BTC`, `ArbEth`, `Arbitrum/ETH`. Raises ValidationError."""
-    try:
-        return asset_in_text(text)
-    except (UnknownAsset, AttributeError) as error:
-        raise ValidationError.at(field, str(error)) from None
+def asset_of(asset: AnyAsset, field: str) -> Asset:
+    """Return the asset of any form: `BTC`, `ArbEth`, `Arbitrum/ETH`, in any case. Raises ValidationError."""
+    return asset_given(asset, field)
 
 
 def checked_tick(tick: object, field: str = "tick") -> int:

@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+from cfnode.core.assets import asset_in_text
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp.prices import base_units
@@ -179,10 +179,7 @@ def _pooled(text: str) -> str:
 
     Raises ValueError for another asset.
     """
-    try:
-        asset: Asset = asset_in_text(text)
-    except UnknownAsset as error:
-        raise ValueError(str(error)) from None
+    asset = asset_in_text(text)
     if asset.name in _NO_POOL:
         raise ValueError(f"{asset.name} has no pool")
     return asset.name

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["SCHEMAS", "faults"]
+__all__ = ["ERROR", "SCHEMAS", "faults"]
 
 Schema = Any
 
@@ -43,6 +43,9 @@ _BLOCK = {"block": "hash", "number": "number"}
 _HEAD = {"number": "number", "hash": "hash", "time?": "time", "ageSeconds?": "seconds"}
 _LEVELS = [{"tick": "number", "price": "decimal", "amount": "amount"}]
 _PRICE = {"decimal", "null"}
+
+ERROR = {"error": {"code": "text", "message": "text"}}
+"""The document of every error; some errors have further members."""
 
 SCHEMAS: dict[str, Schema] = {
     "status": {
@@ -102,7 +105,7 @@ SCHEMAS: dict[str, Schema] = {
     "dev price": _BLOCK,
     "dev fund": _BLOCK,
     "key list": {"keystore": "text", "keys": [{"type": "text", "account": "account", "publicKey": "text"}]},
-    "wrong command": {"error": {"code": "text", "message": "text"}},
+    "wrong command": ERROR,
     "refused": {"error": {"code": "text", "message": "text", "rpc": "any"}},
 }
 
