@@ -23,6 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from cfnode.cli.official.flags import Treatment  # noqa: E402
 from scripts.raised_codes import raised_codes  # noqa: E402
+from scripts.sdk_pages import PAGES as SDK_PAGES  # noqa: E402
+from scripts.sdk_pages import unclear  # noqa: E402
 
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
@@ -246,13 +248,14 @@ WRITERS: dict[str, Callable[[], str]] = {
     "exit-codes.md": exit_codes_page,
     "errors.md": errors_page,
     "metrics.md": metrics_page,
+    **{name: page.text for name, page in SDK_PAGES.items()},
 }
 
 
 def undocumented() -> Iterator[str]:
     """Yield a line for each undocumented part, and for each documented error that no code raises.
 
-    Parts are commands, flags, methods, metrics, exit codes and errors.
+    Parts are commands, flags, methods, metrics, exit codes, errors and the public names of the SDK.
     """
     from cfnode.cli import cli
     from cfnode.cli.exits import MEANINGS, ExitCode
@@ -266,11 +269,13 @@ def undocumented() -> Iterator[str]:
     metrics = (metric for section in SECTIONS for metric in section.metrics)
     yield from (f"{metric.name}: the metric has no text" for metric in metrics if not metric.text)
     yield from (f"exit code {int(code)}: not in MEANINGS" for code in ExitCode if code not in MEANINGS)
+    public = {each.name for page in SDK_PAGES.values() for each in page.names()}
     yield from (
-        f"{error.__name__}: the error of the SDK has no text"
+        f"{error.__module__}.{error.__name__}: the error is in no __all__ of a package of the SDK"
         for error in error_classes()
-        if not first_paragraph(error)
+        if error.__name__ not in public
     )
+    yield from unclear(SDK_PAGES)
     raised, documented_codes = raised_codes(), documented()
     for code in sorted(raised.keys() - documented_codes.keys()):
         yield f"error {code} of {raised[code]}: not in cfnode/rpc/error_codes.py"

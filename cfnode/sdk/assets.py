@@ -30,6 +30,7 @@ __all__ = [
     "AssetRef",
     "asset_given",
     "asset_named",
+    "asset_referred",
     "chain_named",
     "contract_address",
     "display_name",
@@ -140,9 +141,10 @@ class AssetRef(Record):
     chain: str
     asset: str
 
-    def known(self, field: str) -> Asset:
-        """Return the asset of this chain and symbol; raise ValidationError for an unknown pair."""
-        return _asset(self.chain, self.asset, f"{field}.chain", f"{field}.asset")
+
+def asset_referred(reference: AssetRef, field: str) -> Asset:
+    """Return the asset of a reference; raise ValidationError for an unknown pair of chain and symbol."""
+    return _asset(reference.chain, reference.asset, f"{field}.chain", f"{field}.asset")
 
 
 def asset_named(chain: Any, symbol: Any, side: str) -> Asset:

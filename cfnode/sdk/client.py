@@ -65,7 +65,16 @@ class _Client(Driver):
 
 
 class SwapSDK(_Client, BlockingDriver, BlockingMethods):
-    """The blocking client. It is a context manager, and threads may share it."""
+    """The blocking client.
+
+    It is a context manager, and threads may share it:
+
+        from cfnode.sdk import SwapSDK
+
+        with SwapSDK(network="dev") as sdk:
+            for asset in sdk.get_assets("Bitcoin"):
+                print(asset.symbol, asset.minimum_swap_amount)
+    """
 
     def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
@@ -91,7 +100,21 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
 
 
 class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
-    """The async client, for trio and asyncio; use it as an async context manager, or `await sdk.close()`."""
+    """The async client, for trio and asyncio.
+
+    Use it as an async context manager, or `await sdk.close()`:
+
+        import asyncio
+
+        from cfnode.sdk import AsyncSwapSDK
+
+        async def main() -> None:
+            async with AsyncSwapSDK(network="dev") as sdk:
+                quotes = await sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
+                print(quotes.regular.egress_amount)
+
+        asyncio.run(main())
+    """
 
     async def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES

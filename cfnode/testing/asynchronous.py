@@ -21,7 +21,9 @@ T = TypeVar("T")
 class AsyncDevChain(AtNode[AsyncSwapSDK]):
     """A development chain at a node's address, for trio and asyncio, as an async context manager.
 
-    Amounts are in the smallest unit of their asset. Methods raise RpcCallError if the node refuses.
+    `broker` (AsyncBroker) opens channels, `clock` (AsyncClock) moves the chain's time, `sdk` is a client of
+    its swap service. Amounts are in the smallest unit of their asset. Methods raise RpcCallError if the node
+    refuses.
     """
 
     def __init__(self, url: str) -> None:

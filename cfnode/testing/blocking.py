@@ -22,7 +22,9 @@ T = TypeVar("T")
 class DevChain(AtNode[SwapSDK]):
     """A development chain at a node's address, as a context manager or with `close()`.
 
-    Amounts are in the smallest unit of their asset. Methods raise RpcCallError if the node refuses.
+    `broker` (Broker) opens channels, `clock` (Clock) moves the chain's time, `sdk` is a client of
+    its swap service. Amounts are in the smallest unit of their asset. Methods raise RpcCallError if the node
+    refuses.
     """
 
     def __init__(self, url: str) -> None:

@@ -34,7 +34,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "guide/operat*",
     ),
     "Integrators": ("guide/testing.md", "guide/javascript.md", "guide/swap-service.md"),
-    "SDK": ("guide/sdk.md", "guide/sdk*"),
+    "SDK": ("guide/sdk.md", "guide/sdk*", "reference/sdk.md", "reference/sdk*", "reference/testing.md"),
     "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
     "Design": ("design/house.md", "design/*"),
     "Reference": ("reference/*",),

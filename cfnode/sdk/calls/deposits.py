@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import asset_named
+from cfnode.sdk.assets import asset_named, asset_referred
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
 from cfnode.sdk.calls.terms import (
@@ -66,8 +66,8 @@ class RequestDepositAddressV2(Call[DepositAddress]):
         return (yield from open_channel(session, order))
 
     def _order(self, session: Session) -> ChannelOrder:
-        source = self.quote.src_asset.known("quote.src_asset")
-        destination = self.quote.dest_asset.known("quote.dest_asset")
+        source = asset_referred(self.quote.src_asset, "quote.src_asset")
+        destination = asset_referred(self.quote.dest_asset, "quote.dest_asset")
         dca = checked_dca(self.quote)
         self._check_kind()
         terms = _terms(self, source, destination, session, dca, self.quote)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["live_balances", "live_book"]
 
 T = TypeVar("T", OrderBook, Balances)
-Lost = Callable[[SdkError], None]
 
 
 def live_book(
@@ -28,7 +27,7 @@ def live_book(
     quote: str = "USDC",
     *,
     seconds: float = FILL_SECONDS,
-    on_lost: Lost | None = None,
+    on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[OrderBook]]:
     """Return an async context manager with an iterator over `get_book` at each new best block.
 
@@ -40,7 +39,10 @@ def live_book(
 
 
 def live_balances(
-    client: AsyncLiquidityProvider, *, seconds: float = FILL_SECONDS, on_lost: Lost | None = None
+    client: AsyncLiquidityProvider,
+    *,
+    seconds: float = FILL_SECONDS,
+    on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[Balances]]:
     """Return an async context manager with an iterator over `get_balances` at each new best block.
 
@@ -52,7 +54,10 @@ def live_balances(
 
 
 def _live(
-    client: AsyncLiquidityProvider, read: Callable[[], Awaitable[T]], seconds: float, on_lost: Lost | None
+    client: AsyncLiquidityProvider,
+    read: Callable[[], Awaitable[T]],
+    seconds: float,
+    on_lost: Callable[[SdkError], None] | None,
 ) -> AbstractAsyncContextManager[AsyncIterator[T]]:
     async def run(sender: trio.MemorySendChannel[T]) -> None:
         import trio

@@ -102,6 +102,7 @@ class Batch:
 
 
 Owner = Address | Channel | Swap | Transaction | Account | Batch
+"""What a failed call may belong to."""
 
 
 def read_owner(reference: str | int) -> Owner:

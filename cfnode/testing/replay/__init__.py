@@ -1,13 +1,22 @@
-"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
+r"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
 
 The report states what the strategy would have earned.
 
+    from pathlib import Path
+
+    from cfnode.sdk.lp import LimitOrder
     from cfnode.testing.replay import replay
+
+    def sells_higher(market):
+        return [LimitOrder("ETH", "sell", 1, "2", price=market.price("ETH") * 2)]
+
+    rows = "2026-01-05T12:00:00Z,ETH,3000\n2026-01-05T12:00:20Z,ETH,3003.50\n"
+    Path("prices.csv").write_text("time,asset,price\n" + rows)
+    report = replay(sells_higher, "prices.csv", funds={"ETH": "10"})
+    print(report.blocks, "blocks")
 
 Two runs give equal reports, to the hash of the last block. `cfnode lp replay` runs a replay on the command
 line.
-
-Two runs give equal reports, to the hash of the last block. `cfnode lp replay` does the same.
 """
 
 from __future__ import annotations
@@ -29,7 +38,7 @@ from cfnode.testing.node import NodeDidNotStart, running_node
 from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
 from cfnode.testing.replay.playing import LEAD_SLOTS, Progress, Settings, play
 from cfnode.testing.replay.records import QUOTE, Price, Swap, check_swaps, newest, read_prices, read_swaps
-from cfnode.testing.replay.report import Report
+from cfnode.testing.replay.report import Holding, RefusedSwap, Report
 from cfnode.testing.replay.stage import Stage
 from cfnode.testing.replay.strategies import load_strategy
 from cfnode.testing.replay.timeline import Timeline
@@ -37,14 +46,15 @@ from cfnode.testing.replay.timeline import Timeline
 __all__ = [
     "PROVIDER_URI",
     "BadRecords",
+    "Holding",
+    "Progress",
+    "RefusedSwap",
     "ReplayError",
     "Report",
     "StrategyError",
-    "flags_at",
+    "Swap",
     "load_strategy",
-    "play",
     "replay",
-    "timeline_of",
 ]
 
 PROVIDER_URI = "//Bob"
