@@ -35,6 +35,8 @@ STOP_S = 30.0
 POLL_S = 0.02
 LAST_LINES = 20
 _LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)")
+SYSTEM = sys.platform
+"""Name of this operating system: linux, darwin, …"""
 _BY_KERNEL = "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT)"
 """Has the kernel stop this process gracefully when its parent ends (PR_SET_PDEATHSIG, Linux)."""
 _BY_WATCHING = """
@@ -49,25 +51,23 @@ threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
 """
 """Stops this process gracefully soon after its parent has ended, on any other system."""
 
+_REMEDY = (
+    "run the node in a Linux container (cfnode run --dev), and give its address to cfnode.testing.DevChain"
+)
+
 
 def _program(system: str) -> str:
     """Return the node's program, which ends if the tests are killed."""
     return f"{_BY_KERNEL if system == 'linux' else _BY_WATCHING}\nfrom cfnode.cli import main; main()"
 
 
-_PROGRAM = _program(sys.platform)
+_PROGRAM = _program(SYSTEM)
 _FLAGS = (
     *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
 )
 _PORT = "--port=0"
 """The flag of a node without --listen-addr, which excludes --port."""
-
-
-_NOT_LINUX = (
-    f"cfnode is tested on Linux, and this system is {sys.platform}: run the node in a Linux container "
-    "(cfnode run --dev) and give its address to cfnode.testing.DevChain"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 def _last(reason: str, log: str) -> str:
     lines = [f"{reason}; the end of its log:", *log.splitlines()[-LAST_LINES:]]
-    if sys.platform != "linux":
-        lines.append(_NOT_LINUX)
+    if SYSTEM != "linux":
+        lines.append(f"cfnode is tested on Linux, and this system is {SYSTEM}: {_REMEDY}")
     return "\n".join(lines)
 
 
