@@ -111,7 +111,7 @@ def advance_to(cursor: Cursor, pallet: str, name: str, max_blocks: int) -> Call[
 
     def steps(session: Session) -> Steps[Event]:
         best = yield from _best(session)
-        start = _start(cursor, best)
+        start = yield from _start(session, cursor, best)
         for number in range(start, best + 1):
             if event := (yield from _next_in(session, cursor, number, pallet, name)):
                 return event
@@ -136,10 +136,10 @@ def _hash(session: Session, number: int) -> Steps[str]:
     return block
 
 
-def _start(cursor: Cursor, best: int) -> int:
-    """Return the number of the block in which a search begins."""
+def _start(session: Session, cursor: Cursor, best: int) -> Steps[int]:
+    """Return the number of the block in which a search begins; the first one's is the best."""
     if cursor.place is None:
-        return best
+        cursor.place = Place(best, (yield from _hash(session, best)), frozenset())
     # Above the best block, the cursor is of a chain that was reverted; what is left of it was searched.
     return min(max(cursor.place.number, best - MAX_EARLIER), best + 1)
 
