@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from cfnode.core.foreign import block_number
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.suggestions import did_you_mean
 from cfnode.sdk.calls import Call
@@ -127,8 +128,7 @@ def advance_to(cursor: Cursor, pallet: str, name: str, max_blocks: int) -> Call[
 
 
 def _best(session: Session) -> Steps[int]:
-    header = yield from ask(session, "chain_getHeader")
-    return int(header["number"], 16)
+    return block_number((yield from ask(session, "chain_getHeader")))
 
 
 def _hash(session: Session, number: int) -> Steps[str]:
