@@ -18,7 +18,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ("system, rpc", "What the node is and how it is doing.", system.METHODS),
     ("chain", "Blocks and headers.", chain.METHODS),
     ("state", "Storage, runtime calls, metadata.", state.METHODS),
-    ("childstate", "The same reads in a child trie.", childstate.METHODS),
+    ("childstate", "Storage of child tries.", childstate.METHODS),
     ("author", "Transactions and keys.", author.METHODS),
     ("offchain", "The storage of offchain workers, of which none run here.", offchain.METHODS),
     ("payment", "What a transaction would cost.", payment.METHODS),

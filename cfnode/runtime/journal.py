@@ -111,10 +111,11 @@ class Journal:
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
         """Return the value under `key`, or None."""
-        entry = self._entry(key, child)
-        if isinstance(entry, _Untouched):
-            return self._state.get(key, child)
-        return _plain(entry)
+        table = self._tables.get(child)
+        entry = _UNTOUCHED if table is None else table.entries.get(key, _UNTOUCHED)
+        if type(entry) is bytes or entry is None:
+            return entry
+        return self._state.get(key, child) if isinstance(entry, _Untouched) else _plain(entry)
 
     def exists(self, key: bytes, child: bytes = TOP) -> bool:
         """Return whether there is a value under `key`."""

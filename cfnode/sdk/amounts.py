@@ -44,12 +44,12 @@ def base_units_or_none(amount: Quantity, asset: AssetName | Asset, field: str) -
 
 
 def _units(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
-    known = asset_given(asset, "asset")
+    spec = asset_given(asset, "asset")
     if isinstance(amount, int) and not isinstance(amount, bool):
         return amount
-    over, under = exact_number(amount, field).scaleb(known.decimals, _EXACT).as_integer_ratio()
+    over, under = exact_number(amount, field).scaleb(spec.decimals, _EXACT).as_integer_ratio()
     if under != 1:
-        text = f"{known.name} has {known.decimals} decimals, and {amount!s:.60} has more"
+        text = f"{spec.name} has {spec.decimals} decimals, and {amount!s:.60} has more"
         raise ValidationError.at(field, text)
     return over
 

@@ -65,8 +65,10 @@ async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddres
 
     def is_this(details: Any) -> bool:
         witness = details.get("deposit_witness", {})
-        place = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
-        return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
+        deposit_address = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
+        return witness.get("amount") == amount and (
+            not isinstance(deposit_address, bytes) or deposit_address == address[1]
+        )
 
     return await _check_taken(node, inclusion, is_this)
 
@@ -85,8 +87,8 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
     for event in await read_events(node.chain, inclusion.block.hash):
         if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
             metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
-            name, words = _reason(metadata, event.fields["reason"])
-            text = f"Deposit rejected: {name}" + (f": {words}" if words else "")
+            name, explanation = _reason(metadata, event.fields["reason"])
+            text = f"Deposit rejected: {name}" + (f": {explanation}" if explanation else "")
             raise RpcError(REFUSED, text, {"block": block, "reason": name})
     return block
 
@@ -97,7 +99,7 @@ def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
         return reason, _MEANINGS.get(reason, "")
     kind, error = reason
     if isinstance(error, tuple) and error[0] == "Module":
-        _, name, words = metadata.error(error[1]["index"], error[1]["error"])
-        return name, words
+        _, name, explanation = metadata.error(error[1]["index"], error[1]["error"])
+        return name, explanation
     inner = dispatch_error_text(metadata, error) if kind == "DepositWitnessRejected" else rust_debug(error)
     return kind, inner

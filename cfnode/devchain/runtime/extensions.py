@@ -243,8 +243,8 @@ class ChargeTransactionPayment(Extension):
         """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
-        taken = min(max(transaction.cost.weight, 1), MAX_BLOCK)
-        by_weight = min(MAX_BLOCK // taken, MAX_PROOF // max(transaction.cost.proof, 1))
+        cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK)
+        by_weight = min(MAX_BLOCK // cost_weight, MAX_PROOF // max(transaction.cost.proof, 1))
         fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:
@@ -260,8 +260,8 @@ class CheckMetadataHash(Extension):
     implicit = "Option<[u8; 32]>"
 
     def implicit_value(self, extrinsic: Extrinsic) -> None:
-        stated: Mapping[str, str] = extrinsic.extensions[self.identifier]
-        if stated["mode"] != "Disabled":
+        fields: Mapping[str, str] = extrinsic.extensions[self.identifier]
+        if fields["mode"] != "Disabled":
             raise invalid("Call")
 
 
@@ -313,14 +313,14 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     of_class: values.Weight = getattr(used, name)
     in_class = of_class.ref_time + cost.weight + BASE_EXTRINSIC
     so_far = used.normal.ref_time + used.operational.ref_time + used.mandatory.ref_time
-    in_all = so_far + cost.weight + BASE_EXTRINSIC
+    total_weight = so_far + cost.weight + BASE_EXTRINSIC
     total = (system.AllExtrinsicsLen.get() or 0) + length
     if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
         raise invalid("ExhaustsResources")
     if total > MAX_LENGTH:
         raise invalid("ExhaustsResources")
     reserved = MAX_NORMAL if name == "operational" else 0
-    if name != "mandatory" and in_all > MAX_BLOCK and in_class > reserved:
+    if name != "mandatory" and total_weight > MAX_BLOCK and in_class > reserved:
         raise invalid("ExhaustsResources")
     proof = of_class.proof_size + cost.proof + length
     system.BlockWeight.put(replace(used, **{name: weight(in_class, proof)}))

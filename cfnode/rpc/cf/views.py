@@ -109,12 +109,24 @@ METHODS: Final = (
     ),
     method(
         "cf_failed_call_ethereum",
-        "The signed transaction that repeats a failed transfer, or null.",
+        "The signed transaction on Ethereum that repeats a failed transfer, or null.",
         params=BROADCAST,
     ),
-    method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
-    method("cf_failed_call_bsc", "The same on BSC, for runtimes that offer it.", params=BROADCAST),
-    method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
+    method(
+        "cf_failed_call_arbitrum",
+        "The signed transaction on Arbitrum that repeats a failed transfer, or null.",
+        params=BROADCAST,
+    ),
+    method(
+        "cf_failed_call_bsc",
+        "The signed transaction on BSC that repeats a failed transfer, or null, for runtimes that offer it.",
+        params=BROADCAST,
+    ),
+    method(
+        "cf_failed_call_tron",
+        "The signed transaction on Tron that repeats a failed transfer, or null.",
+        params=BROADCAST,
+    ),
     method("cf_boost_pools_depth", "The available amount of each boost pool."),
     custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),
     custom("cf_boost_pool_pending_fees", boost_pool_pending_fees, ANY_ASSET),

@@ -115,11 +115,13 @@ def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
 
 def read_balances(answer: Any) -> Balances:
     """Return the balances by asset; assets unknown to this version are left out."""
-    found = {(chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()}
+    units_by_symbol = {
+        (chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()
+    }
     return {
-        asset.name: whole_number(found[asset.chain, asset.symbol])
+        asset.name: whole_number(units_by_symbol[asset.chain, asset.symbol])
         for asset in ASSETS.values()
-        if (asset.chain, asset.symbol) in found
+        if (asset.chain, asset.symbol) in units_by_symbol
     }
 
 
@@ -137,18 +139,18 @@ def _open(pool: Pool, answer: Any) -> Iterator[OpenOrder]:
     base, quote = pool
     sides: tuple[tuple[Side, str, str], ...] = (("sell", "asks", quote), ("buy", "bids", base))
     for side, name, earned in sides:
-        for each in answer["limit_orders"][name]:
-            if amount := whole_number(each["sell_amount"]):
+        for entry in answer["limit_orders"][name]:
+            if amount := whole_number(entry["sell_amount"]):
                 order = LimitOrder(
-                    base, side, whole_number(each["id"]), amount, tick=each["tick"], quote=quote
+                    base, side, whole_number(entry["id"]), amount, tick=entry["tick"], quote=quote
                 )
-                fees = {earned: whole_number(each["fees_earned"])}
-                yield OpenOrder(order, whole_number(each["original_sell_amount"]), fees)
-    for each in answer["range_orders"]:
-        if liquidity := whole_number(each["liquidity"]):
-            ends = each["range"]["start"], each["range"]["end"]
-            found = RangeOrder(base, whole_number(each["id"]), *ends, liquidity, quote=quote)
-            yield OpenOrder(found, None, _by_asset(pool, each["fees_earned"]))
+                fees = {earned: whole_number(entry["fees_earned"])}
+                yield OpenOrder(order, whole_number(entry["original_sell_amount"]), fees)
+    for entry in answer["range_orders"]:
+        if liquidity := whole_number(entry["liquidity"]):
+            ends = entry["range"]["start"], entry["range"]["end"]
+            range_order = RangeOrder(base, whole_number(entry["id"]), *ends, liquidity, quote=quote)
+            yield OpenOrder(range_order, None, _by_asset(pool, entry["fees_earned"]))
 
 
 def read_square_root(answer: Any) -> int:
@@ -163,7 +165,7 @@ def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
     """
     if "tx_details" not in answer:
         return ()
-    return tuple(_closed(each) for each in answer["tx_details"]["response"])
+    return tuple(_closed(order) for order in answer["tx_details"]["response"])
 
 
 def _closed(each: Any) -> StandingOrder:
@@ -182,7 +184,9 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
     """Return the order book of `cf_pool_liquidity` (at most `levels` a side) and `cf_pool_price_v2`."""
 
     def side(name: str, *, falling: bool) -> tuple[Level, ...]:
-        rows = [(int(each["tick"]), whole_number(each["amount"])) for each in liquidity["limit_orders"][name]]
+        rows = [
+            (int(level["tick"]), whole_number(level["amount"])) for level in liquidity["limit_orders"][name]
+        ]
         best = sorted((row for row in rows if row[1]), reverse=falling)[:levels]
         return tuple(Level(tick, price_of_tick(tick, *pool), amount) for tick, amount in best)
 
@@ -196,9 +200,11 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
 
 def block_fills(account: str, answer: Any) -> BlockFills:
     """Return the account's fills of one block."""
-    found = (next(iter(each.items())) for each in answer["fills"])
-    own = tuple(_fill(kind, fill) for kind, fill in found if fill["lp"] == account)
-    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), own)
+    entries = (next(iter(entry.items())) for entry in answer["fills"])
+    account_fills = tuple(_fill(kind, fill) for kind, fill in entries if fill["lp"] == account)
+    return BlockFills(
+        int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), account_fills
+    )
 
 
 def _fill(kind: str, fill: Any) -> Fill:

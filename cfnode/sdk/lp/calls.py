@@ -115,12 +115,12 @@ class GetBook(ProviderCall[OrderBook]):
         ):
             raise ValidationError.at("levels", f"expected 1 to {MAX_LEVELS}, not {self.levels!r:.40}")
         calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
-        listed, block = yield from rpc_batch(session, session.rpc_url, calls)
-        if pool not in reading(session, read_pools, listed):
+        pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
+        if pool not in reading(session, read_pools, pool_list):
             raise ValidationError.at("asset", f"there is no pool of {pool[0]} and {pool[1]}")
         params = [*pool_json(pool).values(), block]
-        asked = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
-        liquidity, prices = yield from rpc_batch(session, session.rpc_url, asked)
+        questions = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
+        liquidity, prices = yield from rpc_batch(session, session.rpc_url, questions)
         return reading(session, order_book, pool, self.levels, block, liquidity, prices)
 
 
@@ -136,10 +136,10 @@ class GetPlan(ProviderCall[Plan]):
         check_orders(self.desired, standing.pools)
         by_amounts = {order.pool for order in self.desired if isinstance(order, RangeOrderByAmounts)}
         roots = yield from square_roots(session, by_amounts, standing.block)
-        wanted = {order.key for order in self.desired}
-        present = [each.order for each in standing.orders]
+        keys = {order.key for order in self.desired}
+        present = [open_order.order for open_order in standing.orders]
         if self.keep_others:
-            present = [order for order in present if order.key in wanted]
+            present = [order for order in present if order.key in keys]
         return plan_of(self.desired, present, roots)
 
 

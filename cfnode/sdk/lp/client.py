@@ -73,11 +73,11 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
             try:
                 if cursor.next is None:
                     cursor.next = self.get_finalized_block() + 1
-                found = cursor.receive(self.get_fills_since(cursor.next))
+                blocks = cursor.receive(self.get_fills_since(cursor.next))
             except SdkError as error:
-                found = cursor.receive(error)
-            yield from (block for block in found if block.fills)
-            if not found:
+                blocks = cursor.receive(error)
+            yield from (block for block in blocks if block.fills)
+            if not blocks:
                 time.sleep(seconds)
 
     def __exit__(
@@ -124,13 +124,13 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
             try:
                 if cursor.next is None:
                     cursor.next = await self.get_finalized_block() + 1
-                found = cursor.receive(await self.get_fills_since(cursor.next))
+                blocks = cursor.receive(await self.get_fills_since(cursor.next))
             except SdkError as error:
-                found = cursor.receive(error)
-            for block in found:
+                blocks = cursor.receive(error)
+            for block in blocks:
                 if block.fills:
                     yield block
-            if not found:
+            if not blocks:
                 await anyio.sleep(seconds)
 
     async def __aexit__(

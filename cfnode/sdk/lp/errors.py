@@ -47,5 +47,5 @@ class OrdersIncomplete(SdkError):
             parts.append(f"{len(self.unsure)} without an answer ({self.cause}), which may still be executed")
         if self.unsent:
             parts.append(f"{len(self.unsent)} not sent")
-        stands = "unknown" if self.standing is None else f"{len(self.standing)} orders"
-        return f"{', '.join(parts)}; open now: {stands}; repeating the same orders places nothing twice"
+        standing = "unknown" if self.standing is None else f"{len(self.standing)} orders"
+        return f"{', '.join(parts)}; open now: {standing}; repeating the same orders places nothing twice"

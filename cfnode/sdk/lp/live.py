@@ -68,11 +68,11 @@ def _live(
             try:
                 async with subscribed(client, "chain_subscribeNewHeads") as heads:
                     async for _ in heads:
-                        found = await read()
+                        state = await read()
                         patience.succeed()
-                        if found != last:
-                            await sender.send(found)
-                        last = found
+                        if state != last:
+                            await sender.send(state)
+                        last = state
             except SdkError as error:
                 patience.fail(error)
                 if on_lost is not None:

@@ -100,10 +100,10 @@ class LimitOrder(_Order):
         checked_side(side)
         if (price is None) == (tick is None):
             raise ValidationError.at("price", "expected a price or a tick, and not both")
-        given = asset if side == "sell" else quote
+        sold = asset if side == "sell" else quote
         if price is not None:
             tick = tick_of_price(price, asset, quote, side=side)
-        self._settle(asset, quote, id, side=side, amount=base_units(amount, given), tick=checked_tick(tick))
+        self._settle(asset, quote, id, side=side, amount=base_units(amount, sold), tick=checked_tick(tick))
 
     @property
     def price(self) -> Decimal:
@@ -237,13 +237,15 @@ class RangeOrderByAmounts(_Range):
 
         Raises ValidationError with the argument's name, also if both amounts are zero.
         """
-        given = {
+        quantities = {
             "base_amount": (base_amount, asset),
             "quote_amount": (quote_amount, quote),
             "min_base": (min_base, asset),
             "min_quote": (min_quote, quote),
         }
-        amounts = {name: base_units_or_none(amount, unit, name) for name, (amount, unit) in given.items()}
+        amounts = {
+            name: base_units_or_none(amount, unit, name) for name, (amount, unit) in quantities.items()
+        }
         for name, least in (("base_amount", "min_base"), ("quote_amount", "min_quote")):
             if amounts[least] > amounts[name]:
                 raise ValidationError.at(least, f"expected at most {name}, not {amounts[least]}")
@@ -289,14 +291,14 @@ def pool_json(pool: Pool) -> dict[str, Any]:
 
 def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
     """Raise ValidationError with all faults: ids that occur twice, and pools that the chain lacks."""
-    known, seen, issues = set(pools), set[Key](), list[Issue]()
+    pools_of_chain, keys, issues = set(pools), set[Key](), list[Issue]()
     for place, order in enumerate(orders):
-        if order.key in seen:
+        if order.key in keys:
             text = f"orders[{place}].id: {order.id} is given twice for {order.asset}, {order.key[2]}"
             issues.append(Issue(f"orders[{place}].id", text))
-        seen.add(order.key)
-        if order.pool not in known:
-            names = ", ".join(sorted(base for base, quote in known if quote == order.quote))
+        keys.add(order.key)
+        if order.pool not in pools_of_chain:
+            names = ", ".join(sorted(base for base, quote in pools_of_chain if quote == order.quote))
             text = f"orders[{place}].asset: there is no pool of {order.asset} and {order.quote}"
             issues.append(
                 Issue(f"orders[{place}].asset", f"{text}; pools of {order.quote}: {names or 'none'}")

@@ -100,8 +100,8 @@ def replay(
 def flags_at(timeline: Timeline) -> tuple[str, ...]:
     """Return the flags of `cfnode run` for a chain on which a timeline can be played."""
     begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
-    named = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
-    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *named
+    account_flags = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
+    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *account_flags
 
 
 def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
@@ -109,26 +109,29 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
 
     Raises ReplayError, with all faults of both files.
     """
-    faults, priced, swapped = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
+    faults, price_records, swap_records = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
     try:
-        priced = read_prices(prices)
+        price_records = read_prices(prices)
     except BadRecords as error:
         faults.append(str(error))
     try:
-        swapped = () if swaps is None else read_swaps(swaps)
+        swap_records = () if swaps is None else read_swaps(swaps)
     except BadRecords as error:
         faults.append(str(error))
     if faults:
         raise BadRecords("\n".join(faults))
-    times = [*(price.time for price in priced), *(swap.time for swap in swapped)]
-    found = Timeline(
-        priced, swapped, priced[0].time if start is None else start, max(times) if end is None else end
+    times = [*(price.time for price in price_records), *(swap.time for swap in swap_records)]
+    timeline = Timeline(
+        price_records,
+        swap_records,
+        price_records[0].time if start is None else start,
+        max(times) if end is None else end,
     )
-    _check_bounds(found)
+    _check_bounds(timeline)
     if swaps is not None:
-        during = [swap for swap in swapped if found.start <= swap.time <= found.end]
-        check_swaps(swaps, during, priced)
-    return found
+        during = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
+        check_swaps(swaps, during, price_records)
+    return timeline
 
 
 def _check_bounds(timeline: Timeline) -> None:
@@ -154,13 +157,13 @@ def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
     """
     if not funds:
         raise ReplayError("the account needs funds, such as 10 ETH and 30000 USDC")
-    known = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
-    found = {asset_name(asset): amount for asset, amount in funds.items()}
-    for asset in found:
-        if asset not in known and asset != QUOTE:
+    first_prices = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
+    amounts = {asset_name(asset): amount for asset, amount in funds.items()}
+    for asset in amounts:
+        if asset not in first_prices and asset != QUOTE:
             start = time_text(timeline.start)
             raise ReplayError(f"the file of prices has no price of {asset} at or before the start, {start}")
-    return {asset: _units(amount, asset, asset) for asset, amount in found.items()}
+    return {asset: _units(amount, asset, asset) for asset, amount in amounts.items()}
 
 
 def asset_name(text: str) -> str:
