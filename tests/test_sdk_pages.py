@@ -30,7 +30,7 @@ PACKAGES = {
 }
 EXAMPLES = [(place, text) for page in PAGES.values() for place, text in examples(page)]
 PRINTED = {
-    "cfnode.sdk": r"[1-9]\d+\n",
+    "cfnode.sdk": r"[1-9]\d*\.\d+ ETH\n",
     "cfnode.sdk.AsyncSwapSDK": r"[1-9]\d+\n",
     "cfnode.sdk.SwapSDK": r"BTC [1-9]\d*\n",
     "cfnode.sdk.lp": r"1 call: sell order 1 of Eth at tick -?\d+\n",

@@ -3,14 +3,15 @@
     from cfnode.sdk import SwapSDK
 
     with SwapSDK(network="dev") as sdk:
-        quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
-        print(quotes.regular.egress_amount)
+        quote = sdk.quote("BTC", "ETH", "0.1")
+        print(quote.whole_egress_amount, "ETH")
 
 `AsyncSwapSDK` has the same methods as coroutines, for trio and asyncio. The recovery of failed transfers
 is in `cfnode.sdk.recovery`, the library for market makers in `cfnode.sdk.lp`.
 """
 
 from cfnode.core.assets import AnyAsset
+from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.assets import AssetRef
 from cfnode.sdk.calls import Call
 from cfnode.sdk.client import AsyncSwapSDK, SwapSDK
@@ -19,6 +20,8 @@ from cfnode.sdk.errors import (
     BadAnswer,
     BadStatus,
     ChainError,
+    ClientClosed,
+    ErrorCode,
     Issue,
     NoQuote,
     RpcCallError,
@@ -48,6 +51,7 @@ from cfnode.sdk.models.status import (
     Chunk,
     DcaProgress,
     DepositChannel,
+    StatusCcm,
     StatusFillOrKill,
     SwapProgress,
     SwapStatus,
@@ -62,7 +66,21 @@ from cfnode.sdk.models.vault_swap import (
     TronVaultSwap,
     VaultSwapData,
 )
-from cfnode.sdk.names import Assets, Chains, Networks
+from cfnode.sdk.names import (
+    Asset,
+    AssetName,
+    Assets,
+    AssetSymbol,
+    ChainName,
+    Chains,
+    FailureMode,
+    FeeKind,
+    NetworkName,
+    Networks,
+    QuoteKind,
+    SwapState,
+    SwapStateV1,
+)
 from cfnode.sdk.options import BrokerOptions, Features, Options
 from cfnode.sdk.record import Number
 from cfnode.sdk.subscriptions import subscription
@@ -71,8 +89,11 @@ from cfnode.swaps.fate import Fate
 __all__ = [
     "AffiliateBroker",
     "AnyAsset",
+    "Asset",
     "AssetInfo",
+    "AssetName",
     "AssetRef",
+    "AssetSymbol",
     "Assets",
     "AsyncSwapSDK",
     "BackendError",
@@ -87,8 +108,10 @@ __all__ = [
     "CcmParams",
     "ChainError",
     "ChainInfo",
+    "ChainName",
     "Chains",
     "Chunk",
+    "ClientClosed",
     "DcaParams",
     "DcaProgress",
     "Deposit",
@@ -96,32 +119,41 @@ __all__ = [
     "DepositChannel",
     "Durations",
     "Egress",
+    "ErrorCode",
     "EvmVaultSwap",
     "FailedPayout",
     "Failure",
+    "FailureMode",
     "Fate",
     "Features",
     "Fee",
+    "FeeKind",
     "FillOrKillParams",
     "Issue",
+    "NetworkName",
     "Networks",
     "NoQuote",
     "Number",
     "Options",
     "PoolFee",
     "PoolInfo",
+    "Quantity",
     "Quote",
     "QuoteCcmParams",
+    "QuoteKind",
     "QuoteResponse",
     "QuotesResponse",
     "RpcCallError",
     "SdkError",
     "SolanaAccount",
     "SolanaVaultSwap",
+    "StatusCcm",
     "StatusFillOrKill",
     "SwapLimits",
     "SwapProgress",
     "SwapSDK",
+    "SwapState",
+    "SwapStateV1",
     "SwapStatus",
     "SwapStatusV1",
     "TimedOut",

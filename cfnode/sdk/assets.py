@@ -7,7 +7,7 @@ forms in which an asset may be given are those of `core.assets`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cfnode.core.assets import (
     ASSETS,
@@ -24,6 +24,7 @@ from cfnode.core.assets import (
 )
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
 from cfnode.sdk.record import Record
 
 __all__ = [
@@ -32,9 +33,12 @@ __all__ = [
     "asset_named",
     "asset_referred",
     "chain_named",
+    "chain_of",
     "contract_address",
     "display_name",
+    "name_of",
     "symbol_named",
+    "symbol_of",
     "units",
     "wire_asset",
 ]
@@ -138,8 +142,8 @@ _CONTRACTS = {
 class AssetRef(Record):
     """An asset in JSON documents: `{"chain": "Ethereum", "asset": "ETH"}`."""
 
-    chain: str
-    asset: str
+    chain: ChainName
+    asset: AssetSymbol
 
 
 def asset_referred(reference: AssetRef, field: str) -> Asset:
@@ -201,6 +205,21 @@ def symbol_named(symbol: Any, chain: str | None, field: str) -> str | None:
 
 def _unknown(error: UnknownName, field: str) -> ValidationError:
     return ValidationError.at(field, unknown_value(error.kind, error.name, error.known))
+
+
+def chain_of(asset: Asset) -> ChainName:
+    """Return the chain of an asset, in the type of the SDK's records."""
+    return cast("ChainName", asset.chain)
+
+
+def symbol_of(asset: Asset) -> AssetSymbol:
+    """Return the symbol of an asset, in the type of the SDK's records."""
+    return cast("AssetSymbol", asset.symbol)
+
+
+def name_of(asset: Asset) -> AssetName:
+    """Return the name of an asset, in the type of the SDK's orders."""
+    return cast("AssetName", asset.name)
 
 
 def wire_asset(asset: Asset) -> dict[str, str]:

@@ -14,6 +14,7 @@ from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.names import ChainName, NetworkName
 from cfnode.sdk.options import BrokerOptions, Features, Options, Session
 from cfnode.sdk.watching import StatusWatch
 
@@ -32,12 +33,12 @@ class _Client(Driver):
         self,
         options: Options | Mapping[str, Any] | None = None,
         *,
-        network: str | None = None,
+        network: NetworkName | None = None,
         broker: BrokerOptions | Mapping[str, Any] | None = None,
         rpc_url: str | None = None,
         backend_url: str | None = None,
         enabled_features: Features | Mapping[str, bool] | None = None,
-        default_refund_addresses: Mapping[str, str] | None = None,
+        default_refund_addresses: Mapping[ChainName, str] | None = None,
         timeout: float | None = None,
         channel_timeout: float | None = None,
         rpc_token: str | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import assert_type
 
 from cfnode.sdk import (
@@ -63,6 +64,11 @@ def swap(sdk: SwapSDK) -> str:
     assert_type(sdk.get_status_v2(channel.deposit_channel_id), SwapStatus)
     assert_type(sdk.get_status(channel.deposit_channel_id), SwapStatusV1)
     return channel.deposit_channel_id
+
+
+def short_form(sdk: SwapSDK) -> Decimal:
+    quote = assert_type(sdk.quote("BTC", "ETH", "0.1"), Quote)
+    return assert_type(quote.whole_egress_amount, Decimal)
 
 
 def older_forms(sdk: SwapSDK) -> None:

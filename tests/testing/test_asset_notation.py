@@ -25,7 +25,7 @@ from cfnode.core.assets import (
 from cfnode.devchain.methods import values
 from cfnode.sdk import Assets, Chains, Options, ValidationError
 from cfnode.sdk.assets import asset_given, asset_named, chain_named, symbol_named
-from cfnode.sdk.lp.prices import asset_of as order_asset
+from cfnode.sdk.assets import asset_given as order_asset
 from cfnode.testing.dev_calls import asset_json
 
 READERS: dict[str, Callable[[Any], Asset]] = {

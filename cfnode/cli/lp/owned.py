@@ -34,8 +34,10 @@ def balances(url: str, account: str, as_json: bool) -> None:
 @shared
 def orders(asset: Asset | None, url: str, account: str, as_json: bool) -> None:
     """Print the open orders of the account, with what is left of them."""
+    from cfnode.sdk.assets import name_of
+
     with reported(), client_of(url, account) as client:
-        found = client.get_orders(None if asset is None else asset.name)
+        found = client.get_orders(None if asset is None else name_of(asset))
     if as_json:
         print_json([open_document(each) for each in found])
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import wire_asset
+from cfnode.sdk.assets import chain_of, symbol_of, wire_asset
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, origin_of, rpc
@@ -113,10 +113,10 @@ def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]
     if expires_at is None:
         expires_at = yield from estimated_expiry(session, order.source.chain, opened.expiry_block)
     return DepositAddress(
-        src_chain=order.source.chain,
-        src_asset=order.source.symbol,
-        dest_chain=order.destination.chain,
-        dest_asset=order.destination.symbol,
+        src_chain=chain_of(order.source),
+        src_asset=symbol_of(order.source),
+        dest_chain=chain_of(order.destination),
+        dest_asset=symbol_of(order.destination),
         amount=order.amount,
         deposit_channel_id=opened.identity,
         deposit_address=opened.address,

@@ -33,6 +33,7 @@ from cfnode.sdk.limits import check_amount
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
 from cfnode.swaps.limits import MAX_MESSAGE
@@ -92,10 +93,10 @@ class RequestDepositAddress(Call[DepositAddress]):
     `request_deposit_address_v2`.
     """
 
-    src_chain: str
-    src_asset: str
-    dest_chain: str
-    dest_asset: str
+    src_chain: ChainName
+    src_asset: AssetSymbol
+    dest_chain: ChainName
+    dest_asset: AssetSymbol
     dest_address: str
     amount: Amount
     fill_or_kill_params: FillOrKillParams | None = None

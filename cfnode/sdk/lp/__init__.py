@@ -10,6 +10,7 @@
 `AsyncLiquidityProvider` has the same methods as coroutines, for trio and asyncio.
 """
 
+from cfnode.sdk.amounts import Quantity, base_units, whole_units
 from cfnode.sdk.lp.answers import Balances, BlockFills, Fill, Level, OrderBook
 from cfnode.sdk.lp.client import AsyncLiquidityProvider, LiquidityProvider
 from cfnode.sdk.lp.errors import OrdersIncomplete
@@ -26,15 +27,7 @@ from cfnode.sdk.lp.orders import (
     StandingOrder,
 )
 from cfnode.sdk.lp.planning import Plan
-from cfnode.sdk.lp.prices import (
-    Quantity,
-    Side,
-    base_units,
-    price_of_tick,
-    rounded,
-    tick_of_price,
-    whole_units,
-)
+from cfnode.sdk.lp.prices import Side, price_of_tick, rounded, tick_of_price
 from cfnode.sdk.lp.session import WaitFor
 from cfnode.sdk.lp.streaming import live_fills
 

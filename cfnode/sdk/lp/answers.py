@@ -12,10 +12,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.core.foreign import whole_number
+from cfnode.sdk.assets import name_of
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import origin_of
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Pool, RangeOrder, StandingOrder
 from cfnode.sdk.lp.prices import Side, price_at_square_root, price_of_tick
+from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import Session
 
 __all__ = [
@@ -61,8 +63,8 @@ class OrderBook:
     range orders without their fee. All values are of the block `block_hash`.
     """
 
-    asset: str
-    quote: str
+    asset: AssetName
+    quote: AssetName
     bids: tuple[Level, ...]
     asks: tuple[Level, ...]
     best_bid: Decimal | None
@@ -80,8 +82,8 @@ class Fill:
     liquidity.
     """
 
-    asset: str
-    quote: str
+    asset: AssetName
+    quote: AssetName
     side: Side | None
     id: int
     ticks: tuple[int, ...]
@@ -244,5 +246,5 @@ def _pool(order: Any) -> Pool:
     return _asset(order["base_asset"]), _asset(order["quote_asset"])
 
 
-def _asset(value: Any) -> str:
-    return asset_by_symbol(value["chain"], value["asset"]).name
+def _asset(value: Any) -> AssetName:
+    return name_of(asset_by_symbol(value["chain"], value["asset"]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.foreign import block_number
+from cfnode.sdk.assets import asset_given, name_of
 from cfnode.sdk.calls import Call, T_co
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
@@ -32,9 +33,9 @@ from cfnode.sdk.lp.orders import (
     pool_json,
 )
 from cfnode.sdk.lp.planning import Plan, plan_of
-from cfnode.sdk.lp.prices import asset_of
 from cfnode.sdk.lp.session import ProviderSession, account_of
 from cfnode.sdk.lp.standing import open_orders, square_roots
+from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import Session
 
 __all__ = [
@@ -87,7 +88,7 @@ class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
     Amounts are what is left of the orders. Raises ValidationError for an asset without a pool.
     """
 
-    asset: str | None = None
+    asset: AssetName | None = None
 
     def steps(self, session: Session) -> Steps[tuple[OpenOrder, ...]]:
         standing = yield from open_orders(session, self.asset)
@@ -101,12 +102,12 @@ class GetBook(ProviderCall[OrderBook]):
     `levels` is the maximum on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
     """
 
-    asset: str
+    asset: AssetName
     levels: int = 20
-    quote: str = "USDC"
+    quote: AssetName = "USDC"
 
     def steps(self, session: Session) -> Steps[OrderBook]:
-        pool = asset_of(self.asset, "asset").name, asset_of(self.quote, "quote").name
+        pool = name_of(asset_given(self.asset, "asset")), name_of(asset_given(self.quote, "quote"))
         if (
             isinstance(self.levels, bool)
             or not isinstance(self.levels, int)

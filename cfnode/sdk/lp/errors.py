@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from cfnode.sdk.errors import RpcCallError, SdkError, TransportError
+from cfnode.sdk.errors import ErrorCode, RpcCallError, SdkError, TransportError
 from cfnode.sdk.lp.orders import OpenOrder, Order
 
 __all__ = ["OrdersIncomplete"]
@@ -19,7 +20,7 @@ class OrdersIncomplete(SdkError):
     not answer. `cause`: the failure of the transport, None if all calls were answered.
     """
 
-    code = "ORDERS_INCOMPLETE"
+    code: ClassVar[ErrorCode] = "ORDERS_INCOMPLETE"
 
     def __init__(
         self,

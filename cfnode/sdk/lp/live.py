@@ -11,6 +11,7 @@ from cfnode.sdk.lp.answers import Balances, OrderBook
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
 from cfnode.sdk.lp.following import FILL_SECONDS, Patience, failures_in_a_minute
+from cfnode.sdk.names import AssetName
 
 if TYPE_CHECKING:
     import trio
@@ -22,9 +23,9 @@ T = TypeVar("T", OrderBook, Balances)
 
 def live_book(
     client: AsyncLiquidityProvider,
-    asset: str,
+    asset: AssetName,
     levels: int = 20,
-    quote: str = "USDC",
+    quote: AssetName = "USDC",
     *,
     seconds: float = FILL_SECONDS,
     on_lost: Callable[[SdkError], None] | None = None,

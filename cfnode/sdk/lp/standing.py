@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc_batch
 from cfnode.sdk.lp.answers import read_open, read_pools, read_square_root, reading
 from cfnode.sdk.lp.orders import OpenOrder, Pool, pool_json
-from cfnode.sdk.lp.prices import asset_of
 from cfnode.sdk.lp.session import account_of
 from cfnode.sdk.options import Session
 
@@ -31,7 +31,7 @@ class Standing:
 
 def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
     """Return the open orders in one or all pools. Raises ValidationError for an asset without a pool."""
-    name = None if asset is None else asset_of(asset, "asset").name
+    name = None if asset is None else asset_given(asset, "asset").name
     calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
     pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
     pools = reading(session, read_pools, pool_list)

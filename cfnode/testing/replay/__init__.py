@@ -28,11 +28,13 @@ from os import PathLike
 from pathlib import Path
 
 from cfnode.core import ss58
+from cfnode.core.assets import ASSETS
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
+from cfnode.sdk.amounts import Quantity
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp import Strategy, base_units
-from cfnode.sdk.lp.prices import Quantity, asset_of
 from cfnode.sdk.times import time_text
 from cfnode.testing.node import NodeDidNotStart, running_node
 from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
@@ -167,13 +169,13 @@ def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
 def asset_name(text: str) -> str:
     """Return the name of an asset in any spelling; raise ReplayError for an unknown one."""
     try:
-        return asset_of(text, "asset").name
+        return asset_given(text, "asset").name
     except ValidationError as error:
         raise ReplayError(error.message) from None
 
 
 def _units(amount: Quantity, asset: str, field: str) -> int:
     try:
-        return base_units(amount, asset, field)
+        return base_units(amount, ASSETS[asset], field)
     except ValidationError as error:
         raise ReplayError(error.message) from None

@@ -14,10 +14,10 @@ from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from cfnode.core.assets import asset_in_text
+from cfnode.core.assets import ASSETS, asset_in_text
 from cfnode.core.foreign import ForeignError, decimal_number
+from cfnode.sdk.amounts import base_units
 from cfnode.sdk.errors import ValidationError
-from cfnode.sdk.lp.prices import base_units
 from cfnode.sdk.times import read_time, time_text
 from cfnode.testing.replay.errors import BadRecords
 
@@ -168,7 +168,7 @@ def _swap(cells: Sequence[str], line: int) -> Swap:
     if source == destination:
         raise ValueError(f"{source} is swapped for itself")
     try:
-        units = base_units(amount, source)
+        units = base_units(amount, ASSETS[source])
     except ValidationError as error:
         raise ValueError(error.message) from None
     return Swap(read_time(time), source, destination, units, line)
