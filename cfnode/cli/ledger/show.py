@@ -1,4 +1,4 @@
-"""`cfnode ledger show`: a report of the books as a table, JSON lines or CSV."""
+"""`cfnode ledger show`: a report of the books as a table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import Moment, database_option, opened
-from cfnode.cli.options import json_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option, json_option
+from cfnode.cli.output import print_list
 from cfnode.cli.tables import print_command, print_table
 from cfnode.cli.values import AccountId, OneOf
 from cfnode.ledger.times import time_text
@@ -51,6 +51,7 @@ COLUMNS = {
 @click.option("--account", type=AccountId(), metavar="ACCOUNT", help="Only records of this account.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with all members.")
 @json_option
+@json_lines_option
 def show(
     what: str,
     database: str | None,
@@ -59,23 +60,25 @@ def show(
     account: str | None,
     as_csv: bool,
     as_json: bool,
+    as_lines: bool,
 ) -> None:
     """Print a REPORT of the books: swaps, channels, fees, commissions, payouts or unread.
 
-    A table has whole units of the assets. JSON (one object a line) and CSV have amounts in smallest units, as
-    digits, and times as ISO 8601.
+    A table has whole units of the assets. JSON and CSV have amounts in smallest units, as digits, and times
+    as ISO 8601.
     """
-    if as_csv and as_json:
-        raise Failure("--csv and --json exclude each other", ExitCode.USAGE)
+    if as_csv and (as_json or as_lines):
+        raise Failure(
+            f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
+        )
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds
 
         books.require()
         records = report(books, what, Period(start, end), account)
-        if as_json:
-            for record in records:
-                print_json(_plain(record), is_line=True)
+        if as_json or as_lines:
+            print_list(map(_plain, records), as_lines=as_lines)
         elif as_csv:
             _print_csv(records)
         else:
