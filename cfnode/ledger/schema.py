@@ -270,7 +270,7 @@ outcomes = facts(
     number("broadcast"),
     text("state", 12),
     text("transaction", null=True),
-    by=(("chain", "broadcast"),),
+    by=(("chain", "broadcast"), ("transaction",)),
 )
 """Outcomes of broadcasts; `state` is sent, success, aborted, timeout, refused (a message that failed), signed
 (the call that recovers a failed transfer), or expired (that call)."""
@@ -340,6 +340,12 @@ expectations = Table(
 """The amounts that the swap service's users announced for its channels; `block` is the channel's. `opening`
 has the fields of the channel's event, as far as the service knows them, and `time` is its block's: they
 answer until that block is in the books."""
+
+SEARCH: Final = tuple(
+    Index(f"{table.name}_by_{name}", table.c[name], table.c.block, table.c.event)
+    for table, name in ((channels, "destination"), (requests, "destination"), (requests, "refund_address"))
+)
+"""Indexes of the search (`find.py`), which give the newest rows with an address first."""
 
 BY_BLOCK: Final = tuple(
     table

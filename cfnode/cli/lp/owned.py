@@ -39,15 +39,9 @@ def orders(asset: Asset | None, url: str, account: str, as_json: bool, as_lines:
     from cfnode.sdk.assets import name_of
 
     with reported(), client_of(url, account) as client:
-<<<<<<< HEAD
-        found = client.get_orders(None if asset is None else name_of(asset))
-    if as_json:
-        print_json([open_document(each) for each in found])
-=======
         found = client.get_orders(None if asset is None else name_of(asset))
     if as_json or as_lines:
         print_list(map(open_document, found), as_lines=as_lines)
->>>>>>> jsonall
         return
     rows = [(*order_row(each.order), amounts_text(each.fees_earned)) for each in found]
     print_table(("asset", "side", "id", "tick", "price", "amount", "fees earned"), rows, "no open orders")

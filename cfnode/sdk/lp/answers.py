@@ -200,20 +200,10 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
 
 def block_fills(account: str, answer: Any) -> BlockFills:
     """Return the account's fills of one block."""
-<<<<<<< HEAD
-    entries = (next(iter(entry.items())) for entry in answer["fills"])
-    account_fills = tuple(_fill(kind, fill) for kind, fill in entries if fill["lp"] == account)
-    return BlockFills(
-        int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), account_fills
-    )
-=======
     entries = (next(iter(entry.items())) for entry in answer["fills"])
     account_fills = tuple(_fill(kind, fill) for kind, fill in entries if fill["lp"] == account)
     milliseconds = int(answer["timestamp"]) * 1000
-    return BlockFills(
-        int(answer["block_number"]), str(answer["block_hash"]), milliseconds, account_fills
-    )
->>>>>>> jsonall
+    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), milliseconds, account_fills)
 
 
 def _fill(kind: str, fill: Any) -> Fill:
