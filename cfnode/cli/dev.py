@@ -162,10 +162,10 @@ def _reference(details: Any, transaction: str) -> str:
 @click.argument("amount", type=Units())
 @click.option("--lending", is_flag=True, help="Use the lending pool, not the boost pool.")
 def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
-    """Add AMOUNT of ASSET to the pool that boosts deposits."""
+    """Set the amount of ASSET in the pool that boosts deposits to AMOUNT."""
     options = [True] if lending else []
     block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
-    node.block(f"added {amount} {asset.name} for boosting deposits", block)
+    node.block(f"the {'lending' if lending else 'boost'} pool of {asset.name} holds {amount}", block)
 
 
 @command("price")

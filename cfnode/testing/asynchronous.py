@@ -119,6 +119,10 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """Set the pool price of a whole unit of an asset; return the block's hash."""
         return await self.do(dev_calls.set_price(asset, microdollars))
 
+    async def set_boost(self, asset: Asset, amount: int, *, lending: bool = False) -> str:
+        """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""
+        return await self.do(dev_calls.set_boost(asset, amount, lending))
+
     async def snapshot(self) -> str:
         """Take a snapshot of the chain; return its number, for `revert`."""
         return await self.do(awaiting.snapshot(self.cursor))

@@ -127,6 +127,10 @@ class DevChain(AtNode[SwapSDK]):
         """Set the pool price of a whole unit of an asset; return the block's hash."""
         return self.do(dev_calls.set_price(asset, microdollars))
 
+    def set_boost(self, asset: Asset, amount: int, *, lending: bool = False) -> str:
+        """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""
+        return self.do(dev_calls.set_boost(asset, amount, lending))
+
     def snapshot(self) -> str:
         """Take a snapshot of the chain; return its number, for `revert`."""
         return self.do(awaiting.snapshot(self.cursor))

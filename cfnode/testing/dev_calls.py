@@ -111,6 +111,11 @@ def set_price(asset: Asset, microdollars: int) -> Call[str]:
     return call("dev_setPool", asset_json(asset), hex(microdollars))
 
 
+def set_boost(asset: Asset, amount: int, lending: bool) -> Call[str]:
+    """Set the amount in the pool that boosts deposits of an asset; return the block's hash."""
+    return call("dev_setBoost", asset_json(asset), hex(amount), lending)
+
+
 def now() -> Call[int]:
     """Return the time of the best block, Unix milliseconds; 0 for the genesis block."""
 

@@ -229,7 +229,7 @@ def announced_by_a_command(chain: DevChain) -> str:
 def test_an_announced_deposit_is_boosted_and_a_later_one_confirms_it(
     chain: DevChain, announced: Callable[[DevChain], str]
 ) -> None:
-    chain.rpc("dev_setBoost", "btc", hex(100 * COIN))
+    chain.set_boost("btc", 100 * COIN)
     address = announced(chain)
     boosted = chain.advance_to(*BOOSTED)
     assert boosted["fields"]["amounts"] == [["BoostPool", COIN]]
