@@ -111,21 +111,8 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
-    _check_channel(node, address, asset)
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"announced {amount} {asset.name} at {address}", block)
-
-
-def _check_channel(node: DevClient, address: str, asset: Any) -> None:
-    """Raise Failure if no deposit channel is open at the address.
-
-    The chain would ignore the announcement.
-    """
-    by_chain = node.call("cf_controlled_deposit_addresses", asset.chain)
-    if address.lower() not in map(str.lower, by_chain.get(asset.chain, ())):
-        raise Failure(
-            f"no deposit channel of {asset.chain} is open at {address}; open one with `cfnode swap request`"
-        )
 
 
 @command("send-to-vault")
@@ -166,10 +153,10 @@ def send_to_vault(
 @click.argument("amount", type=Units())
 @click.option("--lending", is_flag=True, help="Use the lending pool, not the boost pool.")
 def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
-    """Add AMOUNT of ASSET to the pool that boosts deposits."""
+    """Set the amount of ASSET in the pool that boosts deposits to AMOUNT."""
     options = [True] if lending else []
     block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
-    node.block(f"added {amount} {asset.name} for boosting deposits", block)
+    node.block(f"the {'lending' if lending else 'boost'} pool of {asset.name} holds {amount}", block)
 
 
 @command("price")

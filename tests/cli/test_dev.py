@@ -51,13 +51,6 @@ def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
     assert (code, json.loads(out)["error"]["rpc"]) == (1, error)
 
 
-def test_an_announcement_without_an_open_channel_is_an_error() -> None:
-    with serving(lambda request: result({"Ethereum": []})) as url:
-        code, out, err = run("dev", "announce", ADDRESS, "Eth", "1", "--node", url)
-    assert (code, out) == (1, "")
-    assert err.startswith(f"Error: no deposit channel of Ethereum is open at {ADDRESS}; open one with")
-
-
 def test_a_jump_prints_the_chains_time() -> None:
     _, out = played("jump", "1h")
     assert out == f"jumped by 3600 seconds: block 42 {BLOCK}, chain time 2023-11-14T22:13:20Z\n"

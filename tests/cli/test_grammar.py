@@ -17,7 +17,6 @@ from cfnode import __version__
 from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
 from cfnode.cli.values import Seconds, Units
-from cfnode.core.assets import ASSETS, UnknownAsset, asset_in_text
 from cfnode.sdk.names import Networks
 from tests.support.cli.commands import commands, option, run
 from tests.support.cli.servers import echo, result, serving
@@ -122,7 +121,7 @@ def test_an_error_is_an_object_where_json_is_asked_for(
     assert words in err
 
 
-def types(kind: click.ParamType[Any]) -> Sequence[click.ParamType[Any]]:
+def types(kind: click.ParamType[Any]) -> Sequence[Any]:
     return kind.types if isinstance(kind, click.Tuple) else [kind]
 
 
@@ -187,16 +186,6 @@ def test_an_unknown_command_is_answered_with_those_like_it(line: tuple[str, ...]
     done = CliRunner().invoke(cli, line, prog_name="cfnode")
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1] == f"Error: No such command {line[-1]!r}.{hint}"
-
-
-def test_an_asset_has_one_notation() -> None:
-    for asset in ASSETS.values():
-        pair = f"{asset.chain}/{asset.symbol}"
-        for text in (asset.name, asset.name.upper(), pair, pair.lower(), pair.replace("/", "."), f" {pair} "):
-            assert asset_in_text(text) is asset
-    for text in ("", "x" * 10_000, "Bitcoin/", "/BTC", "Bitcoin/BTC/", "Bitcoin.BTC.", "ETH/Ethereum", "É"):
-        with pytest.raises(UnknownAsset):
-            asset_in_text(text)
 
 
 @pytest.mark.parametrize("name", ["cfnode", "chainflip-node"])

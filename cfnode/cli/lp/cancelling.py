@@ -42,13 +42,15 @@ def cancel(
     as_lines: bool,
 ) -> None:
     """Cancel the orders of ASSET, or only those of one SIDE or id; up to 100 with one transaction."""
+    from cfnode.sdk.assets import name_of
+
     if every == (asset is not None) or (every and number is not None):
         raise Failure("give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
         if asset is None:
             closed: Sequence[StandingOrder] = client.cancel_all()
         else:
-            standing = [each.order for each in client.get_orders(asset.name)]
+            standing = [each.order for each in client.get_orders(name_of(asset))]
             chosen = [each for each in standing if side in (None, each.key[2]) and number in (None, each.id)]
             closed = client.cancel(chosen)
     if as_json or as_lines:

@@ -36,8 +36,10 @@ def balances(url: str, account: str, as_json: bool) -> None:
 @shared
 def orders(asset: Asset | None, url: str, account: str, as_json: bool, as_lines: bool) -> None:
     """Print the open orders of the account, with what is left of them."""
+    from cfnode.sdk.assets import name_of
+
     with reported(), client_of(url, account) as client:
-        found = client.get_orders(None if asset is None else asset.name)
+        found = client.get_orders(None if asset is None else name_of(asset))
     if as_json or as_lines:
         print_list(map(open_document, found), as_lines=as_lines)
         return

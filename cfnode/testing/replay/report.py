@@ -102,7 +102,7 @@ class Report:
             "blocks": self.blocks,
             "lastBlock": self.last_block,
             "prices": self.prices,
-            "swaps": {"sent": self.swaps, "refused": [_refused(each) for each in self.refused]},
+            "swaps": {"sent": self.swaps, "refused": [_refused(swap) for swap in self.refused]},
             "fills": [_filled(block, fill) for block in self.fills for fill in block.fills],
             "inventory": [_held(holding) for holding in self.holdings],
             "poolFees": _texts(self.pool_fees),
@@ -150,18 +150,18 @@ def value_of(asset: str, amount: int, price: int | None) -> int:
 
 def dollars(microdollars: int) -> str:
     """Return microdollars as decimal text with six digits: `-1.500000`."""
-    whole, rest = divmod(abs(microdollars), 10**MICRO)
-    return f"{'-' * (microdollars < 0)}{whole}.{rest:0{MICRO}}"
+    units, fraction = divmod(abs(microdollars), 10**MICRO)
+    return f"{'-' * (microdollars < 0)}{units}.{fraction:0{MICRO}}"
 
 
 def fees_of(blocks: Iterable[BlockFills]) -> dict[str, int]:
     """Return the sum of the fees of all fills, by asset."""
-    found = dict[str, int]()
+    fees = dict[str, int]()
     for block in blocks:
         for fill in block.fills:
             for asset, amount in fill.fees.items():
-                found[asset] = found.get(asset, 0) + amount
-    return {asset: amount for asset, amount in found.items() if amount}
+                fees[asset] = fees.get(asset, 0) + amount
+    return {asset: amount for asset, amount in fees.items() if amount}
 
 
 def _filled(block: BlockFills, fill: Fill) -> dict[str, Any]:
