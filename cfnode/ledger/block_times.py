@@ -52,7 +52,7 @@ def first_since(connection: Connection, time: int, low: int, high: int) -> int:
                 high = number
                 break
             low = number + 1
-        if high - low > step:  # most probes are in a gap
+        if high - low >= step:  # probes are in a gap
             low, high = _halved(connection, time, low, high)
     return low
 

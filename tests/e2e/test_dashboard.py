@@ -244,6 +244,7 @@ def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, 
     (path, _), transactions = _details(site), rows(site.database, "deposits")
     number = int(path.partition("/")[2])
     transaction = next(each["transaction"] for each in transactions if each["request"] == number)
+    site.browser.prefer("light")
     site.open("", size)
     site.ask("document.getElementById('term').focus() || 1")
     site.browser.press(*transaction, ENTER)

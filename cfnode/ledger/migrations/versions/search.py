@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "0012_search"
-down_revision = "0010_others_facts"
+down_revision = "0011_report_indexes"
 
 
 def upgrade() -> None:
