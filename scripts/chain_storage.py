@@ -34,18 +34,18 @@ def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
     by_file: dict[Path, dict[tuple[str, str], str]] = {}
     for (owner, item), types in _types(classes).items():
         path = Path(inspect.getfile(owner))
-        written = ", ".join(text(each, "values.") for each in types)
+        written = ", ".join(text(union, "values.") for union in types)
         by_file.setdefault(path, {})[owner.__qualname__, item] = written
-    for path, wanted in by_file.items():
+    for path, type_texts in by_file.items():
         source = path.read_text()
-        made = _rewritten(source, wanted)
-        if ast.dump(ast.parse(made)) != ast.dump(ast.parse(source)):
-            yield path, made
+        rewritten = _rewritten(source, type_texts)
+        if ast.dump(ast.parse(rewritten)) != ast.dump(ast.parse(source)):
+            yield path, rewritten
 
 
 def _types(classes: Classes) -> Items:
     """Return the types of keys and value of each item, of all chains and releases together."""
-    found: Items = {}
+    items: Items = {}
     for release in RELEASES.values():
         for kind in pallets_of(release):
             scope = {name: parse(target) for name, target in kind.names_in(release).items()}
@@ -53,13 +53,13 @@ def _types(classes: Classes) -> Items:
                 assert declared.owner is not None
                 if not declared.item.span.covers(release):
                     continue
-                own = [
-                    classes.of(substitute(parse(each), scope), catalog_of(release))
-                    for each in (*declared.item.keys, declared.item.value)
+                unions = [
+                    classes.of(substitute(parse(expression), scope), catalog_of(release))
+                    for expression in (*declared.item.keys, declared.item.value)
                 ]
-                known = found.get((declared.owner, name), [()] * len(own))
-                found[declared.owner, name] = [merged(a, b) for a, b in zip(known, own, strict=True)]
-    return found
+                earlier = items.get((declared.owner, name), [()] * len(unions))
+                items[declared.owner, name] = [merged(a, b) for a, b in zip(earlier, unions, strict=True)]
+    return items
 
 
 def _rewritten(source: str, wanted: dict[tuple[str, str], str]) -> str:
@@ -72,21 +72,21 @@ def _rewritten(source: str, wanted: dict[tuple[str, str], str]) -> str:
                     base = function.value if isinstance(function, ast.Subscript) else function
                     assert isinstance(base, ast.Name)
                     edits.append((function, f"{base.id}[{wanted[owner.name, name]}]"))
-    for node, made in sorted(edits, key=lambda each: -each[0].lineno):
+    for node, replacement in sorted(edits, key=lambda each: -each[0].lineno):
         first, last = node.lineno - 1, (node.end_lineno or 0) - 1
         head, tail = lines[first][: node.col_offset], lines[last][node.end_col_offset or 0 :]
-        lines[first : last + 1] = [head + made.encode() + tail]
+        lines[first : last + 1] = [head + replacement.encode() + tail]
     return _with_imports(b"".join(lines).decode(), tree)
 
 
 def _with_imports(source: str, before: ast.Module) -> str:
-    known = {
+    imported = {
         alias.asname or alias.name
         for node in ast.walk(before)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     }
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    missing = [line for name, line in IMPORTS.items() if name in names - known]
+    missing = [line for name, line in IMPORTS.items() if name in names - imported]
     head = "from __future__ import annotations\n"
     return source.replace(head, head + "\n" + "\n".join(missing) + "\n", 1) if missing else source

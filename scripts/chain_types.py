@@ -112,19 +112,19 @@ class _Fields:
 
     def add(self, rows: Iterable[tuple[str, Union]]) -> None:
         self.declared += 1
-        for name, found in rows:
-            self.types[name] = merged(self.types.get(name, ()), found)
+        for name, union in rows:
+            self.types[name] = merged(self.types.get(name, ()), union)
             self.present[name] = self.present.get(name, 0) + 1
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        for name, found in self.types.items():
+        for name, union in self.types.items():
             if self.present[name] < self.declared:
-                yield name, f"{text(merged(found, (NONE,)))} = None"
+                yield name, f"{text(merged(union, (NONE,)))} = None"
             else:
-                yield name, text(found)
+                yield name, text(union)
 
     def variables(self) -> list[str]:
-        return list(dict.fromkeys(name for found in self.types.values() for name in variables(found)))
+        return list(dict.fromkeys(name for union in self.types.values() for name in variables(union)))
 
 
 def key_of(name: str) -> str:
@@ -151,26 +151,26 @@ def merged(one: Union, other: Union) -> Union:
 
     Two of one generic class are one, of merged arguments.
     """
-    found = list(one)
-    for each in other:
-        for at, known in enumerate(found):
-            if known.head == each.head and len(known.arguments) == len(each.arguments):
-                pairs = zip(known.arguments, each.arguments, strict=True)
-                found[at] = Type(
-                    known.head, tuple(merged(a, b) for a, b in pairs), known.variable, known.is_class
+    types = list(one)
+    for candidate in other:
+        for at, present in enumerate(types):
+            if present.head == candidate.head and len(present.arguments) == len(candidate.arguments):
+                pairs = zip(present.arguments, candidate.arguments, strict=True)
+                types[at] = Type(
+                    present.head, tuple(merged(a, b) for a, b in pairs), present.variable, present.is_class
                 )
                 break
         else:
-            found.append(each)
-    return tuple(sorted(found, key=lambda each: each == NONE))
+            types.append(candidate)
+    return tuple(sorted(types, key=lambda each: each == NONE))
 
 
 def text(union: Union, prefix: str = "") -> str:
     """Return the annotation; classes that are written here stand behind `prefix`."""
-    literals = [each.head for each in union if each.head.startswith('"')]
+    literals = [member.head for member in union if member.head.startswith('"')]
     if ANY in union:
         return "Any"
-    parts = [_one(each, prefix) for each in union if not each.head.startswith('"')]
+    parts = [_one(member, prefix) for member in union if not member.head.startswith('"')]
     if literals:
         parts.insert(0, f"Literal[{', '.join(literals)}]")
     return " | ".join(parts)
@@ -180,25 +180,25 @@ def _one(found: Type, prefix: str) -> str:
     head = f"{prefix}{found.head}" if found.is_class else found.head
     if found == Type("tuple"):
         return "tuple[()]"
-    inner = ", ".join(text(each, prefix) for each in found.arguments)
+    inner = ", ".join(text(argument, prefix) for argument in found.arguments)
     return f"{head}[{inner}]" if inner else head
 
 
 def variables(union: Union) -> Iterator[str]:
     """Yield the type variables in an annotation, in order."""
-    for each in union:
-        if each.variable:
-            yield each.head
-        for argument in each.arguments:
+    for member in union:
+        if member.variable:
+            yield member.head
+        for argument in member.arguments:
             yield from variables(argument)
 
 
 def heads(union: Union) -> Iterator[str]:
     """Yield the classes in an annotation that are written here."""
-    for each in union:
-        if each.is_class:
-            yield each.head
-        for argument in each.arguments:
+    for member in union:
+        if member.is_class:
+            yield member.head
+        for argument in member.arguments:
             yield from heads(argument)
 
 
@@ -212,7 +212,7 @@ class Classes:
             for name, declared in catalog_of(release).names().items():
                 if (key := key_of(name)) in self._family:
                     rows = self._declared.setdefault(key, {}).setdefault(name, [])
-                    if all(each.make() != declared.make() for _, each in rows):
+                    if all(other.make() != declared.make() for _, other in rows):
                         rows.append((catalog_of(release), declared))
         missing = self._family.keys() - self._declared.keys()
         if missing:
@@ -223,7 +223,7 @@ class Classes:
         """Return the Python type of the values of an expression."""
         match expression:
             case TupleOf(items):
-                return (Type("tuple", tuple(self.of(each, catalog, parameters) for each in items)),)
+                return (Type("tuple", tuple(self.of(item, catalog, parameters) for item in items)),)
             case ArrayOf(item, _):
                 return self._sequence(item, catalog, parameters)
             case Name("Vec", (item,)):
@@ -271,10 +271,10 @@ class Classes:
             return (Type("Mapping", ((Type("str"),), item)),)
         if expression.name.endswith("AssetMap"):
             depth = 1 if "::" in expression.name else 2
-            made = self.of(expression.arguments[0], catalog, parameters)
+            result = self.of(expression.arguments[0], catalog, parameters)
             for _ in range(depth):
-                made = (Type("dict", ((Type("str"),), made)),)
-            return made
+                result = (Type("dict", ((Type("str"),), result)),)
+            return result
         if key in self._family:
             arguments = tuple(
                 self.of(bound[name], catalog, parameters) for name in self.parameters(key) if name in bound
@@ -287,7 +287,7 @@ class Classes:
     def _plain(
         self, body: Struct, bound: Mapping[str, Expression], catalog: Catalog, parameters: tuple[str, ...]
     ) -> Union:
-        types = [self.of(substitute(each, bound), catalog, parameters) for _, each in body.fields]
+        types = [self.of(substitute(expression, bound), catalog, parameters) for _, expression in body.fields]
         if any(name is not None for name, _ in body.fields):
             return (ANY,)
         return types[0] if len(types) == 1 else (Type("tuple", tuple(types)),)
@@ -303,16 +303,21 @@ class Classes:
             return PythonEnum(name, (), text(bodies[ALIAS].types[ALIAS]))
         if None in bodies:
             return self._class(key, name, f"`{path}`.", bodies[None])
-        made, alternatives = [], list[str]()
-        literals = [f'"{each}"' for each, fields in bodies.items() if not fields.types]
+        classes, alternatives = [], list[str]()
+        literals = [f'"{variant}"' for variant, fields in bodies.items() if not fields.types]
         if literals:
             alternatives.append(f"Literal[{', '.join(literals)}]")
-        for each, fields in bodies.items():
+        for variant, fields in bodies.items():
             if fields.types:
-                of = self._class(key, self._variant(key, str(each)), f"`{path}::{each}`.", fields)
-                made.append(of)
-                alternatives.append(of.name + (f"[{', '.join(of.parameters)}]" if of.parameters else ""))
-        return PythonEnum(name, tuple(made), " | ".join(alternatives))
+                variant_class = self._class(
+                    key, self._variant(key, str(variant)), f"`{path}::{variant}`.", fields
+                )
+                classes.append(variant_class)
+                alternatives.append(
+                    variant_class.name
+                    + (f"[{', '.join(variant_class.parameters)}]" if variant_class.parameters else "")
+                )
+        return PythonEnum(name, tuple(classes), " | ".join(alternatives))
 
     def _class(self, key: str, name: str, doc: str, fields: _Fields) -> PythonClass:
         return PythonClass(name, doc, tuple(self._used(key, fields)), tuple(fields.texts()))
@@ -323,8 +328,8 @@ class Classes:
         return sorted(fields.variables(), key=declared.parameters.index)
 
     def _variant(self, key: str, variant: str) -> str:
-        usual = python_name(key) + variant
-        return VARIANTS.get(usual, usual)
+        default_name = python_name(key) + variant
+        return VARIANTS.get(default_name, default_name)
 
     def parameters(self, key: str) -> list[str]:
         """Return the parameters of a type; those of an enum in the order in which its variants use them."""
@@ -335,19 +340,19 @@ class Classes:
         """Return the fields of a struct under None, those of an enum's variants under their names."""
         if key in self._bodies:
             return self._bodies[key]
-        found: dict[str | None, _Fields] = {}
-        self._bodies[key] = found  # a type may contain itself
+        bodies: dict[str | None, _Fields] = {}
+        self._bodies[key] = bodies  # a type may contain itself
         for rows in self._declared[key].values():
             for catalog, declared in rows:
                 body = declared.make()
                 if isinstance(body, Struct):
-                    self._add(found, None, body.fields, catalog, declared)
+                    self._add(bodies, None, body.fields, catalog, declared)
                 elif isinstance(body, Enum):
                     for _, name, fields, _ in body.variants:
-                        self._add(found, key_of(name), fields, catalog, declared)
+                        self._add(bodies, key_of(name), fields, catalog, declared)
                 else:
-                    self._add(found, ALIAS, ((ALIAS, body.target),), catalog, declared)
-        return found
+                    self._add(bodies, ALIAS, ((ALIAS, body.target),), catalog, declared)
+        return bodies
 
     def _add(
         self,
@@ -357,11 +362,16 @@ class Classes:
         catalog: Catalog,
         declared: Declaration,
     ) -> None:
-        rows = [(own, self.of(each, catalog, declared.parameters)) for own, each in fields]
+        rows = [
+            (field_name, self.of(expression, catalog, declared.parameters))
+            for field_name, expression in fields
+        ]
         if fields and fields[0][0] is None:
-            alone = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(each for _, each in rows)),)
-            rows = [("value", alone)]
-        found.setdefault(name, _Fields()).add((attribute(str(own)), each) for own, each in rows)
+            value_type = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(union for _, union in rows)),)
+            rows = [("value", value_type)]
+        found.setdefault(name, _Fields()).add(
+            (attribute(str(field_name)), union) for field_name, union in rows
+        )
 
     def variables(self, keys: Iterable[str]) -> list[str]:
         """Return the type variables of a family."""
@@ -369,28 +379,28 @@ class Classes:
 
     def used(self, family: str) -> dict[str, list[str]]:
         """Return the names that a family's classes use of other families, by family."""
-        families = {python_name(key): own for key, own in self._family.items()}
-        found: dict[str, set[str]] = {}
-        for key in (key for key, own in self._family.items() if own == family):
+        families = {python_name(key): family_of_key for key, family_of_key in self._family.items()}
+        used: dict[str, set[str]] = {}
+        for key in (key for key, family_of_key in self._family.items() if family_of_key == family):
             for fields in self._body(key).values():
-                for head in (head for each in fields.types.values() for head in heads(each)):
+                for head in (head for union in fields.types.values() for head in heads(union)):
                     if families[head] != family:
-                        found.setdefault(families[head], set()).add(head)
-        return {own: sorted(names) for own, names in sorted(found.items())}
+                        used.setdefault(families[head], set()).add(head)
+        return {other_family: sorted(names) for other_family, names in sorted(used.items())}
 
     def forms(self, keys: Iterable[str]) -> dict[str, str | dict[str, str]]:
         """Return the form of each declaration of these types.
 
         It is the class; for an enum the classes and other names of its variants.
         """
-        found: dict[str, str | dict[str, str]] = {}
+        forms: dict[str, str | dict[str, str]] = {}
         for key in keys:
             for name, rows in self._declared[key].items():
                 form: dict[str, str] = {}
                 for _, declared in rows:
                     body = declared.make()
                     if isinstance(body, Struct):
-                        found[name] = python_name(key)
+                        forms[name] = python_name(key)
                     elif isinstance(body, Enum):
                         for _, variant, fields, _ in body.variants:
                             plain = key_of(variant)
@@ -399,5 +409,5 @@ class Classes:
                             elif plain != variant:
                                 form[variant] = f'"{plain}"'
                 if form:
-                    found[name] = form
-        return found
+                    forms[name] = form
+        return forms

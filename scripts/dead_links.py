@@ -45,9 +45,9 @@ def dead_links(page: Path) -> list[str]:
 
 def main() -> int:
     """Print the dead links of all pages; return the exit code."""
-    found = [f"{page.relative_to(ROOT)}: {link}: dead link" for page in PAGES for link in dead_links(page)]
-    print("\n".join(found), end="\n" * bool(found))
-    return 1 if found else 0
+    lines = [f"{page.relative_to(ROOT)}: {link}: dead link" for page in PAGES for link in dead_links(page)]
+    print("\n".join(lines), end="\n" * bool(lines))
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

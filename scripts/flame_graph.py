@@ -98,20 +98,20 @@ def draw(root: Frame, title: str) -> str:
 
 def _shapes(frame: Frame, left: float, row: int, whole: int) -> Iterator[tuple[int, str]]:
     """Yield the rectangles of what a frame called: row, and SVG."""
-    for name, each in sorted(frame.called.items()):
-        width = WIDTH * each.samples / whole
-        if each.samples >= MIN_PART * whole:
+    for name, callee in sorted(frame.called.items()):
+        width = WIDTH * callee.samples / whole
+        if callee.samples >= MIN_PART * whole:
             top = MARGIN + ROW * row
             colour = next(colour for _, pattern, colour in FAMILIES if pattern.search(name))
             letters = name[: max(int((width - 4) / LETTER), 0)]
             label = f'<text x="{left + 2:.1f}" y="{top + 12}">{escape(letters)}</text>' if width > 20 else ""
             yield (
                 row,
-                f"<g><title>{escape(name)}: {each.samples / whole:.1%}</title>"
+                f"<g><title>{escape(name)}: {callee.samples / whole:.1%}</title>"
                 f'<rect x="{left:.1f}" y="{top}" width="{max(width - 0.5, 0.5):.1f}" height="{ROW - 1}" '
                 f'fill="{colour}"/>{label}</g>',
             )
-            yield from _shapes(each, left, row + 1, whole)
+            yield from _shapes(callee, left, row + 1, whole)
         left += width
 
 
@@ -124,7 +124,7 @@ def record(process: int, folder: Path) -> subprocess.Popen[bytes]:
 
 def main(kind: str, target: str) -> None:
     """Draw the picture of a kind into a file."""
-    nonces = [("state_call", [NONCE, f"0x{each:064x}"]) for each in range(ACCOUNTS)]
+    nonces = [("state_call", [NONCE, f"0x{number:064x}"]) for number in range(ACCOUNTS)]
     kinds = {
         "http": ("chain_getHeader over HTTP, 50 connections", [("chain_getHeader", [])]),
         "runtime": ("state_call over HTTP, each of another account, 50 connections", nonces),

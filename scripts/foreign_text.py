@@ -57,8 +57,8 @@ def found(text: str) -> Iterator[tuple[int, str]]:
                 case ast.Constant(16 | 0 as base):
                     yield node.lineno, f"int(…, {base})"
         elif isinstance(node, ast.ImportFrom) and node.module in ("json", "msgspec.json"):
-            for each in node.names:
-                if (name := f"{node.module}.{each.name}") in DECODERS:
+            for alias in node.names:
+                if (name := f"{node.module}.{alias.name}") in DECODERS:
                     yield node.lineno, name
 
 

@@ -67,15 +67,19 @@ def metadata_lines(text: str) -> set[int]:
 def _metadata(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the texts of one definition that are metadata."""
     if isinstance(node, ast.FunctionDef):
-        called = (each.func for each in node.decorator_list if isinstance(each, ast.Call))
-        if any(isinstance(each, ast.Name) and each.id in DECLARATIONS for each in called):
+        called = (decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call))
+        if any(isinstance(function, ast.Name) and function.id in DECLARATIONS for function in called):
             yield from _docstring(node)
     elif isinstance(node, ast.ClassDef):
-        assigned = [each for each in node.body if isinstance(each, ast.Assign)]
-        if any(isinstance(name, ast.Name) and name.id == "api" for each in assigned for name in each.targets):
+        assigned = [statement for statement in node.body if isinstance(statement, ast.Assign)]
+        if any(
+            isinstance(name, ast.Name) and name.id == "api"
+            for statement in assigned
+            for name in statement.targets
+        ):
             yield from _docstring(node)
         if any(isinstance(base, ast.Name) and base.id == "ErrorSet" for base in node.bases):
-            yield from (each.value for each in assigned)
+            yield from (statement.value for statement in assigned)
 
 
 def _docstring(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.expr]:
@@ -96,10 +100,10 @@ def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterat
 
 def tracked() -> list[Path]:
     """Return the project's own texts, except the files that name the words."""
-    listed = subprocess.run(
+    listing = subprocess.run(
         ["git", "ls-files", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    names = [name for name in listed.stdout.splitlines() if name.endswith(READ)]
+    names = [name for name in listing.stdout.splitlines() if name.endswith(READ)]
     return [path for name in names if name not in LISTS and (path := ROOT / name).exists()]
 
 

@@ -30,15 +30,15 @@ class UnclearCode(Exception):
 def raised_codes() -> dict[int, str]:
     """Return each code, with a module that raises it. Raise UnclearCode."""
     sources = [(import_module(_module(path)), ast.parse(path.read_text())) for path in _files()]
-    found: dict[int, str] = {}
+    codes: dict[int, str] = {}
     forwarding: Forwarding = {"RpcError": 0}
     for _ in range(MAX_ROUNDS):
-        known = dict(forwarding)
+        previous = dict(forwarding)
         for module, tree in sources:
-            for code in _codes(module, tree, known, forwarding):
-                found.setdefault(code, module.__name__)
-        if forwarding == known:
-            return found
+            for code in _codes(module, tree, previous, forwarding):
+                codes.setdefault(code, module.__name__)
+        if forwarding == previous:
+            return codes
     raise UnclearCode(f"functions pass codes on more than {MAX_ROUNDS} times")
 
 
@@ -60,7 +60,7 @@ def _codes(module: ModuleType, tree: ast.AST, known: Forwarding, forwarding: For
             if function is not None and position is not None:
                 forwarding[function.name] = position
             else:
-                yield from (_value(each, module) for each in _alternatives(code, function))
+                yield from (_value(value, module) for value in _alternatives(code, function))
 
 
 def _calls(
@@ -86,7 +86,9 @@ def _alternatives(
 ) -> Iterator[ast.expr]:
     """Yield both sides of `a if … else b`; for a local variable what is assigned to it."""
     if isinstance(code, ast.IfExp):
-        yield from (each for side in (code.body, code.orelse) for each in _alternatives(side, function))
+        yield from (
+            alternative for side in (code.body, code.orelse) for alternative in _alternatives(side, function)
+        )
         return
     assigned = [
         node.value

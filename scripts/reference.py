@@ -23,6 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from cfnode.cli.official.flags import Treatment  # noqa: E402
 from scripts.raised_codes import raised_codes  # noqa: E402
+from scripts.sdk_pages import PAGES as SDK_PAGES  # noqa: E402
+from scripts.sdk_pages import unclear  # noqa: E402
 
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
@@ -64,19 +66,19 @@ def official_flags_page() -> str:
     assert list(OFFICIAL_FLAGS_SECTIONS) == list(Treatment)
     groups = "\n".join(f"- {' and '.join(f'`{name}`' for name in group)}" for group in EXCLUDING)
     parts.append(f"## Flags that exclude each other on a command line\n\n{groups}\n")
-    rows = "\n".join(f"| `{each.name}` | {each.here} |" for each in SUBCOMMANDS)
+    rows = "\n".join(f"| `{subcommand.name}` | {subcommand.here} |" for subcommand in SUBCOMMANDS)
     parts.append(f"## Subcommands\n\n| official | here |\n|---|---|\n{rows}\n")
     return "\n".join(parts)
 
 
 def _official_flag(flag: Flag) -> str:
     """Return the row of a flag."""
-    others = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
+    other_names = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
     words = ", ".join(f"`{value}`" for value in flag.values)
     case = " in any case" if flag.in_any_case else ""
     values = f"{flag.takes.value}{f': {words}{case}' if words else ''}"
     default = f"`{flag.default}`" if flag.default else ""
-    return f"| `{flag.name}` | {others} | {values} | {default} | {flag.note} |"
+    return f"| `{flag.name}` | {other_names} | {values} | {default} | {flag.note} |"
 
 
 def settings_page() -> str:
@@ -175,9 +177,9 @@ def error_classes() -> list[type[SdkError]]:
         importlib.import_module(module.name)
 
     def below(error: type[SdkError]) -> Iterator[type[SdkError]]:
-        for each in sorted(error.__subclasses__(), key=attrgetter("__module__")):
-            yield each
-            yield from below(each)
+        for subclass in sorted(error.__subclasses__(), key=attrgetter("__module__")):
+            yield subclass
+            yield from below(subclass)
 
     return list(below(SdkError))
 
@@ -210,9 +212,9 @@ def metrics_page() -> str:
     ]
     for section in SECTIONS:
         rows = "\n".join(
-            f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} "
-            f"| {each.unit} | {each.text} |"
-            for each in section.metrics
+            f"| `{metric.name}` | {metric.kind} | {', '.join(f'`{label}`' for label in metric.labels)} "
+            f"| {metric.unit} | {metric.text} |"
+            for metric in section.metrics
         )
         head = "| name | type | labels | unit | meaning |\n|---|---|---|---|---|"
         parts.append(f"## {section.title}\n\n{section.condition}\n\n{head}\n{rows}\n")
@@ -246,13 +248,14 @@ WRITERS: dict[str, Callable[[], str]] = {
     "exit-codes.md": exit_codes_page,
     "errors.md": errors_page,
     "metrics.md": metrics_page,
+    **{name: page.text for name, page in SDK_PAGES.items()},
 }
 
 
 def undocumented() -> Iterator[str]:
     """Yield a line for each undocumented part, and for each documented error that no code raises.
 
-    Parts are commands, flags, methods, metrics, exit codes and errors.
+    Parts are commands, flags, methods, metrics, exit codes, errors and the public names of the SDK.
     """
     from cfnode.cli import cli
     from cfnode.cli.exits import MEANINGS, ExitCode
@@ -266,16 +269,19 @@ def undocumented() -> Iterator[str]:
     metrics = (metric for section in SECTIONS for metric in section.metrics)
     yield from (f"{metric.name}: the metric has no text" for metric in metrics if not metric.text)
     yield from (f"exit code {int(code)}: not in MEANINGS" for code in ExitCode if code not in MEANINGS)
+    public = {each.name for page in SDK_PAGES.values() for each in page.names()}
     yield from (
-        f"{error.__name__}: the error of the SDK has no text"
+        f"{error.__module__}.{error.__name__}: the error is in no __all__ of a package of the SDK"
         for error in error_classes()
-        if not first_paragraph(error)
+        if error.__name__ not in public
     )
-    raised, known = raised_codes(), documented()
-    for code in sorted(raised.keys() - known.keys()):
+    yield from unclear(SDK_PAGES)
+    raised, documented_codes = raised_codes(), documented()
+    for code in sorted(raised.keys() - documented_codes.keys()):
         yield f"error {code} of {raised[code]}: not in cfnode/rpc/error_codes.py"
     yield from (
-        f"error {code}: documented, and never raised" for code in sorted(known.keys() - raised.keys())
+        f"error {code}: documented, and never raised"
+        for code in sorted(documented_codes.keys() - raised.keys())
     )
 
 

@@ -57,26 +57,26 @@ class Run:
 
 def reap(but: int) -> None:
     """Reap adopted processes that have ended: programs wait for that (fakeroot)."""
-    for each in children():
-        if each != but:
-            os.waitpid(each, os.WNOHANG)
+    for pid in children():
+        if pid != but:
+            os.waitpid(pid, os.WNOHANG)
 
 
 def children() -> list[int]:
     """Return the processes whose parent is this one."""
     tasks = Path("/proc/self/task").iterdir()
-    return [int(each) for task in tasks for each in (task / "children").read_text().split()]
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
 def kill_what_is_left() -> int:
     """Kill and count all descendants: the children of each that ends become children of this process."""
     killed = 0
-    while found := children():
-        for each in found:
-            has_ended, _ = os.waitpid(each, os.WNOHANG)
+    while pids := children():
+        for pid in pids:
+            has_ended, _ = os.waitpid(pid, os.WNOHANG)
             if not has_ended:
-                os.kill(each, signal.SIGKILL)
-                os.waitpid(each, 0)
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
                 killed += 1
     return killed
 

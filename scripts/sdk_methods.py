@@ -40,6 +40,7 @@ from cfnode.sdk.lp import calls as provider  # noqa: E402
 from cfnode.sdk.lp.market import GetMarket  # noqa: E402
 
 SWAP_CALLS: tuple[type[Call[Any]], ...] = (
+    quotes.SwapQuote,
     quotes.GetQuote,
     quotes.GetQuoteV2,
     statuses.GetStatus,
@@ -54,6 +55,7 @@ SWAP_CALLS: tuple[type[Call[Any]], ...] = (
     infos.GetChannelOpeningFees,
     infos.GetBoostLiquidity,
     development.DevDeposit,
+    development.DevAnnounce,
 )
 PROVIDER_CALLS: tuple[type[Call[Any]], ...] = (
     provider.GetBalances,
@@ -81,9 +83,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
@@ -92,7 +95,7 @@ from cfnode.sdk.calls.infos import (
     GetRequiredBlockConfirmations,
     GetSwapLimits,
 )
-from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
+from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2, SwapQuote
 from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2
 from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
@@ -101,6 +104,7 @@ from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, Quotes
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
 from cfnode.sdk.models.vault_swap import VaultSwapData
+from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
 
 __all__ = ["AwaitedMethods", "BlockingMethods"]
 
@@ -136,6 +140,7 @@ from cfnode.sdk.lp.calls import (
 from cfnode.sdk.lp.market import GetMarket, Market
 from cfnode.sdk.lp.orders import OpenOrder, Order, Pool, StandingOrder
 from cfnode.sdk.lp.planning import Plan
+from cfnode.sdk.names import AssetName
 
 __all__ = ["AwaitedMethods", "BlockingMethods"]
 
@@ -181,7 +186,7 @@ CLIENTS = (
 
 
 def _method(call: type[Call[Any]], define: str, wait: str, client: str) -> str:
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", call.__name__).lower()
+    name = getattr(call, "METHOD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", call.__name__).lower())
     result = inspect.get_annotations(call.steps)["return"].removeprefix("Steps[")[:-1]
     text = inspect.cleandoc(call.__doc__ or "")
     if wait:

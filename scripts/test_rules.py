@@ -82,10 +82,10 @@ def unmarked(name: str, tree: ast.Module) -> Iterator[str]:
     path = Path(name)
     if path.parts[0] != "tests" or not path.name.startswith("test_") or is_marked(tree.body):
         return
-    starters = {each.rpartition(".")[2] for _, each in imported(tree) if each in WORLD_STARTERS}
+    starters = {dotted.rpartition(".")[2] for _, dotted in imported(tree) if dotted in WORLD_STARTERS}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not bears(node):
-            used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} & starters
+            used = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} & starters
             if used and node.name not in WORLD_FIXTURES:
                 names = ", ".join(sorted(used))
                 yield f"{name}:{node.lineno}: {node.name} uses {names}: it needs pytest.mark.world"
@@ -95,7 +95,7 @@ def is_marked(body: list[ast.stmt]) -> bool:
     """Return whether `pytestmark` of a file names the world."""
     return any(
         isinstance(node, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == "pytestmark" for each in node.targets)
+        and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
         and "mark.world" in ast.unparse(node.value)
         for node in body
     )
@@ -109,8 +109,10 @@ def bears(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def tracked() -> list[str]:
     """Return the project's Python files."""
-    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+    listing = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in listing.stdout.splitlines() if (ROOT / name).exists()]
 
 
 def main(given: list[str]) -> int:

@@ -193,10 +193,10 @@ async def requests(tracer: Tracer, folder: Path) -> list[Journey]:
     """Return the journeys of a node's start, and of requests to it: of a new block, and repeated."""
     dev = DevConfig(seal="instant", broker_suri=BROKER)
     async with node_of(config_in(folder), dev, tracer) as (node, url, start), connected(url) as client:
-        found = [start]
+        journeys = [start]
 
         async def call(name: str, *request: Any) -> None:
-            found.append(await traced_call(tracer, client, name, *request))
+            journeys.append(await traced_call(tracer, client, name, *request))
 
         for _ in range(TIMES):
             await client.call("dev_newBlock")
@@ -210,7 +210,7 @@ async def requests(tracer: Tracer, folder: Path) -> list[Journey]:
                 await call(f"{name}, repeated", *request)
             await call("broker_request_swap_deposit_address", "broker_request_swap_deposit_address", *CHANNEL)
         assert node.broker is not None
-        return found
+        return journeys
 
 
 async def block(tracer: Tracer, folder: Path) -> list[Journey]:
@@ -230,24 +230,24 @@ async def _announced_blocks(
     address = f"{await _listening(author)}/p2p/{await client.call('system_localPeerId')}"
     network = NetworkConfig(listen=(LISTEN,), boot_nodes=(address,))
     config = config_in(folder / "follower", chain=str(spec), network=network)
-    found = []
+    journeys = []
     async with node_of(config, None, tracer) as (node, _, _):
         for _ in range(TIMES + 1):  # the first ones are fetched, not announced
             with tracer.journey("an announced block, until it is final") as journey:
-                made = await client.call("dev_newBlock", {"finalize": True})
+                block_hash = await client.call("dev_newBlock", {"finalize": True})
                 with trio.fail_after(60):
-                    await _final(node, bytes.fromhex(made[2:]))
-            found.append(journey)
+                    await _final(node, bytes.fromhex(block_hash[2:]))
+            journeys.append(journey)
             await trio.sleep(QUIET_S)
-    return found[1:]
+    return journeys[1:]
 
 
 async def _listening(author: NodeProcess) -> str:
     """Return the address for peers, which a node logs after its JSON-RPC server is up."""
     with trio.fail_after(60):
-        while (found := LISTENING.search(author.log)) is None:  # noqa: ASYNC110 - another process writes it
+        while (match := LISTENING.search(author.log)) is None:  # noqa: ASYNC110 - another process writes it
             await trio.sleep(0.05)
-    return found[1]
+    return match[1]
 
 
 async def _final(node: Node, block: bytes) -> None:
@@ -260,12 +260,12 @@ async def _final(node: Node, block: bytes) -> None:
 
 def shortest(journeys: Iterable[Journey]) -> list[Journey]:
     """Return of the journeys of one name the one with the fewest files."""
-    found: dict[str, Journey] = {}
+    by_name: dict[str, Journey] = {}
     for journey in journeys:
-        best = found.setdefault(journey.name, journey)
+        best = by_name.setdefault(journey.name, journey)
         if (len(journey.files), journey.moves) < (len(best.files), best.moves):
-            found[journey.name] = journey
-    return list(found.values())
+            by_name[journey.name] = journey
+    return list(by_name.values())
 
 
 async def trace(tracer: Tracer, folder: Path) -> list[Journey]:

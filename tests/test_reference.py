@@ -17,6 +17,7 @@ from cfnode.devchain.methods import rows
 from cfnode.node.metrics import declared
 from cfnode.rpc import error_codes
 from cfnode.rpc import reference as rpc_reference
+from cfnode.sdk import lp
 from cfnode.sdk.errors import NoQuote
 from scripts import raised_codes, reference
 
@@ -73,7 +74,14 @@ def test_a_method_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_error_of_the_sdk_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NoQuote, "__doc__", None)
-    assert list(reference.undocumented()) == ["NoQuote: the error of the SDK has no text"]
+    assert list(reference.undocumented()) == ["cfnode.sdk.NoQuote: the public name has no text"]
+
+
+def test_an_error_of_the_sdk_that_is_not_public_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lp, "__all__", [name for name in lp.__all__ if name != "OrdersIncomplete"])
+    assert list(reference.undocumented()) == [
+        "cfnode.sdk.lp.errors.OrdersIncomplete: the error is in no __all__ of a package of the SDK"
+    ]
 
 
 def test_a_metric_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

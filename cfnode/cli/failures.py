@@ -1,7 +1,8 @@
 """Conversion of errors into the failure that ends a command.
 
-A failure is a line on standard error, or an object (`--json`), and an exit code. `ended` wraps every command;
-`explained` and `explained_by_a_runtime` wrap code that may raise errors of lower layers.
+A failure is a line on standard error, or an object on one line of standard output (`--json`), and an exit
+code. `ended` wraps every command; `explained` and `explained_by_a_runtime` wrap code that may raise errors of
+lower layers.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class _Printed(click.ClickException):
 
 @contextmanager
 def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
-    """Wrap a command: turn an interruption into a Failure, and print failures as objects if `--json`."""
+    """Wrap a command: turn an interruption into a Failure, and print failures as JSON if `--json`."""
     try:
         yield
     except (KeyboardInterrupt, click.Abort):
@@ -44,7 +45,7 @@ def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
         return
     if not wants_json():
         raise failure from None
-    print_json(_as_failure(failure).to_json())
+    print_json(_as_failure(failure).to_json(), is_line=True)
     raise _Printed(failure.exit_code)
 
 

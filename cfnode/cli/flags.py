@@ -251,7 +251,7 @@ DEV_FLAGS = [
            help="Insert a broker's key and register its account: //Alice, or a file, since arguments are "
            "visible in the process list."),
     dev("--dev-lp", metavar="SURI|FILE",
-           help="The same for a liquidity provider's key: //Bob, or a file."),
+           help="Insert a liquidity provider's key and register its account: //Bob, or a file."),
     dev("--dev-silent", multiple=True, type=COUNT, metavar="INDEX",
            help="Index of an authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,

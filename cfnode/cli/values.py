@@ -64,11 +64,11 @@ class AssetName(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the Asset."""
-        from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+        from cfnode.core.assets import UnknownName, asset_of
 
         try:
-            return value if isinstance(value, Asset) else asset_in_text(str(value))
-        except UnknownAsset as error:
+            return asset_of(value)
+        except UnknownName as error:
             return self.fail(str(error), param, ctx)
 
     def shell_complete(

@@ -118,6 +118,11 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _translated(call, error, sent.value) from error
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the client is closed, and makes no exchange."""
+        return self._client.is_closed
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -163,6 +168,11 @@ class AsyncClient:
             raise _too_slow(call, sent.value) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _translated(call, error, sent.value) from error
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the client is closed, and makes no exchange."""
+        return self._client.is_closed
 
     async def aclose(self) -> None:
         """Close the connections."""

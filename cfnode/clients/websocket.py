@@ -124,11 +124,18 @@ async def opened(
         if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
             raise own from None  # the caller's error, not what the library raised meanwhile
         if not isinstance(error, DisconnectionTimeout):
-            raise (Broken if is_open else NotConnected)(reason_of(error)) from None
+            raise (Broken if is_open else NotConnected)(_reason(error)) from None
         if own is not None:
             raise own from None
     if scope.cancelled_caught and not is_open:
         raise NotConnected(f"no answer within {seconds:g} s")
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a connection failed: the first cause, since the library's own errors have no text."""
+    while error.__cause__ is not None or isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__ or error
+    return reason_of(error)
 
 
 def _broken(error: Any) -> Broken:

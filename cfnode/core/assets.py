@@ -3,32 +3,62 @@
 The numbers are consensus: every extrinsic and event encodes an asset as the index given here
 (`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a decoded
 value (`"ArbUsdc"`, `"Arbitrum"`) is a key of these tables.
+
+People write an asset in one of three forms, in any case: its name (`ArbUsdc`), chain and symbol in one text
+(`Arbitrum/USDC`, also with `.` or `:`), or both apart (`{"chain": "Arbitrum", "asset": "USDC"}`). `asset_of`
+reads all of them, for SDK, test kit, commands and `dev_*` methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from cfnode.core.suggestions import did_you_mean
 
 __all__ = [
     "ASSETS",
     "CHAINS",
+    "AnyAsset",
     "Asset",
     "Chain",
     "UnknownAsset",
+    "UnknownChain",
+    "UnknownName",
     "asset_by_symbol",
     "asset_in_text",
+    "asset_of",
+    "asset_on",
     "assets_of",
     "assets_since",
+    "chain_in_text",
     "gas_asset",
+    "symbols_of",
     "units",
 ]
 
 
-class UnknownAsset(ValueError):
-    """A text names an unknown asset; the message suggests similar ones, or lists all."""
+class UnknownName(ValueError):
+    """An unknown name of a chain or an asset; the message suggests similar ones, or lists all.
+
+    `name` is the unknown name, `kind` what it should name, `known` has the valid ones.
+    """
+
+    def __init__(self, kind: str, name: str, known: Sequence[str], *, more: Sequence[str] = ()) -> None:
+        """Take the names to list, and `more` to suggest."""
+        hint = did_you_mean(name, [*known, *more]) or f" Choose from {', '.join(known)}."
+        super().__init__(f"Unknown {kind} {name[:MAX_EXCERPT]!r}.{hint}")
+        self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+class UnknownAsset(UnknownName):
+    """An unknown name of an asset, of all or of one chain."""
+
+
+class UnknownChain(UnknownName):
+    """An unknown name of a chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +136,13 @@ _BY_SYMBOL = {(asset.chain, asset.symbol): asset for asset in _ASSETS}
 _BY_TEXT = {
     text.lower(): asset for asset in _ASSETS for text in (f"{asset.chain}/{asset.symbol}", asset.name)
 }
+_CHAIN_BY_TEXT = {chain.name.lower(): chain for chain in _CHAINS}
+_PAIRS = [f"{asset.chain}/{asset.symbol}" for asset in _ASSETS]
+_SEPARATOR: Final = re.compile("[.:]")
 MAX_EXCERPT = 40
-"""Letters of an unknown asset that its error repeats."""
+"""Letters of an unknown name that its error repeats."""
+AnyAsset: TypeAlias = str | Mapping[str, str] | Asset
+"""An asset in any of its forms: `"BTC"`, `"Arbitrum/USDC"`, `{"chain": "Bitcoin", "asset": "BTC"}`."""
 
 
 def assets_of(chain: str) -> tuple[Asset, ...]:
@@ -125,18 +160,53 @@ def asset_by_symbol(chain: str, symbol: str) -> Asset:
     return _BY_SYMBOL[chain, symbol]
 
 
+def chain_in_text(text: str) -> Chain:
+    """Return the chain that a person writes, in any case. Raises UnknownChain."""
+    chain = _CHAIN_BY_TEXT.get(text.strip().lower())
+    if chain is None:
+        raise UnknownChain("chain", text, tuple(CHAINS))
+    return chain
+
+
 def asset_in_text(text: str) -> Asset:
     """Return the asset that a person writes, in any case: `Btc`, `ArbUsdc`, `Bitcoin/BTC`, `arbitrum.usdc`.
 
     `DOT` alone is Polkadot's, as in the official node's RPC; Assethub's is `Assethub/DOT`. Raises
     UnknownAsset.
     """
-    asset = _BY_TEXT.get(text.strip().lower().replace(".", "/", 1))
+    asset = _BY_TEXT.get(_SEPARATOR.sub("/", text.strip().lower(), count=1))
     if asset is None:
-        names = [f"{each.chain}/{each.symbol}" for each in _ASSETS] + [each.name for each in _ASSETS]
-        hint = did_you_mean(text, names) or f" Choose from {', '.join(names[: len(_ASSETS)])}."
-        raise UnknownAsset(f"Unknown asset {text[:MAX_EXCERPT]!r}.{hint}")
+        raise UnknownAsset("asset", text, _PAIRS, more=tuple(ASSETS))
     return asset
+
+
+def asset_on(chain: str, symbol: str) -> Asset:
+    """Return the asset of a chain that a person names by symbol or name, in any case.
+
+    Raises UnknownChain, or UnknownAsset for a name of another chain's asset.
+    """
+    place, text = chain_in_text(chain).name, symbol.strip()
+    asset = _BY_SYMBOL.get((place, text.upper())) or _BY_TEXT.get(text.lower())
+    if asset is None or asset.chain != place:
+        raise UnknownAsset(f"asset of {place}", symbol, symbols_of(place))
+    return asset
+
+
+def asset_of(asset: AnyAsset) -> Asset:
+    """Return the asset of any of its forms. Raises UnknownAsset or UnknownChain."""
+    match asset:
+        case Asset():
+            return asset
+        case str():
+            return asset_in_text(asset)
+        case {"chain": str(chain), "asset": str(symbol)}:
+            return asset_on(chain, symbol)
+    raise UnknownAsset("asset", str(asset), _PAIRS)
+
+
+def symbols_of(chain: str | None) -> list[str]:
+    """Return the symbols of a chain's assets, or (None) of all assets, in order of their letters."""
+    return sorted({asset.symbol for asset in _ASSETS if chain in (None, asset.chain)})
 
 
 def assets_since(release: str) -> Iterator[Asset]:

@@ -57,7 +57,9 @@ def sealed(header: Header, signature: bytes) -> Header:
 
 def slot_of(header: Header) -> int:
     """Return the slot that a header names; raise AuraError unless exactly one item does."""
-    slots = [i.data for i in header.digest if i.kind is DigestKind.PRE_RUNTIME and i.engine == ENGINE]
+    slots = [
+        item.data for item in header.digest if item.kind is DigestKind.PRE_RUNTIME and item.engine == ENGINE
+    ]
     if len(slots) != 1 or len(slots[0]) != 8:
         raise AuraError(
             f"block {header.number}: {len(slots)} Aura slots in the header, one of 8 bytes is due"

@@ -36,8 +36,8 @@ def duration_text(milliseconds: int) -> str:
     seconds = max(milliseconds, 0) // 1000
     for unit, size, smaller, part in _UNITS:
         if seconds >= size:
-            rest = seconds % size // part
-            return f"{seconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+            smaller_count = seconds % size // part
+            return f"{seconds // size} {unit}" + (f" {smaller_count} {smaller}" if smaller_count else "")
     return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
 
 

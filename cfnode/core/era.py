@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from cfnode.core.scale import ScaleError
@@ -20,6 +21,8 @@ MIN_PERIOD = 4
 MAX_PERIOD = 1 << 16
 QUANTA = 1 << 12
 NAME = re.compile(r"Mortal([0-9]{1,3})")
+MAX_KEPT_ERAS = 256
+"""Eras kept by their name and field: those of a block's transactions are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ class Era:
         if value == "Immortal":
             return IMMORTAL
         match value:
-            case (str(name), int(second)) if (first := NAME.fullmatch(name)) and 0 < int(first[1]) < 256:
-                return cls.decode(bytes([int(first[1]), second]))[0]
+            case (str(name), int(second)):
+                return _mortal(name, second)
         raise ScaleError(f"{value!r} is not an era")
 
     @property
@@ -104,6 +107,15 @@ class Era:
 
 
 IMMORTAL = Era()
+
+
+@lru_cache(maxsize=MAX_KEPT_ERAS)
+def _mortal(name: str, second: int) -> Era:
+    """Return the era of a mortal case by its name and its field; raise ScaleError."""
+    first = NAME.fullmatch(name)
+    if first is None or not 0 < int(first[1]) < 256 or not 0 <= second < 256:
+        raise ScaleError(f"{(name, second)!r} is not an era")
+    return Era.decode(bytes([int(first[1]), second]))[0]
 
 
 def _quantum(period: int) -> int:

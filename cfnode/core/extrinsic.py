@@ -76,8 +76,10 @@ class Extrinsic:
     @property
     def era(self) -> Era | None:
         """The era, if it states one."""
-        stated = (self.extensions[name] for name in ERA_EXTENSIONS if name in self.extensions)
-        return next(map(Era.from_value, stated), None)
+        for name in ERA_EXTENSIONS:
+            if name in self.extensions:
+                return Era.from_value(self.extensions[name])
+        return None
 
     @property
     def nonce(self) -> int | None:
@@ -108,8 +110,8 @@ def sign_extrinsic(
     `era_hash` is the hash of block `era.birth(…)`; for an immortal era the genesis hash is used instead.
     """
     explicit = _explicit_parts(metadata, era, nonce, tip)
-    born = genesis_hash if era.is_immortal else era_hash
-    implicit = _implicit_parts(metadata, born, genesis_hash, spec_version, transaction_version)
+    birth_hash = genesis_hash if era.is_immortal else era_hash
+    implicit = _implicit_parts(metadata, birth_hash, genesis_hash, spec_version, transaction_version)
     signature = keypair.sign(payload_to_sign(call, explicit, implicit))
     signer = _encode_signer(metadata, keypair, signature)
     return _with_length(bytes([SIGNED | 4]) + signer + explicit + call)
@@ -136,8 +138,8 @@ def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     cursor = Cursor(data)
     if cursor.count() != cursor.remaining:
         raise ExtrinsicError(f"the length prefix does not fit the {len(data)} bytes of the extrinsic")
-    first = cursor.u8()
-    kind, version = first & KIND_MASK, first & VERSION_MASK
+    first_byte = cursor.u8()
+    kind, version = first_byte & KIND_MASK, first_byte & VERSION_MASK
     if (kind, version) == (SIGNED, 4):
         return _decode_signed(metadata, data, cursor.offset)
     if kind == BARE and version in (4, 5):
@@ -145,7 +147,7 @@ def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     if (kind, version) == (GENERAL, 5):
         return _decode_general(metadata, data, cursor)
     raise ExtrinsicError(
-        f"an extrinsic that begins with 0x{first:02x} is of no format known here (4 and 5 are)"
+        f"an extrinsic that begins with 0x{first_byte:02x} is of no format known here (4 and 5 are)"
     )
 
 

@@ -149,13 +149,13 @@ def _require_shallow(text: bytes, limits: Limits) -> None:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     if text.count(b'"') > MAX_QUOTES * (limits.values + 1):
         raise ForeignError("is not JSON")
-    left = b"".join(text.split(b'"')[::2]).translate(None, _NOT_NESTING)
+    brackets = b"".join(text.split(b'"')[::2]).translate(None, _NOT_NESTING)
     for _ in range(limits.depth):
-        before, left = left, left.replace(b"[]", b"").replace(b"{}", b"")
-        if len(left) == len(before):
+        previous, brackets = brackets, brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(brackets) == len(previous):
             break
-    if left:
-        is_paired = len(left) < len(before)
+    if brackets:
+        is_paired = len(brackets) < len(previous)
         raise ForeignError(f"is nested more than {limits.depth} levels deep" if is_paired else "is not JSON")
 
 

@@ -120,10 +120,10 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         try:
             arguments: list[Any] | dict[str, Any] = _ARGUMENTS.decode(self.params)
         except _UNREADABLE as error:
-            found = bytes(self.params)
-            if found[:1] in (b"[", b"{"):
+            params = bytes(self.params)
+            if params[:1] in (b"[", b"{"):
                 raise InvalidParams(f"params must be an array or an object: {error}") from None
-            raise InvalidParams(_NO_SEQUENCE % _cut(found)) from None
+            raise InvalidParams(_NO_SEQUENCE % _cut(params)) from None
         return arguments
 
 
@@ -215,10 +215,10 @@ class Incoming:
         limit = self._limit or (None if self._weight is None else self._weight.excess)
         if limit is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
-        first = self._data.lstrip()[:1] if self._data[:1] in _WHITE else self._data[:1]
-        if first == b"[":
+        first_byte = self._data.lstrip()[:1] if self._data[:1] in _WHITE else self._data[:1]
+        if first_byte == b"[":
             return _parse_batch(self._data, max_batch)
-        return _parse_call(self._data) if first == b"{" else _NO_MESSAGE
+        return _parse_call(self._data) if first_byte == b"{" else _NO_MESSAGE
 
 
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
@@ -230,8 +230,8 @@ def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
 
 def parse_short(data: bytes) -> Call | None:
     """Decode a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
-    found = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
-    return found if type(found) is Call else None
+    call = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
+    return call if type(call) is Call else None
 
 
 def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:

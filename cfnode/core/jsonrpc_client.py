@@ -35,8 +35,8 @@ class RequestRefused(RpcError):
 
 def request(identity: Identity, method: str, params: Sequence[Any] | dict[str, Any]) -> dict[str, Any]:
     """Return one call, ready to be encoded, alone or in a list with others."""
-    given = params if isinstance(params, dict) else list(params)
-    return {"jsonrpc": "2.0", "id": identity, "method": method, "params": given}
+    arguments = params if isinstance(params, dict) else list(params)
+    return {"jsonrpc": "2.0", "id": identity, "method": method, "params": arguments}
 
 
 def encoded(document: Any) -> bytes:
@@ -49,17 +49,17 @@ def outcomes(document: Any, identities: Sequence[Identity]) -> list[Any | RpcErr
 
     Raises RequestRefused, or ForeignError if the document is not an answer to all of the calls.
     """
-    found: dict[str, Any | RpcError] = {}
+    by_identity: dict[str, Any | RpcError] = {}
     for answer in document if isinstance(document, list) else [document]:
         outcome, identity = _outcome(answer), answer.get("id")
         if identity is None and isinstance(outcome, RpcError):
             raise RequestRefused(outcome.code, outcome.message, outcome.data)
-        found[str(identity)] = outcome
-    wanted = [str(identity) for identity in identities]
-    answered = found.keys() & set(wanted)
-    if len(answered) < len(wanted):
-        raise ForeignError(f"has {len(answered)} answers to {len(wanted)} calls: it {NO_RPC}")
-    return [found[identity] for identity in wanted]
+        by_identity[str(identity)] = outcome
+    expected = [str(identity) for identity in identities]
+    answered = by_identity.keys() & set(expected)
+    if len(answered) < len(expected):
+        raise ForeignError(f"has {len(answered)} answers to {len(expected)} calls: it {NO_RPC}")
+    return [by_identity[identity] for identity in expected]
 
 
 def _outcome(answer: Any) -> Any | RpcError:
@@ -82,5 +82,5 @@ def _error(error: Any) -> RpcError:
     if not isinstance(error, dict):
         raise ForeignError(NO_RPC)
     code, data = error.get("code"), error.get("data")
-    known = code if type(code) is int and abs(code) < MAX_CODE else 0
-    return RpcError(known, printable(error.get("message"), MAX_MESSAGE), data)
+    bounded_code = code if type(code) is int and abs(code) < MAX_CODE else 0
+    return RpcError(bounded_code, printable(error.get("message"), MAX_MESSAGE), data)

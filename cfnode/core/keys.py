@@ -82,9 +82,9 @@ class Keypair:
 
         For development chains only.
         """
-        pair = Keypair(self.scheme, self.public, self._secret, self._seed)
-        pair._repeats = True
-        return pair
+        keypair = Keypair(self.scheme, self.public, self._secret, self._seed)
+        keypair._repeats = True
+        return keypair
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message: 64 bytes, for ecdsa 65."""

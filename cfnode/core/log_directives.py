@@ -49,16 +49,16 @@ def _directive(part: str) -> Iterator[Directive]:
     if (level := _level(part)) is not None:
         yield Directive("", level)
         return
-    found = _DIRECTIVE.fullmatch(part)
-    level = _level(found["level"]) if found and found["level"] else LEVELS["trace"]
+    match = _DIRECTIVE.fullmatch(part)
+    level = _level(match["level"]) if match and match["level"] else LEVELS["trace"]
     if level is None:
         raise DirectiveError(
             f"{part[:_MAX_REPEATED]!r}: the level is one of {', '.join(LEVELS)}, or a digit from 0 to 5"
         )
-    if found is None or not (found["target"] or found["span"]):
+    if match is None or not (match["target"] or match["span"]):
         raise DirectiveError(f"{part[:_MAX_REPEATED]!r}: a target has letters, digits and ::")
-    if found["span"] is None:
-        yield Directive(found["target"].replace("::", "."), level)
+    if match["span"] is None:
+        yield Directive(match["target"].replace("::", "."), level)
 
 
 def _level(text: str) -> int | None:

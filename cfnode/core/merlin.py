@@ -31,10 +31,10 @@ class Transcript:
 
     def copy(self) -> Transcript:
         """Return another transcript that has absorbed the same messages."""
-        copied = Transcript.__new__(Transcript)
-        copied._state = bytearray(self._state)
-        copied._position, copied._begin, copied._flags = self._position, self._begin, self._flags
-        return copied
+        transcript = Transcript.__new__(Transcript)
+        transcript._state = bytearray(self._state)
+        transcript._position, transcript._begin, transcript._flags = self._position, self._begin, self._flags
+        return transcript
 
     def append(self, label: bytes, message: bytes) -> None:
         """Absorb a message under a label."""

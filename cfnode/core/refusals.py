@@ -101,13 +101,13 @@ def read_refusal(message: str) -> Refusal | None:
     """Return the refusal in a node's or a broker's error message; None for any other text."""
     if len(message) > MAX_TEXT:
         return None
-    if found := _MODULE.match(message):
-        pallet, name, words = (_unescape(part) for part in found.groups())
+    if match := _MODULE.match(message):
+        pallet, name, words = (_unescape(part) for part in match.groups())
         return Refusal(pallet, name, words)
-    if found := _STAND_ALONE.match(message):
-        return Refusal(found[2], found[1], found[3])
-    if found := _DISPATCH.match(message) or _INVALID.match(message):
-        return Refusal("", found[1], _matching(_WORDS, found[1]))
+    if match := _STAND_ALONE.match(message):
+        return Refusal(match[2], match[1], match[3])
+    if match := _DISPATCH.match(message) or _INVALID.match(message):
+        return Refusal("", match[1], _matching(_WORDS, match[1]))
     return None
 
 

@@ -37,12 +37,14 @@ def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
     transcript = _transcript(public, message)
     witness = transcript.copy()
     witness.append(b"witness", nonce)
-    once = crypto_core_ed25519_scalar_reduce(witness.challenge(b"signing", 64))
-    commitment = _ristretto(crypto_scalarmult_ed25519_base_noclamp(once))
+    witness_scalar = crypto_core_ed25519_scalar_reduce(witness.challenge(b"signing", 64))
+    commitment = _ristretto(crypto_scalarmult_ed25519_base_noclamp(witness_scalar))
     transcript.append(b"sign:R", commitment)
     challenge = crypto_core_ed25519_scalar_reduce(transcript.challenge(b"sign:c", 64))
-    answer = crypto_core_ed25519_scalar_add(crypto_core_ed25519_scalar_mul(challenge, scalar), once)
-    return commitment + answer[:31] + bytes([answer[31] | MARK])
+    response = crypto_core_ed25519_scalar_add(
+        crypto_core_ed25519_scalar_mul(challenge, scalar), witness_scalar
+    )
+    return commitment + response[:31] + bytes([response[31] | MARK])
 
 
 def _transcript(public: bytes, message: bytes) -> Transcript:

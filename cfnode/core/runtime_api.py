@@ -54,9 +54,9 @@ def encode_arguments(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes
     """
     parts = []
     for name, codec in method.inputs:
-        known = name if name in arguments else older_apis.PARAMETERS.get(name, name)
-        if known in arguments:
-            parts.append(_given(method, name, codec, arguments[known]))
+        current_name = name if name in arguments else older_apis.PARAMETERS.get(name, name)
+        if current_name in arguments:
+            parts.append(_given(method, name, codec, arguments[current_name]))
         else:
             parts.append(_absent(method, name, codec))
     return b"".join(parts)
@@ -90,8 +90,8 @@ def _given(method: ApiFunction, name: str, codec: Codec, value: Any) -> bytes:
     try:
         return codec.encode(value)
     except ScaleError as error:
-        wanted = f"requires {name}" if value is None else f"accepts no such {name}: {error}"
-        raise ApiMissing(f"{method.function} of this runtime {wanted}") from None
+        reason = f"requires {name}" if value is None else f"accepts no such {name}: {error}"
+        raise ApiMissing(f"{method.function} of this runtime {reason}") from None
 
 
 def _absent(method: ApiFunction, name: str, codec: Codec) -> bytes:
@@ -106,7 +106,7 @@ def _absent(method: ApiFunction, name: str, codec: Codec) -> bytes:
 def _inner(metadata: Metadata, type_id: int, case: str) -> int:
     definition = metadata.registry.type(type_id).definition
     assert isinstance(definition, Variants)
-    return next(each.fields for each in definition.variants if each.name == case)[0].type
+    return next(variant.fields for variant in definition.variants if variant.name == case)[0].type
 
 
 def _named(metadata: Metadata, error: Any) -> Any:

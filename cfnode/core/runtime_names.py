@@ -27,11 +27,11 @@ class RuntimeNames:
 
 def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
     """Return the names of assets in the order of their chains; those unknown to this build come last."""
-    later = len(CHAINS) + 1, 0
+    unknown_place = len(CHAINS) + 1, 0
 
     def place(name: str) -> tuple[int, int]:
         asset = ASSETS.get(name)
-        return later if asset is None else (CHAINS[asset.chain].index, asset.chain_index)
+        return unknown_place if asset is None else (CHAINS[asset.chain].index, asset.chain_index)
 
     return tuple(sorted(assets, key=place))
 

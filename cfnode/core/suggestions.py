@@ -16,11 +16,11 @@ MIN_LIKENESS = 0.6
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names most similar to `name`, best first; empty if no name is similar."""
-    folded = {each.lower(): each for each in known}
+    folded = {known_name.lower(): known_name for known_name in known}
     if len(name) > MAX_LETTERS:
         return []
-    found = get_close_matches(name.lower(), folded, MAX_SUGGESTIONS, MIN_LIKENESS)
-    return [folded[each] for each in found]
+    matches = get_close_matches(name.lower(), folded, MAX_SUGGESTIONS, MIN_LIKENESS)
+    return [folded[match] for match in matches]
 
 
 class NearNames:
@@ -50,11 +50,11 @@ def _folded(name: str) -> str:
 def _forms(folded: str) -> Iterator[str]:
     """Yield a name, and the name without each of its letters in turn."""
     yield folded
-    for place in range(len(folded)):
-        yield folded[:place] + folded[place + 1 :]
+    for index in range(len(folded)):
+        yield folded[:index] + folded[index + 1 :]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `" Did you mean A or B?"`, to append to a sentence; empty if no known name is similar."""
-    found = closest(name, known)
-    return f" Did you mean {' or '.join(found)}?" if found else ""
+    suggestions = closest(name, known)
+    return f" Did you mean {' or '.join(suggestions)}?" if suggestions else ""

@@ -147,7 +147,7 @@ def register_redemption(
     words = (account, amount, address, expiry, executor or bytes(_ADDRESS))
     return VaultCall(
         "registerRedemption((uint256,uint256,address),bytes32,uint256,address,uint48,address)",
-        [_word(each) for each in words],
+        [_word(word) for word in words],
     )
 
 
@@ -224,12 +224,12 @@ def _bytes(value: bytes) -> _Dynamic:
 
 def _encode(arguments: Sequence[Argument]) -> bytes:
     """Return the ABI encoding of arguments: heads, then tails; offsets count from the beginning."""
-    offset = sum(len(each) if isinstance(each, bytes) else WORD for each in arguments)
+    offset = sum(len(argument) if isinstance(argument, bytes) else WORD for argument in arguments)
     heads, tails = b"", b""
-    for each in arguments:
-        if isinstance(each, bytes):
-            heads += each
+    for argument in arguments:
+        if isinstance(argument, bytes):
+            heads += argument
         else:
             heads += _word(offset + len(tails))
-            tails += each.data
+            tails += argument.data
     return heads + tails

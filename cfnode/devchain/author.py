@@ -142,11 +142,11 @@ class Author:
         Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
         """
         async with self.making:
-            on, slot = await self._bridge_slots(parent or self._chain.best.hash)
-            made = await self._make(on, slot, transactions)
+            parent_hash, slot = await self._bridge_slots(parent or self._chain.best.hash)
+            new_block = await self._make(parent_hash, slot, transactions)
         if finalize:
-            await self._finality.finalize(made.block.hash)
-        return made
+            await self._finality.finalize(new_block.block.hash)
+        return new_block
 
     def jump(self, milliseconds: int) -> int:
         """Move the chain's clock forward; returns the time (Unix ms) of the next block."""
@@ -160,23 +160,23 @@ class Author:
             await trio.sleep(max(0.001, self._clock.until_slot_ms(self._clock.real_slot() + 1) / 1000))
 
     async def _run_steady(self) -> None:
-        due = trio.current_time()
+        due_at = trio.current_time()
         while True:
             head, slots = self._chain.best, await self._slots_to_own()
-            due = max(due + slots * self._block_time_ms / 1000, trio.current_time())
-            if slots > 1 and await self._is_overtaken(head, due):
-                due = trio.current_time()
+            due_at = max(due_at + slots * self._block_time_ms / 1000, trio.current_time())
+            if slots > 1 and await self._is_overtaken(head, due_at):
+                due_at = trio.current_time()
             else:
-                await trio.sleep_until(due)
+                await trio.sleep_until(due_at)
                 await self._attempt()
 
     async def _slots_to_own(self) -> int:
         """Return the number of slots from the best block to our next one, past those of other processes."""
         parent = self._chain.best
         try:
-            first = self._clock.next_slot(self._chain.slot_of(parent.hash))
-            slot, _ = await self._next_own_slot(parent, first)
-            return slot - first + 1
+            first_slot = self._clock.next_slot(self._chain.slot_of(parent.hash))
+            slot, _ = await self._next_own_slot(parent, first_slot)
+            return slot - first_slot + 1
         except (AuthorError, SlotInTheFuture, RuntimeCallError, UnknownBlock, StateDiscarded):
             return 1  # the attempt names the reason
 
@@ -200,26 +200,26 @@ class Author:
             await self._pool.ready_at(self._chain.best.hash)
             if not self._pool.status.ready:
                 return
-            made = await self._seal_at_once()
-            if made is None:
+            new_block = await self._seal_at_once()
+            if new_block is None:
                 await trio.sleep(RETRY_S)
-            elif made.offered and not made.taken:
+            elif new_block.offered and not new_block.taken:
                 return  # the waiting transactions cannot be included now
 
     async def _seal_at_once(self) -> NewBlock | None:
         """Make a block, and finalize it at once unless finality is held."""
-        made = await self._attempt()
-        if made is not None and not self._finality.is_held:
+        new_block = await self._attempt()
+        if new_block is not None and not self._finality.is_held:
             try:
-                await self._finality.finalize(made.block.hash)
+                await self._finality.finalize(new_block.block.hash)
             except (FinalityRefused, RuntimeCallError) as error:
                 log.debug("Not final: %s", error)
-        return made
+        return new_block
 
     async def _attempt(self) -> NewBlock | None:
         while True:
             try:
-                made = await self.new_block()
+                new_block = await self.new_block()
             except SlotInTheFuture as error:
                 if self._clock.is_real:
                     return None
@@ -228,7 +228,7 @@ class Author:
                 log.error("No block was made: %s", error)
                 return None
             else:
-                return made
+                return new_block
 
     async def _wait_for_real_time(self, error: SlotInTheFuture) -> None:
         if not self._warned_of_reserve:
@@ -243,10 +243,10 @@ class Author:
 
         If the runtime reports each skipped slot, blocks without transactions are made in between.
         """
-        wanted = self._clock.next_slot(self._chain.slot_of(parent))
-        while (last := self._last_reported(parent)) is not None and wanted - last > MAX_SLOTS_LEFT_OUT:
+        target_slot = self._clock.next_slot(self._chain.slot_of(parent))
+        while (last := self._last_reported(parent)) is not None and target_slot - last > MAX_SLOTS_LEFT_OUT:
             parent = (await self._make(parent, last + MAX_SLOTS_LEFT_OUT, [])).block.hash
-        return parent, wanted
+        return parent, target_slot
 
     def _last_reported(self, block: bytes) -> int | None:
         """Return the slot up to which the runtime has reported missed slots; None if it reports none."""
@@ -268,11 +268,11 @@ class Author:
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is unknown")
         on_best = parent == self._chain.best
-        offered = await self._offer(parent, on_best) if transactions is None else []
-        candidates = offered if transactions is None else list(transactions)
+        offered_transactions = await self._offer(parent, on_best) if transactions is None else []
+        candidates = offered_transactions if transactions is None else list(transactions)
         started = trio.current_time()
         try:
-            slot, key = await self._next_own_slot(parent, slot)
+            slot, keypair = await self._next_own_slot(parent, slot)
             if transactions is None and self._opening is not None:
                 candidates = [*await self._opening(parent.hash), *candidates]
             built = await self._executor.build_block(
@@ -280,26 +280,28 @@ class Author:
             )
         except (RuntimeCallError, UnknownBlock, StateDiscarded) as error:
             raise AuthorError(f"no block on #{parent.number} 0x{parent.hash.hex()}: {error}") from error
-        header = sealed(built.header, key.sign(built.header.hash))
-        log_prepared(built, header, seconds := trio.current_time() - started)
+        header = sealed(built.header, keypair.sign(built.header.hash))
+        log_prepared(built, header, elapsed_s := trio.current_time() - started)
         await self._chain.import_built(header, built.body, built.changes)
-        self._on_block(seconds, len(built.body))
+        self._on_block(elapsed_s, len(built.body))
         self._clock.use_slot(slot)
-        if offered and on_best:
+        if offered_transactions and on_best:
             self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
         included = {blake2_256(extrinsic) for extrinsic in built.body}
-        taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
+        taken_count = sum(1 for candidate in candidates if blake2_256(candidate) in included)
         refused = tuple(built.refused)
-        return NewBlock(BlockRef(header.hash, header.number), slot, len(offered), taken, refused)
+        return NewBlock(
+            BlockRef(header.hash, header.number), slot, len(offered_transactions), taken_count, refused
+        )
 
     async def _next_own_slot(self, parent: BlockRef, slot: int) -> tuple[int, Keypair]:
         """Return the first slot from `slot` on whose author is one of ours, and that author's key."""
         authorities = await self._chain.queries.aura_authorities(parent.hash)
         for candidate in range(slot, slot + min(len(authorities), MAX_SLOTS_TRIED)):
-            key = self._keys.get(authorities[author_index(candidate, len(authorities))])
-            if key is not None:
+            keypair = self._keys.get(authorities[author_index(candidate, len(authorities))])
+            if keypair is not None:
                 self._clock.check(candidate)
-                return candidate, key
+                return candidate, keypair
         raise AuthorError(
             f"this node has none of the {len(authorities)} authorities' keys: insert an aura key"
         )
@@ -311,14 +313,14 @@ class Author:
                 await self._pool.ready_at(parent.hash)
             if not self._pool.is_at(parent.hash):
                 return []  # transactions for another block may be invalid on this one
-        offered: list[bytes] = []
+        offered_transactions: list[bytes] = []
         size = 0
         for transaction in self._pool.ready():
             size += len(transaction.data)
             if size > MAX_OFFERED_BYTES:
                 break
-            offered.append(transaction.data)
-        return offered
+            offered_transactions.append(transaction.data)
+        return offered_transactions
 
     def _inherents(self, slot: int) -> list[tuple[bytes, bytes]]:
         funds = b"".join(account + FUNDS.to_bytes(16, "little") for account in self._funded)

@@ -61,14 +61,14 @@ class CastVotes:
 
     def add(self, votes: Sequence[Vote], completed: CatchUp | None) -> None:
         """Store votes of one round before they are cast, and the last completed round. Raises StoreError."""
-        is_same = (votes[0].set_id, votes[0].round) == self.place
-        self.votes, self.completed = (*(self.votes if is_same else ()), *votes), completed
+        is_same_round = (votes[0].set_id, votes[0].round) == self.place
+        self.votes, self.completed = (*(self.votes if is_same_round else ()), *votes), completed
         atomic_file.replace(self.path, self._encode(), durable=True)
 
     def _encode(self) -> bytes:
-        parts = [b"" if self.completed is None else self.completed.encode()]
-        parts += [vote.encode() for vote in self.votes]
-        return b"".join(encode_compact(len(part)) + part for part in parts)
+        encoded_votes = [b"" if self.completed is None else self.completed.encode()]
+        encoded_votes += [vote.encode() for vote in self.votes]
+        return b"".join(encode_compact(len(part)) + part for part in encoded_votes)
 
 
 def _decode(data: bytes) -> tuple[tuple[Vote, ...], CatchUp | None]:

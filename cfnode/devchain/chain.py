@@ -69,7 +69,7 @@ class DevelopmentChain:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
         aura = {public: key.repeatable() for public, key in aura.items()}
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
-        signing = [each for each in (node.broker, node.provider) if each is not None]
+        signing = [keypair for keypair in (node.broker, node.provider) if keypair is not None]
         for account in signing:
             account.repeat_signatures()
         self.config = dev
@@ -87,14 +87,14 @@ class DevelopmentChain:
             aura,
             seal=dev.seal,
             block_time_ms=dev.block_time,
-            funded=list({each.account: None for each in signing}),
+            funded=list({keypair.account: None for keypair in signing}),
             opening=_opening(
                 [Registration(node.chain, key.repeatable(), role) for role, key in named.items()]
             ),
             on_block=node.metrics.block_proposed,
         )
-        copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
-        self.snapshots = Snapshots(copies, node, self.author, self.voter, clock)
+        snapshots_path = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
+        self.snapshots = Snapshots(snapshots_path, node, self.author, self.voter, clock)
         self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
@@ -151,18 +151,18 @@ async def run(
     if config.chain == DEVELOPMENT and config.keystore_path is None:
         # Chains that differ by flags (`dev-` and eight digits) use the keys of `dev`.
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
-    make, named = None, dict[AccountRole, Keypair]()
+    make, keypairs = None, dict[AccountRole, Keypair]()
     if dev is not None:
-        named = await trio.to_thread.run_sync(_named, config, dev, spec)
+        keypairs = await trio.to_thread.run_sync(_named, config, dev, spec)
         record = ChainPaths(config.base_path, spec.id).database / CAST_VOTES
-        make = partial(DevelopmentChain, dev, authorities, clock_of(dev, spec), record, named)
+        make = partial(DevelopmentChain, dev, authorities, clock_of(dev, spec), record, keypairs)
     await service.run(
         config,
         spec,
         runtimes=RUNTIMES,
         make_producer=make,
-        broker=_given(BROKER, named, dev),
-        provider=_given(PROVIDER, named, dev),
+        broker=_given(BROKER, keypairs, dev),
+        provider=_given(PROVIDER, keypairs, dev),
         services=services,
         task_status=task_status,
     )
@@ -183,7 +183,11 @@ def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitab
     """Return a function that gives the transactions to register the accounts; None if there are none."""
 
     async def transactions(parent: bytes) -> list[bytes]:
-        return [each for registration in registrations for each in await registration.transactions(parent)]
+        return [
+            transaction
+            for registration in registrations
+            for transaction in await registration.transactions(parent)
+        ]
 
     return transactions if registrations else None
 
@@ -207,18 +211,18 @@ def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_
     were valid then, and the chain's own runtime may count each skipped slot. Else the chain runs in real time
     at one block in 6 s, and has its own clock if it may be faster or is to begin earlier.
     """
-    last = last_block_ms(spec)
+    last_ms = last_block_ms(spec)
     if dev.start_time == "now":
         return ChainClock(wall_ms=wall_ms)
     if dev.start_time is not None:
-        if last is not None and dev.start_time <= last:
+        if last_ms is not None and dev.start_time <= last_ms:
             raise ClockError(
                 f"--dev-start-time {dev.start_time} lies before the last block of this chain's state, "
-                f"{last} ms: choose a later time, or remove the state's time with build-spec --forget-time"
+                f"{last_ms} ms: choose a later time, or remove the state's time with build-spec --forget-time"
             )
         return ChainClock.own(dev.start_time, wall_ms=wall_ms)
-    if last is not None:
-        return ChainClock.after(last, wall_ms=wall_ms)
+    if last_ms is not None:
+        return ChainClock.after(last_ms, wall_ms=wall_ms)
     if dev.seal == "slots" and dev.block_time >= SLOT_MS:
         return ChainClock(wall_ms=wall_ms)
     return ChainClock.own(wall_ms=wall_ms)

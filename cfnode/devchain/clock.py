@@ -150,10 +150,10 @@ class ChainClock:
         return max(0, slot * SLOT_MS - self._wall_ms())
 
     def _candidate(self, parent_slot: int | None) -> int:
-        taken = [slot + 1 for slot in (parent_slot, self._last) if slot is not None]
+        next_slots = [slot + 1 for slot in (parent_slot, self._last) if slot is not None]
         if self._start_slot is None:
-            return max(*taken, self.real_slot()) if taken else self.real_slot()
-        return (max(taken) if taken else self._start_slot) + self._skip
+            return max(*next_slots, self.real_slot()) if next_slots else self.real_slot()
+        return (max(next_slots) if next_slots else self._start_slot) + self._skip
 
     def _too_early(self, slot: int) -> SlotInTheFuture:
         wait = self.until_slot_ms(slot)

@@ -63,11 +63,11 @@ class DevControl:
         finalize: bool = False,
     ) -> NewBlock:
         """Make one block now, on any block of the tree; see `Author.new_block`."""
-        new = await self._author.new_block(parent, transactions, finalize)
+        new_block = await self._author.new_block(parent, transactions, finalize)
         if self._author.seal == "manual":
             # The era of the broker's transactions begins at the final block, which must not depend on time.
             await self._voter.follow()
-        return new
+        return new_block
 
     async def finalize(self, block_hash: bytes | None = None) -> bytes:
         """Finalize a block (default: the best one) and its ancestors; returns its hash."""
@@ -216,9 +216,9 @@ class DevControl:
             raise DevCallRefused(
                 "a new key has to sign, but signatures are held: call dev_holdSignatures false first"
             )
-        began = await self.as_governance(("Validator", "force_rotation"))
+        inclusion = await self.as_governance(("Validator", "force_rotation"))
         try:
-            return await follow(self._chain, began.block, self._add_block)
+            return await follow(self._chain, inclusion.block, self._add_block)
         except RotationStopped as error:
             raise DevCallRefused(str(error)) from None
 

@@ -41,9 +41,11 @@ def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[Authority
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:
     """Return the genesis of these flags; the defaults give the one genesis of `dev`."""
-    named = () if dev.authorities in (None, "1") else authorities
+    named_authorities = () if dev.authorities in (None, "1") else authorities
     return DevGenesis(
-        authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),
+        authorities=tuple(
+            DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named_authorities
+        ),
         epoch_blocks=dev.epoch_blocks,
         rotate_keys=dev.rotate_keys,
         state_entries=dev.state_entries,
@@ -56,5 +58,5 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
 
 
 def _contracts(usual: EvmAddresses, stated: EvmContracts) -> EvmAddresses:
-    given = {field.name: getattr(stated, field.name) for field in fields(stated)}
-    return replace(usual, **{name: value for name, value in given.items() if value is not None})
+    addresses = {field.name: getattr(stated, field.name) for field in fields(stated)}
+    return replace(usual, **{name: value for name, value in addresses.items() if value is not None})

@@ -47,15 +47,15 @@ def store_key(role: AccountRole, keystore: Keystore, suri: str) -> Keypair:
     A keystore with another key is not changed: with two, a later start could not choose one.
     Raises SuriError or KeystoreError.
     """
-    pair, kind = Keypair.from_suri(suri), role.key
-    present = keystore.keys(kind.key_type)
-    if not present:
-        keystore.insert(kind.key_type, suri)
-    elif present != [pair.public]:
+    pair, role_key = Keypair.from_suri(suri), role.key
+    stored_keys = keystore.keys(role_key.key_type)
+    if not stored_keys:
+        keystore.insert(role_key.key_type, suri)
+    elif stored_keys != [pair.public]:
         log.info(
             "The keystore has another %s key, which stays; this run signs with that of %s",
-            kind.name,
-            kind.dev_flag,
+            role_key.name,
+            role_key.dev_flag,
         )
     return pair
 
@@ -66,10 +66,10 @@ async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
     Raises ScaleError if the runtime has no roles; UnknownBlock or StateDiscarded.
     """
     metadata = (await chain.runtime_at(block)).metadata
-    item = metadata.storage("AccountRoles", "AccountRoles")
+    storage_item = metadata.storage("AccountRoles", "AccountRoles")
     with chain.state(block) as state:
-        stored = state.get(item.key(account))
-    return None if stored is None else str(item.decode(stored))
+        stored = state.get(storage_item.key(account))
+    return None if stored is None else str(storage_item.decode(stored))
 
 
 class Registration:

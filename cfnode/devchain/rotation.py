@@ -77,15 +77,15 @@ async def follow(chain: ChainView, began: BlockRef, add_block: Callable[[], Awai
     """Add blocks until the rotation that began in a block is complete. Raises RotationStopped."""
     pallets = {pallet.name for pallet in (await chain.runtime_at(began.hash)).metadata.pallets}
     rotation = Rotation(expected=sum(f"{name}Broadcaster" in pallets for name in EVM_CHAINS))
-    seen = began.number
-    while not rotation.is_over(seen):
-        best = await add_block()
-        if best.number - began.number > MAX_BLOCKS:
+    last_seen = began.number
+    while not rotation.is_over(last_seen):
+        best_block = await add_block()
+        if best_block.number - began.number > MAX_BLOCKS:
             raise RotationStopped(f"the rotation is not complete after {MAX_BLOCKS} blocks")
-        for number in range(seen + 1, best.number + 1):
+        for number in range(last_seen + 1, best_block.number + 1):
             hash_ = chain.hash_at(number)
             assert hash_ is not None
             for event in await read_events(chain, hash_):
                 rotation.receive(BlockRef(hash_, number), event)
-        seen = best.number
+        last_seen = best_block.number
     return rotation

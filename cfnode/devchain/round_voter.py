@@ -64,11 +64,11 @@ class RoundVoter:
     async def run(self) -> None:
         """Vote until cancelled. Raises StoreError where the votes on disk cannot be read or written."""
         self._record = await trio.to_thread.run_sync(CastVotes.load, self._record.path)
-        resumed = -1
+        resumed_set_id = -1
         while True:
             is_needed = self._is_needed()
-            if is_needed and resumed != self._rounds.set_id:
-                resumed = self._rounds.set_id
+            if is_needed and resumed_set_id != self._rounds.set_id:
+                resumed_set_id = self._rounds.set_id
                 self._resume()
             if is_needed and self._gossip.is_synced:
                 await self._round()
@@ -96,9 +96,9 @@ class RoundVoter:
             return False
         weights = self._rounds.voters.weights
         weight = sum(weights[key] for key in self._keys if key in weights)
-        needed = 0 < weight < self._rounds.voters.threshold
-        self._rounds.commits_end_rounds = not needed
-        return needed
+        is_needed = 0 < weight < self._rounds.voters.threshold
+        self._rounds.commits_end_rounds = not is_needed
+        return is_needed
 
     @property
     def _place(self) -> tuple[int, int]:
@@ -128,11 +128,11 @@ class RoundVoter:
     def _prevote(self, now: Round, before: Round | None) -> BlockRef | None:
         """Return the block `lag` blocks behind the best chain's head; the estimate if that is on a fork."""
         estimate = self._estimate(now, before)
-        best = self._chain.best
-        if not self._chain.is_ancestor(estimate.hash, best.hash):
+        head = self._chain.best
+        if not self._chain.is_ancestor(estimate.hash, head.hash):
             return estimate
-        change = self._chain.next_set_change(best.hash)
-        highest = best.number - self._lag if change is None else min(best.number - self._lag, change.number)
+        change = self._chain.next_set_change(head.hash)
+        highest = head.number - self._lag if change is None else min(head.number - self._lag, change.number)
         number = max(highest, estimate.number)
         block = self._chain.hash_at(number)
         return None if block is None else BlockRef(block, number)
@@ -154,8 +154,8 @@ class RoundVoter:
         votes = [self._sign(now, stage, target, key) for key in self._voting(now, stage)]
         if not votes:
             return
-        last = self._rounds.completed
-        completed = None if last is None else last.catch_up()
+        completed_round = self._rounds.completed
+        completed = None if completed_round is None else completed_round.catch_up()
         await trio.to_thread.run_sync(self._record.add, votes, completed)
         log.debug("Round %d: vote %d for #%d", now.number, stage, target.number)
         for vote in votes:

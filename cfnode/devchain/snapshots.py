@@ -104,7 +104,7 @@ class Snapshots:
             with trio.CancelScope(shield=True):  # a disconnecting client must not interrupt the revert
                 await self._node.chain.restore(snapshot.chain)
                 self._restore(snapshot)
-                await self._forget([each for each in self._snapshots if each >= number])
+                await self._forget([height for height in self._snapshots if height >= number])
         for data, source in snapshot.waiting:
             with suppress(PoolError):  # a transaction that is no longer valid
                 await self._node.pool.submit(data, source)
@@ -129,7 +129,8 @@ class Snapshots:
             directory=directory,
             size=size,
             waiting=tuple(
-                (each.data, each.source) for each in (*self._node.pool.ready(), *self._node.pool.futures())
+                (transaction.data, transaction.source)
+                for transaction in (*self._node.pool.ready(), *self._node.pool.futures())
             ),
             slots=self._clock.position,
             finality=(self._voter.is_held, self._voter.silent),
@@ -138,7 +139,7 @@ class Snapshots:
         )
 
     def _require_room(self, size: int) -> None:
-        if size + sum(each.size for each in self._snapshots.values()) > MAX_BYTES:
+        if size + sum(snapshot.size for snapshot in self._snapshots.values()) > MAX_BYTES:
             raise SnapshotError(f"the snapshots would take more than {MAX_BYTES >> 20} MiB")
 
     def _restore(self, snapshot: _Snapshot) -> None:

@@ -78,10 +78,10 @@ class SwapLines:
 
     def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
         """Yield the lines of block `number`; an event of an unknown form has none."""
-        failed = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
+        failed_texts = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
         for event in events:
             try:
-                yield from self._of(number, event, failed)
+                yield from self._of(number, event, failed_texts)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 log.debug("no line for %s.%s: %r", event.pallet, event.name, error)
 
@@ -95,14 +95,14 @@ class SwapLines:
 
     def _of_swapping(self, number: int, event: Event) -> Iterator[str]:
         fields = event.fields
-        if (written := _WRITTEN.get(event.name)) is not None:
-            yield written(number, fields)
+        if (writer := _WRITTEN.get(event.name)) is not None:
+            yield writer(number, fields)
         elif event.name == Name.REQUESTED and _variant(fields["request_type"]) in USERS:
             self._requests[fields["swap_request_id"]] = None
         elif event.name == Name.CHUNK_EXECUTED and fields["swap_request_id"] in self._requests:
-            given = _amount(fields, "input_asset", "input_amount")
-            taken = _amount(fields, "output_asset", "output_amount")
-            yield f"🔁 Swapped {given} for {taken} (swap request {fields['swap_request_id']})"
+            input_text = _amount(fields, "input_asset", "input_amount")
+            output_text = _amount(fields, "output_asset", "output_amount")
+            yield f"🔁 Swapped {input_text} for {output_text} (swap request {fields['swap_request_id']})"
         elif event.name in _PAYOUTS:
             self._payouts[fields["egress_id"]] = f"{_PAYOUTS[event.name]} of {_amount(fields)}"
 
@@ -113,12 +113,12 @@ class SwapLines:
         elif event.name in (Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED):
             yield _deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
         elif event.name == Name.NOT_TAKEN:
-            place = _account(chain, fields["destination_address"])
+            receiver = _account(chain, fields["destination_address"])
             command = f"cfnode recover {chain} {fields['broadcast_id']}"
-            yield f"❌ {_amount(fields)} could not be paid to {place}: {command}"
+            yield f"❌ {_amount(fields)} could not be paid to {receiver}: {command}"
         elif event.name in (Name.BATCH, Name.MESSAGE):
             ids = [fields["egress_id"]] if "egress_id" in fields else fields["egress_ids"]
-            texts = [text for each in ids if (text := self._payouts.pop(each, None)) is not None]
+            texts = [text for egress_id in ids if (text := self._payouts.pop(egress_id, None)) is not None]
             self._transactions[chain, fields["broadcast_id"]] = texts
 
     def _ended(self, chain: str, event: Event, failed: list[str]) -> Iterator[str]:
@@ -135,9 +135,9 @@ class SwapLines:
 
 
 def _opened(number: int, fields: dict[str, Any]) -> str:
-    source, wanted = ASSETS[fields["source_asset"]], ASSETS[fields["destination_asset"]]
+    source, target = ASSETS[fields["source_asset"]], ASSETS[fields["destination_asset"]]
     receiver = address_to_text(fields["destination_address"])
-    return f"{_channel(number, source.name, fields)} becomes {wanted.name} for {receiver}"
+    return f"{_channel(number, source.name, fields)} becomes {target.name} for {receiver}"
 
 
 def _opened_for_liquidity(number: int, fields: dict[str, Any]) -> str:
@@ -170,17 +170,17 @@ def _refused(fields: dict[str, Any]) -> str:
 
 
 def _deposit(chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
-    total = {"amount": sum(part for _, part in fields["amounts"])} if boosted else {}
-    place = fields["deposit_address"]
-    where = "into the vault" if place is None else f"at {_account(chain, place)}"
-    return f"💰 Deposit of {_amount(fields | total)} {where}{', boosted' if boosted else ''}"
+    total = {"amount": sum(part_amount for _, part_amount in fields["amounts"])} if boosted else {}
+    address = fields["deposit_address"]
+    location = "into the vault" if address is None else f"at {_account(chain, address)}"
+    return f"💰 Deposit of {_amount(fields | total)} {location}{', boosted' if boosted else ''}"
 
 
 def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount") -> str:
     """Return an amount in whole units, without trailing zeros: `0.1 Btc`."""
-    known = ASSETS[fields[asset]]
-    whole, rest = divmod(fields[amount], 10**known.decimals)
-    return f"{whole}.{rest:0{known.decimals}d}".rstrip("0").rstrip(".") + f" {known.name}"
+    asset_info = ASSETS[fields[asset]]
+    whole_units, fraction = divmod(fields[amount], 10**asset_info.decimals)
+    return f"{whole_units}.{fraction:0{asset_info.decimals}d}".rstrip("0").rstrip(".") + f" {asset_info.name}"
 
 
 def _account(chain: str, account: Any) -> str:

@@ -1,4 +1,4 @@
-"""What happens to new connections while the process has no file descriptor left? They wait, with a warning.
+"""The accept loop of listening sockets, which pauses while the process has no file descriptor left.
 
 trio's own loop logs a traceback each time that it cannot accept, ten times a second. This one logs once a
 minute what is wrong and what to do; the connections wait in the system's queue.
@@ -17,9 +17,9 @@ import trio
 __all__ = ["MIN_WARNING_INTERVAL_S", "accept_connections"]
 
 PAUSE_S: Final = 0.1
-"""Between two attempts; each costs a system call."""
+"""Seconds between two attempts to accept; each costs a system call."""
 MIN_WARNING_INTERVAL_S: Final = 60.0
-"""Between two warnings: the state lasts until connections end, and the first line is complete."""
+"""Seconds between two warnings: the state lasts until connections end, and the first line is complete."""
 _WARNING: Final = (
     "%s connections have to wait: %s. Raise the limit of open files (ulimit -n, LimitNOFILE= of a service)"
 )
@@ -33,7 +33,8 @@ async def accept_connections(
     log: logging.Logger,
     what: str,
 ) -> None:
-    """Starts `handler(stream)` in `handlers` for each connection, until cancelled; then closes the listeners.
+    """Start `handler(stream)` in `handlers` for each connection until cancelled, then close the listeners.
+
     `what` names the connections in the log: "JSON-RPC".
     """
     async with trio.open_nursery() as nursery:

@@ -1,9 +1,9 @@
-"""Fair turns where only few may be served at a time: of peers, and of the clients of the ports.
+"""Fair queueing of clients for a few slots: of peers, and of the clients of the listening ports.
 
-There are a few slots, and clients that wait for them. A free slot goes to the client that holds the fewest
-slots and, among those, to the one that has used the least time in them. So a client with four hundred or with
-slow requests queues behind itself, and one client has all slots only while no other waits. A client that is
-new, or comes back, begins with the time of the client served last, so it gains nothing by staying away.
+Clients wait for a few slots. A free slot goes to the client that holds the fewest slots and, among those, to
+the one that has used the least time in them. So a client with four hundred or with slow requests queues
+behind itself, and one client has all slots only while no other waits. A client that is new, or comes back,
+begins with the time of the client served last, so it gains nothing by staying away.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ class _Wait:
 
 
 class FairSlots:
-    """`slots`: in total. `per_client`: slots that one client may hold or wait for. `max_waiting`: of all
-    clients. `max_known`: clients whose time is remembered although they neither hold a slot nor wait."""
+    """Slots that clients share fairly.
+
+    `slots`: in total. `per_client`: slots that one client may hold or wait for. `max_waiting`: waits of all
+    clients. `max_known`: clients whose time is remembered although they neither hold a slot nor wait.
+    """
 
     def __init__(
         self,
@@ -54,12 +57,12 @@ class FairSlots:
 
     @property
     def waiting(self) -> int:
-        """The number of waits."""
+        """The number of waits of all clients."""
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
     async def slot(self, client: Hashable) -> AsyncIterator[bool]:
-        """Waits for a slot and holds it while the block runs; False if the client is refused."""
+        """Wait for a slot and hold it while the block runs; yield False if the client is refused."""
         if not await self.enter(client):
             yield False
             return
@@ -70,7 +73,10 @@ class FairSlots:
             self.leave(client, trio.current_time() - began)
 
     async def enter(self, client: Hashable) -> bool:
-        """Wait for a slot and take it, to be given back with `leave`; False if the client is refused."""
+        """Wait for a slot and take it; return False if the client is refused.
+
+        `leave` gives the slot back.
+        """
         if self._held[client] + len(self._waiting.get(client, ())) >= self._per_client:
             return False
         if self._free:
@@ -88,7 +94,7 @@ class FairSlots:
         return wait.admitted
 
     def leave(self, client: Hashable, seconds: float) -> None:
-        """Give a slot back after so many seconds."""
+        """Give back a slot that was held for `seconds`."""
         self._free += 1
         self._held[client] -= 1
         self._used[client] = max(self._level, self._used.get(client, 0.0)) + max(seconds, MIN_COST)
@@ -105,7 +111,10 @@ class FairSlots:
         self._level = max(self._level, self._used.get(client, 0.0))
 
     def _refuse_another(self, client: Hashable) -> bool:
-        """Refuses the newest wait of the client with most waits, unless `client` would then have as many."""
+        """Refuse the newest wait of the client with most waits, unless `client` would then have as many.
+
+        Return whether a wait was refused.
+        """
         heaviest = max(self._waiting, key=lambda other: len(self._waiting[other]))
         if len(self._waiting[heaviest]) <= len(self._waiting.get(client, ())) + 1:
             return False
@@ -150,8 +159,10 @@ CLIENT: Final[ContextVar[Hashable]] = ContextVar("client", default=None)
 
 
 class FairLimiter:
-    """Fair slots for `async with`, of the client that a task works for; a client without a slot and a wait is
-    not remembered."""
+    """Fair slots for `async with`, taken for the client that a task works for.
+
+    A client that neither holds a slot nor waits is not remembered.
+    """
 
     def __init__(self, places: int) -> None:
         self._slots = FairSlots(places, max_known=0)

@@ -1,8 +1,9 @@
 """Work that several tasks ask for at the same time, done once.
 
-The first task does it, and the others wait for its result, or for its error: it is theirs too. Doing the work
-again for each would make the last of five callers wait five times as long for the same error. It is not kept:
-a task that asks afterwards tries again. Where the first task is cancelled, one of the others does the work.
+The first task does the work, and the others wait for its result, or for its error, which they raise too.
+Doing the work again for each would make the last of five callers wait five times as long for the same error.
+No result is kept: a task that asks afterwards does the work again. Where the first task is cancelled, one of
+the others does the work.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ class SharedWork(Generic[Key, Result]):
         self._under_way: dict[Key, _UnderWay[Result]] = {}
 
     def is_under_way(self, key: Key) -> bool:
-        """Whether a task does this work now."""
+        """Return whether a task does this work now."""
         return key in self._under_way
 
     async def once(self, key: Key, work: Callable[[], Awaitable[Result]]) -> Result:
-        """The result of the work that is under way, else of `work`. Raises what the work raises."""
-        while (theirs := self._under_way.get(key)) is not None:
-            await theirs.over.wait()
-            if theirs.error is not None:
-                raise theirs.error
-            if theirs.results:
-                return theirs.results[0]
-        ours = self._under_way[key] = _UnderWay[Result]()
+        """Return the result of the work that is under way, else of `work`. Raises what the work raises."""
+        while (running := self._under_way.get(key)) is not None:
+            await running.over.wait()
+            if running.error is not None:
+                raise running.error
+            if running.results:
+                return running.results[0]
+        own_work = self._under_way[key] = _UnderWay[Result]()
         try:
-            ours.results.append(await work())
+            own_work.results.append(await work())
         except Exception as error:
-            ours.error = error
+            own_work.error = error
             raise
         finally:
             del self._under_way[key]
-            ours.over.set()
-        return ours.results[0]
+            own_work.over.set()
+        return own_work.results[0]

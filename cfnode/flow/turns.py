@@ -1,5 +1,4 @@
-"""Which of the clients with many pipelined requests proceeds in a round of the event loop? The cheapest so
-far.
+"""Turns of the event loop for clients with many pipelined requests: the cheapest client goes first.
 
 In one round of the loop each task takes a step. A hundred clients that pipeline many requests make a round
 long, and a small request, which takes several rounds, waits for all of them in each round. So a client with
@@ -24,7 +23,7 @@ STEP_BYTES: Final = 2_048
 """The cost of a step besides its bytes: even the smallest call is work."""
 
 GRACE_BYTES: Final = 1024 * 1024
-"""What a client may cost before it waits for continuously active clients: some hundred small calls."""
+"""The cost up to which a client does not wait for continuously active clients: some hundred small calls."""
 
 
 class Turns:
@@ -37,7 +36,7 @@ class Turns:
         self._waiting: list[tuple[Turn, trio.Event]] = []
 
     async def wait(self, turn: Turn) -> None:
-        """Return in a round in which no other waiting client proceeds."""
+        """Wait for a round in which no other waiting client proceeds."""
         await self._admitted(turn)
         self.level = max(self.level, turn.cost - GRACE_BYTES)
         try:
@@ -77,20 +76,20 @@ class Turn:
         self.cost = turns.level
 
     def charge(self, size: int) -> None:
-        """Count `size` received or sent bytes."""
+        """Count `size` bytes that were received or sent."""
         self.cost = max(self.cost, self._turns.level) + STEP_BYTES + size
 
     async def take(self) -> None:
-        """Return when it is this client's turn."""
+        """Wait until it is this client's turn."""
         await self._turns.wait(self)
 
 
 TURN: Final[ContextVar[Turn | None]] = ContextVar("turn", default=None)
-"""The client that a task works for; tasks inherit it."""
+"""The turn of the client that a task works for; tasks inherit it."""
 
 
 async def take_turn() -> None:
-    """Return when it is the turn of the client that this task works for."""
+    """Wait until it is the turn of the client that this task works for."""
     turn = TURN.get()
     if turn is None:
         await trio.lowlevel.checkpoint()

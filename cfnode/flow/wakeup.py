@@ -1,7 +1,7 @@
-"""How does a task wait for a change that happens again and again, without missing one?
+"""A repeatable event: each notification wakes all tasks that wait, and none misses a change.
 
-A `trio.Event` can be set once. A `Wakeup` replaces its event at each notification. A task that looks at
-something and then waits takes the event *before* it looks: a change in between then ends the wait at once.
+A `trio.Event` can be set once. A `Wakeup` replaces its event at each notification. A task that reads a
+state and then waits takes the event *before* it reads: a change in between then ends the wait at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["Wakeup"]
 
 
 class Wakeup:
-    """Wakes all waiting tasks at each notification."""
+    """An event that each notification sets for the tasks that wait."""
 
     def __init__(self) -> None:
         self._event = trio.Event()

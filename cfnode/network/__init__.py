@@ -1,4 +1,4 @@
-"""How does a node talk to its peers? With trio, over the connection machines of `core`."""
+"""Peer-to-peer networking of the node with trio, over the connection machines of `core`."""
 
 from cfnode.network.model import (
     Closed,

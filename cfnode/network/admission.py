@@ -1,4 +1,4 @@
-"""Which inbound connections are accepted, and which are evicted for them?
+"""Admission of inbound connections: slots, limits of each address, and eviction.
 
 A *stranger* is a peer that connected to us and is neither reserved nor known to be useful.
 
@@ -48,7 +48,7 @@ USEFUL_SLOTS = 8
 
 
 class Candidate(Protocol):
-    """A connection that may be evicted: what the decision depends on."""
+    """A connection that may be evicted: the properties that the decision depends on."""
 
     @property
     def address(self) -> Multiaddr: ...
@@ -64,7 +64,10 @@ class _HalfOpen:
 
 
 class Admission:
-    """The connection slots of one node. `slots`: of its peers. `reserved`, `useful`: live views."""
+    """The connection slots of one node.
+
+    `slots`: the number of peer slots. `reserved`, `useful`: live views of the ids of such peers.
+    """
 
     def __init__(self, slots: int, reserved: Container[str], useful: Container[str]) -> None:
         self._slots, self._reserved, self._useful = slots + SPARE_CONNECTIONS, reserved, useful
@@ -77,12 +80,12 @@ class Admission:
         return len(self._half_open)
 
     def at_limit(self, address: Multiaddr) -> bool:
-        """Whether an address has as many inbound connections as it may have."""
+        """Return whether an address has as many inbound connections as it may have."""
         return address.is_global and self._per_address[origin_of(address)] >= MAX_PER_ADDRESS
 
     @contextmanager
     def counted(self, address: Multiaddr) -> Iterator[None]:
-        """Counts an inbound connection of an address while the block runs."""
+        """Count an inbound connection of an address while the block runs."""
         origin = origin_of(address)
         self._per_address[origin] += 1
         try:
@@ -93,7 +96,7 @@ class Admission:
 
     @contextmanager
     def half_open(self, address: Multiaddr) -> Iterator[trio.CancelScope]:
-        """Holds a slot for a connection that is being secured; eviction cancels the scope."""
+        """Hold a slot for a connection that is being secured; eviction cancels the scope."""
         if len(self._half_open) >= MAX_PENDING:
             self._evict()
         with trio.CancelScope() as scope:
@@ -113,35 +116,44 @@ class Admission:
         oldest.scope.cancel()
 
     def eviction_for(self, peer: str, address: Multiaddr, others: Mapping[str, Candidate]) -> str | None:
-        """The peer to evict for a new inbound one: "" if a slot is free, None if the new one is refused."""
+        """Return the peer to evict for a new inbound peer.
+
+        "" if a slot is free; None if the new peer is refused.
+        """
         if peer in self._reserved or len(others) < self._slots:
             return ""
         if peer in self._useful and len(others) < self._slots + USEFUL_SLOTS:
             return ""
         strangers = {
-            other: candidate.address
-            for other, candidate in others.items()
-            if candidate.inbound and other not in self._reserved and other not in self._useful
+            peer_id: candidate.address
+            for peer_id, candidate in others.items()
+            if candidate.inbound and peer_id not in self._reserved and peer_id not in self._useful
         }
         return newest_of_largest_network(strangers, address)
 
 
 def newest_of_largest_network(strangers: Mapping[str, Multiaddr], address: Multiaddr) -> str | None:
-    """The stranger to evict for a newcomer at this address, None for none. `strangers`: the newest last."""
-    counts = Counter(network_of(each) for each in strangers.values())
+    """Return the stranger to evict for a newcomer at this address; None if none is evicted.
+
+    `strangers`: addresses by peer id, the newest last.
+    """
+    counts = Counter(network_of(stranger) for stranger in strangers.values())
     largest = max(counts, key=counts.__getitem__, default=None)
     if largest is None or counts[largest] < counts[network_of(address)] + 2:
         return None
-    return [other for other, each in strangers.items() if network_of(each) == largest][-1]
+    return [peer for peer, stranger in strangers.items() if network_of(stranger) == largest][-1]
 
 
 def origin_of(address: Multiaddr) -> str:
-    """The owner of an address: an IPv4 address, or a /64 of IPv6, since one subscriber has all of that."""
+    """Return the origin of an address: an IPv4 address, or the /64 of an IPv6 address.
+
+    One subscriber usually has a whole /64.
+    """
     return _prefix(address, 32, 64)
 
 
 def network_of(address: Multiaddr) -> str:
-    """The network that the address lies in."""
+    """Return the network that the address lies in: a /24 of IPv4 or a /48 of IPv6."""
     return _prefix(address, 24, 48)
 
 

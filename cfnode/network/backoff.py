@@ -1,9 +1,9 @@
-"""When may something that failed be tried again?
+"""Back-off of repeated attempts (dials, protocols) after failures, for each peer.
 
-Each failure in a row doubles the wait, up to a minute. Substrate's nodes wait for five seconds after a
-substream was refused or has ended, each time; doubling the wait saves both sides work. But an isolated node,
-one without any peer, falls behind with each second, so it waits for ten seconds at most. Time (seconds on any
-steady clock) is an argument.
+Each failure in a row doubles the wait, up to a minute. Substrate's nodes wait for five seconds after each
+refused or ended substream; doubling the wait saves both sides work. An isolated node, one without any peer,
+falls behind with each second, so it waits for ten seconds at most. Time (seconds on any steady clock) is an
+argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_WAIT_ISOLATED = 10.0
 MIN_LASTING = 10.0
 """Seconds after which an open substream or connection counts as a success, however it ends."""
 MAX_KNOWN = 4096
-"""Peers remembered; of more, the one whose wait ends first is forgotten."""
+"""Peers remembered; beyond that, the peer whose wait ends first is forgotten."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class BackOff:
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
     def failed(self, peer: str, now: float, *, isolated: bool = False) -> float:
-        """Records a failure; returns the seconds to wait, which are fewer if this node is `isolated`."""
+        """Record a failure; return the seconds to wait, which are fewer if this node is `isolated`."""
         if peer not in self._waits and len(self._waits) >= MAX_KNOWN:
             del self._waits[min(self._waits, key=lambda known: self._waits[known].until)]
         wait = self._waits.setdefault(peer, _Wait())
@@ -45,22 +45,22 @@ class BackOff:
         return min(seconds, MAX_WAIT_ISOLATED) if isolated else seconds
 
     def ended(self, peer: str, since: float | None, now: float) -> float:
-        """Records the end of what was open `since` then (None: never); returns the seconds to wait."""
+        """Record an end; return the seconds to wait. `since`: when the link had opened; None: never."""
         if since is not None and now - since >= MIN_LASTING:
             self.succeeded(peer)
         return self.failed(peer, now)
 
     def succeeded(self, peer: str) -> None:
-        """Forgets the failures of a peer: the next one is the first again."""
+        """Forget the failures of a peer: its next failure counts as the first one."""
         self._waits.pop(peer, None)
 
     def failures(self, peer: str) -> int:
-        """The number of failures in a row."""
+        """Return the peer's number of failures in a row."""
         wait = self._waits.get(peer)
         return wait.failures if wait else 0
 
     def allows(self, peer: str, now: float, *, isolated: bool = False) -> bool:
-        """Whether the wait is over; it is shorter if this node is `isolated`."""
+        """Return whether the peer's wait is over; the wait is shorter if this node is `isolated`."""
         wait = self._waits.get(peer)
         if wait is None:
             return True

@@ -1,4 +1,4 @@
-"""How much memory do all peers together take?
+"""Memory bounds over all connections: unread data that peers sent, and answers that peers have not read.
 
 Each connection has its bounds, but their sum over all connections would be gigabytes. So two sums over the
 whole node are bounded:
@@ -27,7 +27,10 @@ MAX_ANSWERS = 96 << 20
 
 @dataclass(slots=True)
 class Buffers:
-    """The sums. `on_excess` gets the connection with most unrequested data, or with most unread answers."""
+    """Byte counts over all connections.
+
+    `on_excess` receives the connection with the most unrequested data, or with the most unread answers.
+    """
 
     on_excess: Callable[[object], None] = lambda connection: None
     answers: int = 0
@@ -42,7 +45,7 @@ class Buffers:
         return self.unrequested + self.requested + self.answers
 
     def hold(self, connection: object, change: int, *, requested: bool) -> None:
-        """Counts `change` bytes more, or fewer, that a substream of the connection holds."""
+        """Add `change` bytes (negative: released) to what a substream of the connection holds."""
         if requested:
             self.requested += change
             return
@@ -55,7 +58,7 @@ class Buffers:
 
     @contextmanager
     def answer(self, connection: object, size: int) -> Iterator[bool]:
-        """Counts an answer while the block runs; False if there is no room for it."""
+        """Count an answer while the block runs; yield False if there is no room for it."""
         if not self._makes_room(connection, size):
             yield False
             return
@@ -69,7 +72,7 @@ class Buffers:
             self._readers += Counter()  # removes zero counts
 
     def _makes_room(self, connection: object, size: int) -> bool:
-        """Whether there is room for an answer, if need be by disconnecting a peer with more unread data."""
+        """Return whether there is room for an answer, if need be after disconnecting a slower reader."""
         if self.answers + size <= MAX_ANSWERS:
             return True
         slowest = max(self._readers, key=self._readers.__getitem__, default=None)

@@ -1,4 +1,4 @@
-"""How does one secured connection serve many substreams at once?
+"""One secured connection that carries many yamux substreams.
 
 One task reads and one writes. The reader never waits for a consumer or for the writer, so two nodes that both
 send cannot deadlock; an unread substream fills its window and no more. Each substream that the peer opens has
@@ -36,19 +36,19 @@ PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
 NO_PONG = f"no answer to a ping for {PING_TIMEOUT:.0f} s"
 UNUSED = "unused"
-"""Reasons of ends."""
+"""Reasons for the end of a connection."""
 CLOSE_TIMEOUT = 1.0
 """Seconds for sending the last frames of a connection that we close."""
 
 
 OnSubstream = Callable[["Connection", Substream], Awaitable[None]]
-"""Serves a substream that the peer opened."""
+"""A function that serves a substream which the peer opened."""
 
 
 class Connection:
     """A secured connection to the node with the key `remote`. Start `run`, then open substreams.
 
-    `flood_lock` is shared by all connections: those that send much for nothing take turns under it.
+    `flood_lock` is shared by all connections: connections that send many useless frames take turns under it.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Connection:
     ) -> None:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
         self.end_reason = ""
-        """After the end: its reason."""
+        """The reason for the connection's end; empty before it."""
         self.closed_here = False
         """Whether this node closed it."""
         self.at_fault = False
@@ -98,7 +98,7 @@ class Connection:
         """Whether tasks of the connection can still be started."""
 
     async def run(self, first: bytes = b"") -> None:
-        """Serves until the connection ends, for whatever reason; `first`: bytes decrypted already."""
+        """Serve until the connection ends, for whatever reason. `first`: bytes that are decrypted already."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -123,14 +123,14 @@ class Connection:
         await self._flush_and_stop()
 
     def start(self, task: Callable[[], Awaitable[None]], about: str) -> bool:
-        """Runs a task while the connection lasts and logs its errors; False if the connection has ended."""
+        """Run a task while the connection lasts, and log its errors; return False if it has ended."""
         if self._serving:
             self._nursery.start_soon(self._guarded, task, about)
         return self._serving
 
     @asynccontextmanager
     async def substream(self, window: int = INITIAL_WINDOW) -> AsyncIterator[Substream]:
-        """Opens a substream, which is released at the end of the block. Raises SubstreamEnded."""
+        """Open a substream, which is released at the end of the block. Raise SubstreamEnded."""
         if self.end_reason:
             raise SubstreamEnded(self.end_reason)
         try:
@@ -146,7 +146,7 @@ class Connection:
             substream.close()
 
     def close(self, reason: str, *, fault: bool = False) -> None:
-        """Ends the connection; the last frames are still sent, and a GoAway frame."""
+        """End the connection, after sending the last frames and a GoAway frame."""
         if self.end_reason:
             return
         self.closed_here = True
@@ -188,7 +188,7 @@ class Connection:
             self._end(str(error))
 
     async def _decrypt(self, data: bytes) -> None:
-        """Decrypts data message by message: thousands of tiny ones do not hold up other tasks."""
+        """Decrypt data message by message: thousands of tiny ones do not hold up other tasks."""
         now = trio.current_time()
         self._session.budget.earn_time(now - self._paid_until)
         self._paid_until = now
@@ -205,7 +205,7 @@ class Connection:
             await self._yield()
 
     async def _yield(self) -> None:
-        """Lets other tasks run. Of all flooding connections, one continues in each round of the loop."""
+        """Let other tasks run. Of all flooding connections, one continues in each round of the loop."""
         if self._session.budget.poor:
             async with self._flood_lock:
                 await trio.lowlevel.checkpoint()
@@ -239,7 +239,7 @@ class Connection:
         self._silent.add(number)
 
     def _serve_first(self, number: int) -> None:
-        """Starts the task at the first data: a substream opened and reset at once never gets one."""
+        """Start the task at the first data: a substream that is opened and reset at once gets none."""
         if number in self._silent:
             self._silent.discard(number)
             self._nursery.start_soon(self._serve, self._substreams[number])
@@ -265,29 +265,29 @@ class Connection:
     # For its substreams (substream.Carrier)
 
     async def room(self) -> None:
-        """Waits until the socket takes more."""
+        """Wait until the socket accepts more data."""
         while self._queued >= MAX_QUEUED and not self.end_reason:
             await self._room.park()
 
     def send(self, number: int, data: memoryview) -> int:
-        """Sends as much as the peer's window and one frame have room for; returns the number of bytes."""
+        """Send as much as the peer's window and one frame have room for; return the number of bytes."""
         sent = self._session.send(number, data)
         self._queued += sent
         self._wake.set()
         return sent
 
     def consumed(self, number: int, size: int) -> None:
-        """Allows the peer to send `size` bytes more, since as many were read."""
+        """Allow the peer to send `size` further bytes, after as many were read."""
         self._session.consumed(number, size)
         self._wake.set()
 
     def finish(self, number: int) -> None:
-        """Ends our direction of the stream."""
+        """End our direction of the substream."""
         self._session.finish(number)
         self._wake.set()
 
     def release(self, number: int) -> None:
-        """Forgets a stream that is no longer used."""
+        """Forget a substream that is no longer used."""
         self._substreams.pop(number, None)
         self._session.release(number)
         self._wake.set()
@@ -317,9 +317,9 @@ class Connection:
             value, self._pong = (value + 1) & 0xFFFFFFFF, trio.Event()
             self._session.ping(value)
             self._wake.set()
-            with trio.move_on_after(PING_TIMEOUT) as waiting:
+            with trio.move_on_after(PING_TIMEOUT) as timeout:
                 await self._pong.wait()
-            if waiting.cancelled_caught:
+            if timeout.cancelled_caught:
                 self._end(NO_PONG)
                 self._nursery.cancel_scope.cancel()
 

@@ -1,4 +1,4 @@
-"""Which connections does the node have? One with each peer.
+"""The connections of the node: accepting, dialing, securing and closing them; one with each peer.
 
 `admission.py` decides which inbound connections are accepted; a banned peer is always refused. Of two
 connections with the same peer one stays, and both sides choose the same one.
@@ -34,7 +34,7 @@ __all__ = ["Connections", "Peer"]
 log = logging.getLogger("cfnode.sub-libp2p")
 
 SETUP_TIMEOUT = 10.0
-"""Seconds in which a connection has to be secured."""
+"""Seconds within which a connection has to be secured."""
 BROKEN_RULES = -(1 << 20)
 """Reputation change for a connection that ended because the peer broke the protocol."""
 FLOODED = -(1 << 29)
@@ -49,7 +49,7 @@ class Peer:
     about: Identify | None = None
 
     def info(self, identity: str, opened: frozenset[str], reputation: int, handshake: bytes) -> PeerInfo:
-        """What is known of the peer with this id."""
+        """Return a description of the peer, whose id is `identity`."""
         return PeerInfo(
             peer_id=identity,
             address=str(self.connection.address),
@@ -63,8 +63,10 @@ class Peer:
 
 
 class Connections:
-    """All connections. `on_connected` runs within each new one; `on_fault` gets the peer of a connection that
-    ended by a broken protocol, the reputation change and the reason; `on_ended` runs at each end.
+    """All connections of the node.
+
+    `on_connected` runs within each new connection; `on_fault` receives the peer of a connection that ended
+    because the peer broke the protocol, the reputation change and the reason; `on_ended` runs at each end.
     """
 
     def __init__(
@@ -95,16 +97,16 @@ class Connections:
 
     @property
     def received(self) -> int:
-        """Bytes since the start, over all connections."""
+        """Bytes received since the start, over all connections."""
         return self._past_received + sum(peer.connection.received for peer in self.peers.values())
 
     @property
     def sent(self) -> int:
-        """Bytes since the start, over all connections."""
+        """Bytes sent since the start, over all connections."""
         return self._past_sent + sum(peer.connection.sent for peer in self.peers.values())
 
     async def on_inbound(self, stream: trio.SocketStream, *layers: str) -> None:
-        """Serves an inbound connection to its end. `layers`: the protocols over TCP (`ws`)."""
+        """Serve an inbound connection to its end. `layers`: the protocols over TCP (`ws`)."""
         try:
             address = transport.remote_address(stream).inside(*layers)
             self.traffic.incoming += 1
@@ -122,20 +124,20 @@ class Connections:
             await trio.aclose_forcefully(stream)
 
     async def _secure_inbound(self, stream: trio.SocketStream, address: Multiaddr) -> None:
-        secured, failed = None, self.traffic.failed_incoming
-        with self.admission.half_open(address), counting(DialError, failed, "transport-error"):
+        secured, failures = None, self.traffic.failed_incoming
+        with self.admission.half_open(address), counting(DialError, failures, "transport-error"):
             secured = await self._secured(stream, address, inbound=True)
         if secured is None:
-            failed["limit-reached"] += 1
+            failures["limit-reached"] += 1
         else:
             await self._connect(*secured, address, inbound=True)
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
-        """A connection to the address, served in the nursery from now on; raises DialError."""
+        """Return a connection to the address, served in the nursery from now on. Raise DialError."""
         reasons = []
-        for found in await resolve(address):
+        for resolved in await resolve(address):
             try:
-                return await self._dial(found, public_of(address.peer) if address.peer else None, nursery)
+                return await self._dial(resolved, public_of(address.peer) if address.peer else None, nursery)
             except DialError as error:
                 reasons.append(str(error))
         raise DialError("; ".join(reasons))
@@ -176,7 +178,7 @@ class Connections:
     async def _secured(
         self, stream: trio.abc.Stream, address: Multiaddr, *, inbound: bool, expected: bytes | None = None
     ) -> tuple[trio.abc.Stream, Secured]:
-        """Secures the stream: the stream that the connection runs in, and its peer; raises DialError."""
+        """Secure the stream; return the stream that the connection runs in, and its peer. Raise DialError."""
         try:
             with trio.fail_after(SETUP_TIMEOUT):
                 stream = await transport.with_layers(stream, address, dialed=not inbound)
@@ -195,7 +197,7 @@ class Connections:
         inbound: bool,
         started: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
-        """Serves a secured connection to its end; raises DialError if it is refused."""
+        """Serve a secured connection to its end. Raise DialError if it is refused."""
         connection = Connection(
             stream,
             secured.channel,
@@ -207,14 +209,14 @@ class Connections:
             buffers=self.buffers,
             flood_lock=self._flood_lock,
         )
-        failed = self.traffic.failed_incoming if inbound else self.traffic.failed_dials
-        with counting(DialError, failed, "denied"):
+        failures = self.traffic.failed_incoming if inbound else self.traffic.failed_dials
+        with counting(DialError, failures, "denied"):
             self._accept(connection)
         with self.traffic.open(connection):
             await self._serve(connection, secured.first, started)
 
     def _accept(self, connection: Connection) -> None:
-        """Adds the connection, one for each peer; raises DialError if it is refused."""
+        """Add the connection, one for each peer. Raise DialError if it is refused."""
         identity, now = connection.peer_id, trio.current_time()
         if (origin := self._shared_origin(connection)) is not None:
             self._peer_store.add_stranger(identity, origin, now)
@@ -235,26 +237,33 @@ class Connections:
         self.peers[identity] = Peer(connection)
 
     def _make_room(self, connection: Connection) -> None:
-        """Evicts a peer for an inbound connection if needed; raises DialError if no slot can be freed."""
-        others = {identity: peer.connection for identity, peer in self.peers.items()}
-        evicted = self.admission.eviction_for(connection.peer_id, connection.address, others)
+        """Evict a peer for an inbound connection if needed. Raise DialError if no slot can be freed."""
+        connections = {identity: peer.connection for identity, peer in self.peers.items()}
+        evicted = self.admission.eviction_for(connection.peer_id, connection.address, connections)
         if evicted is None:
             raise DialError(f"{connection.peer_id}: all slots are taken")
         if evicted:
-            others[evicted].close("evicted for a node of another network")
-            self._remove(others[evicted])
+            connections[evicted].close("evicted for a node of another network")
+            self._remove(connections[evicted])
 
     def report(self, peer: str, change: int) -> bool:
-        """Adds to a peer's reputation, and to that of the address of an inbound peer; True if the peer's is
-        then below the ban threshold."""
+        """Add to a peer's reputation; return whether it is below the ban threshold afterwards.
+
+        The address of an inbound peer takes a share of the peer's loss.
+        """
         connected = self.peers.get(peer)
         origin = None if connected is None else self._shared_origin(connected.connection)
         return self._peer_store.report(peer, change, trio.current_time(), origin)
 
     def _shared_origin(self, connection: Connection) -> str | None:
-        """The address that shares a peer's losses: that of an inbound peer which the user did not name."""
-        known = connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
-        if known or not connection.inbound or not connection.address.is_global:
+        """Return the origin that shares a peer's losses; None if none does.
+
+        Only an inbound peer at a public address that the user did not name has one.
+        """
+        is_configured = (
+            connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
+        )
+        if is_configured or not connection.inbound or not connection.address.is_global:
             return None
         return origin_of(connection.address)
 
@@ -275,7 +284,7 @@ class Connections:
             self._remove(connection)
 
     def _close_for_memory(self, connection: object) -> None:
-        """Closes the connection that holds most of too much memory."""
+        """Close the connection with the most unread data, since all together hold too much."""
         assert isinstance(connection, Connection)
         if not connection.end_reason:
             log.info("Disconnected %s: too much unread data, most of it from this peer", connection.peer_id)
@@ -287,14 +296,14 @@ class Connections:
             del self.peers[connection.peer_id]
             self._past_received += connection.received
             self._past_sent += connection.sent
-            # However it ended: a peer that disconnects at once is not dialed again at once.
+            # Whatever the reason: a peer that disconnects at once is not dialed again at once.
             now = trio.current_time()
             self._peer_store.dials.ended(connection.peer_id, connection.peer_since, now)
             self._on_ended()
 
 
 def _outlives(new: Connection, old: Connection, own: bytes) -> bool:
-    """Whether the new one of two connections with a peer stays. Both sides must decide alike.
+    """Return whether the newer of two connections with one peer stays. Both sides must decide alike.
 
     Of two in the same direction the newer stays, since the peer has restarted. Of two in opposite directions
     the one stays that the node with the smaller key dialed.

@@ -1,8 +1,8 @@
-"""Which nodes does this node dial now, and which could it not reach?
+"""Dialing: which nodes are dialed when, and the nodes that could not be reached.
 
-Reserved nodes always; others while outgoing slots are free, each as often as its failures allow, or more
-often while this node is isolated. Meanwhile it asks connected peers for more nodes, less often while they
-name no new ones.
+Reserved nodes are always dialed; others while outgoing slots are free, each as often as its failures allow,
+or more often while this node is isolated. Meanwhile the node asks connected peers for more nodes, less often
+while they name no new ones.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ log = logging.getLogger("cfnode.sub-libp2p")
 UPKEEP_INTERVAL = 5.0
 MAX_DIALS = 8
 NODE_TIMEOUT = 30.0
-"""Seconds over all addresses of one node, of which other peers may name ten."""
+"""Seconds over all addresses of one node; other peers may name ten of them."""
 MAX_UNREACHABLE = 64
 MIN_DISCOVERY_PAUSE, MAX_DISCOVERY_PAUSE = 5.0, 120.0
 
 Dial = Callable[[Multiaddr], Awaitable[object]]
-"""Connect to the address; raises DialError."""
+"""A function that connects to the address; it raises DialError."""
 
 
 class Dialing:
-    """The dials of one node. `reserved`, `connected`: live views. `isolated`: whether the node has no
-    peer."""
+    """The dials of one node.
+
+    `reserved`, `connected`: live views. `isolated`: whether the node has no peer.
+    """
 
     def __init__(
         self, settings: Settings, discovery: Discovery, peer_store: PeerStore,
@@ -50,15 +52,15 @@ class Dialing:
         self._wake = trio.Event()
 
     def wake(self) -> None:
-        """Checks at once which nodes to dial, after a change."""
+        """Check at once which nodes to dial, after a change."""
         self._wake.set()
 
     def reached(self, identity: str) -> None:
-        """Call this when a node is connected, in either direction."""
+        """Record that a node is connected, in either direction."""
         self.unreachable.pop(identity, None)
 
     async def run(self, dial: Dial, free_slots: Callable[[], int], upkeep: Callable[[], None]) -> None:
-        """Dials wanted nodes until cancelled; `upkeep` runs before each check."""
+        """Dial wanted nodes until cancelled; call `upkeep` before each check."""
         async with trio.open_nursery() as nursery:
             while True:
                 self._wake = trio.Event()
@@ -70,33 +72,33 @@ class Dialing:
                     await self._wake.wait()
 
     async def discover(self, connected: Callable[[], list[str]], ask: Ask) -> None:
-        """Asks connected peers for more nodes until cancelled."""
+        """Ask connected peers for more nodes until cancelled."""
         pause = MIN_DISCOVERY_PAUSE
         while not self._settings.reserved_only:
             await trio.sleep(pause)
-            found = await self._discovery.discover(connected(), ask)
-            pause = MIN_DISCOVERY_PAUSE if found else min(MAX_DISCOVERY_PAUSE, pause * 2)
-            if found:
+            discovered = await self._discovery.discover(connected(), ask)
+            pause = MIN_DISCOVERY_PAUSE if discovered else min(MAX_DISCOVERY_PAUSE, pause * 2)
+            if discovered:
                 self.wake()
 
     def has_candidates(self) -> bool:
-        """Whether there is a node that could be dialed now."""
+        """Return whether there is a node that could be dialed now."""
         return not self._settings.reserved_only and any(map(self._may_dial, self._discovery.candidates()))
 
     def _wanted(self, free_slots: int) -> list[str]:
         free, limit = free_slots - len(self._under_way), MAX_DIALS - len(self._under_way)
-        wanted: list[str] = []
+        identities: list[str] = []
         for identity in self._discovery.candidates():
             reserved = identity in self._reserved
-            allowed = reserved or (len(wanted) < free and not self._settings.reserved_only)
-            if allowed and len(wanted) < limit and self._may_dial(identity):
-                wanted.append(identity)
-        return wanted
+            allowed = reserved or (len(identities) < free and not self._settings.reserved_only)
+            if allowed and len(identities) < limit and self._may_dial(identity):
+                identities.append(identity)
+        return identities
 
     def _may_dial(self, identity: str) -> bool:
-        known = identity in self._connected or identity in self._under_way
+        is_dialed = identity in self._connected or identity in self._under_way
         now, isolated = trio.current_time(), self._isolated()
-        return not known and self._peer_store.may_dial(identity, now, isolated=isolated)
+        return not is_dialed and self._peer_store.may_dial(identity, now, isolated=isolated)
 
     async def _dial(self, identity: str, dial: Dial) -> None:
         reasons: list[str] = []
@@ -109,7 +111,7 @@ class Dialing:
             self._under_way.discard(identity)
 
     async def _dial_addresses(self, identity: str, dial: Dial, reasons: list[str]) -> bool:
-        """Tries one address after the other; if all fail, returns False and adds the reasons to `reasons`."""
+        """Try one address after the other; if all fail, return False and add to `reasons`."""
         for address in self._discovery.addresses(identity):
             try:
                 await dial(address.with_peer(identity))

@@ -1,4 +1,4 @@
-"""Which addresses does `/dnsaddr/<name>` resolve to?
+"""Resolution of `/dnsaddr/<name>` addresses by DNS.
 
 Each TXT record of `_dnsaddr.<name>` holds `dnsaddr=<multiaddress>` (multiformats.io/multiaddr, "dnsaddr");
 such an address may again be a `/dnsaddr`. The owner of the name chooses what we dial, so both depth and
@@ -22,38 +22,41 @@ MAX_FOUND = 16
 
 
 async def resolve(address: Multiaddr) -> list[Multiaddr]:
-    """The addresses to dial for this one: itself, or those in the records of its name. Raises DialError."""
+    """Return the addresses to dial: `address` itself, or those in the records of its name.
+
+    Raise DialError.
+    """
     if address.dnsaddr_name is None:
         return [address]
-    waiting, asked = [address], 0
-    found: list[Multiaddr] = []
+    pending, lookups = [address], 0
+    resolved: list[Multiaddr] = []
     try:
         with trio.fail_after(LOOKUP):
-            while waiting and asked < MAX_LOOKUPS and len(found) < MAX_FOUND:
-                name, asked = waiting.pop(0).dnsaddr_name or "", asked + 1
-                for other in _of_the_same_node(await _records(name), address.peer):
-                    (found if other.dnsaddr_name is None else waiting).append(other)
+            while pending and lookups < MAX_LOOKUPS and len(resolved) < MAX_FOUND:
+                name, lookups = pending.pop(0).dnsaddr_name or "", lookups + 1
+                for record in _of_the_same_node(await _records(name), address.peer):
+                    (resolved if record.dnsaddr_name is None else pending).append(record)
     except trio.TooSlowError:
         raise DialError(f"{address}: no answer of the name server within {LOOKUP:.0f} s") from None
-    if not found:
+    if not resolved:
         raise DialError(f"{address}: the name has no dnsaddr records of that node")
-    return found[:MAX_FOUND]
+    return resolved[:MAX_FOUND]
 
 
 def _of_the_same_node(texts: list[str], peer: str | None) -> list[Multiaddr]:
-    found = []
+    addresses = []
     for text in texts:
         try:
-            other = Multiaddr.parse(text)
+            record = Multiaddr.parse(text)
         except MultiaddrError:  # a transport that we do not know, or a malformed address
             continue
-        if peer is None or other.peer in (None, peer):
-            found.append(other)
-    return found
+        if peer is None or record.peer in (None, peer):
+            addresses.append(record)
+    return addresses
 
 
 async def _records(name: str) -> list[str]:
-    """The addresses in the TXT records of a name. Raises DialError."""
+    """Return the addresses in the TXT records of a name. Raise DialError."""
     await trio.to_thread.run_sync(_load)
     import dns.asyncresolver
     import dns.exception
@@ -69,5 +72,5 @@ async def _records(name: str) -> list[str]:
 
 
 def _load() -> None:
-    """Imports the library in a thread: only nodes with such an address need it, and the import is slow."""
+    """Import the DNS library in a thread: only nodes with such an address need it, and the import is slow."""
     import dns.asyncresolver  # noqa: F401

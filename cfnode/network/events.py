@@ -1,4 +1,4 @@
-"""In which order does a consumer receive the events of the peers of one protocol?
+"""The event queue between the peers of one notification protocol and its consumer.
 
 All peers share one first-in, first-out queue, so the events of a peer are always `Opened`, its notifications,
 `Closed`. `Opened` and notifications wait for room, which slows down a peer that sends more than is read.
@@ -18,7 +18,7 @@ __all__ = ["Events"]
 
 
 class Events(trio.abc.ReceiveChannel[NotificationEvent]):
-    """The queue of one protocol. `room`: events in the queue from which on `put` waits."""
+    """The queue of one protocol. `room`: the number of events from which on `put` waits."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -28,7 +28,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         self._closed = False
 
     async def put(self, event: Opened | Received, is_current: Callable[[], bool]) -> bool:
-        """Adds an event as soon as there is room; False if it is no longer `is_current` then.
+        """Add an event as soon as there is room; return False if it is no longer `is_current` by then.
 
         No other task runs between the addition and the return to the caller.
         """
@@ -42,7 +42,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         return True
 
     def end(self, peer: str) -> None:
-        """Adds a `Closed`: the protocol is no longer open with the peer."""
+        """Add `Closed`: the protocol is no longer open with the peer."""
         self._put(Closed(peer))
 
     def _put(self, event: NotificationEvent) -> None:
@@ -51,7 +51,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
             self._readers.unpark()
 
     async def receive(self) -> NotificationEvent:
-        """The next event; raises EndOfChannel after `aclose`."""
+        """Return the next event. Raise EndOfChannel after `aclose`."""
         await trio.lowlevel.checkpoint()
         while not self._queue:
             if self._closed:
@@ -63,7 +63,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         return event
 
     async def aclose(self) -> None:
-        """Drops all events, present and future."""
+        """Drop all waiting and future events."""
         self._closed = True
         self._queue.clear()
         self._readers.unpark_all()

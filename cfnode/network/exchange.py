@@ -1,12 +1,12 @@
-"""How is one request sent, and how is one answered?
+"""Request-response exchange over one substream: sending a request, and answering one.
 
-Each request has its own substream: multistream, then the request with its length in front; the answer the
-same way. A node refuses a request by ending the substream. A request takes one round trip, since it is sent
-together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow peer
-is cut off like a silent one.
+Each request has its own substream: multistream, then the request with its length in front; the answer has
+the same form. A node refuses a request by ending the substream. A request takes one round trip, since it is
+sent together with the multistream proposal. All parts have a limit in bytes and in total seconds, so a slow
+peer is cut off like a silent one.
 
-A request that has arrived completely takes a slot, and peers get slots in fair turns (`fair.py`). The slot is
-free again when the answer is computed, however slowly the peer reads it.
+A request that has arrived completely takes a slot, and peers get slots in fair turns (`flow/fairness.py`).
+The slot is free again when the answer is computed, however slowly the peer reads it.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ log = logging.getLogger("cfnode.sub-libp2p")
 PING = "/ipfs/ping/1.0.0"
 PING_SIZE = 32
 PINGS_AT_ONCE, PINGS_PER_SECOND = 20, 20.0
-"""Of one connection: enough for a peer to measure the round-trip time."""
+"""Pings at once and per second on one connection: enough for a peer to measure the round-trip time."""
 NEGOTIATION = 10.0
 """Seconds to agree on a protocol, and to send a request."""
 MAX_UNREAD = 100
 """Incomplete requests of a peer: the libp2p backend of a Substrate node accepts as many per connection. They
 take no slot; their bytes count in `Buffers`."""
 WAITING_PER_SLOT = 4
-"""Requests that may wait, for each one that is served at a time."""
+"""Requests that may wait, for each request that is served at a time."""
 
 
 async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
-    """The protocol of a substream that the peer opened, and what follows it; raises RemoteError."""
+    """Return the protocol of a substream that the peer opened, and the data after it. Raise RemoteError."""
     listener = Listener(known)
     with trio.fail_after(NEGOTIATION):
         while True:
@@ -71,14 +71,15 @@ async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[
                 return listener.chosen, listener.rest
             try:
                 listener.receive_data(await _some(substream))
-            except RemoteError:  # what follows is a request sent ahead: the refusal is still sent
+            except RemoteError:  # the rest is a request sent ahead: the refusal is still sent
                 await substream.send_all(listener.bytes_to_send())
                 raise
 
 
 async def propose(substream: Substream, name: str, first: bytes = b"") -> bytes:
-    """Proposes a protocol together with its first bytes; returns the data after the answer. Raises
-    RemoteError.
+    """Propose a protocol together with its first bytes; return the data after the answer.
+
+    Raise RemoteError.
     """
     dialer = Dialer([name])
     await substream.send_all(dialer.bytes_to_send() + first)
@@ -97,8 +98,9 @@ async def _some(substream: Substream) -> bytes:
 async def ask(
     connection: Connection, name: str, request: bytes | None, limits: RequestLimits, seconds: float
 ) -> bytes:
-    """Sends a request and returns the answer; `request` None sends no data (identify). Raises
-    RequestFailed.
+    """Send a request and return the answer; `request` None sends no data (identify).
+
+    Raise RequestFailed.
     """
     try:
         with trio.fail_after(seconds):
@@ -123,7 +125,7 @@ async def _ask(substream: Substream, name: str, request: bytes | None, limits: R
 
 
 class Served:
-    """One protocol that we serve, within its limits over all peers, of which one peer gets half."""
+    """A protocol that we serve, within its limits over all peers, of which one peer gets half."""
 
     def __init__(
         self, handler: RequestHandler, limits: RequestLimits, traffic: RequestTraffic | None = None
@@ -135,7 +137,7 @@ class Served:
         self._unfinished: Counter[str] = Counter()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
-        """Answers one substream, or ends it if a limit is exceeded."""
+        """Answer the request of one substream, or end the substream if a limit is exceeded."""
         request = await self._read(connection.peer_id, substream, first)
         if request is None:
             return
@@ -153,7 +155,7 @@ class Served:
                 await self._wait_for_end(substream)
 
     async def _read(self, peer: str, substream: Substream, first: bytes) -> bytes | None:
-        """The complete request; None if too many requests of the peer are incomplete."""
+        """Return the complete request; None if too many requests of the peer are incomplete."""
         if self._unfinished[peer] >= MAX_UNREAD:
             return None
         frames = Frames(self._limits.request)
@@ -170,31 +172,31 @@ class Served:
         return request
 
     async def _answer(self, peer: str, request: bytes) -> bytes | None:
-        """The answer with its length in front; None if the request is refused."""
-        with trio.move_on_after(self._limits.timeout) as waiting:
+        """Return the answer with its length in front; None if the request is refused."""
+        with trio.move_on_after(self._limits.timeout) as timeout:
             async with self._slots.slot(peer) as has_slot:
-                waiting.deadline = math.inf
+                timeout.deadline = math.inf
                 answer = await self._handler(peer, request) if has_slot else None
                 return None if answer is None or len(answer) > self._limits.response else framed(answer)
         return None
 
     async def _wait_for_end(self, substream: Substream) -> None:
-        """Waits for the peer to end, since releasing the substream earlier would reset unread data."""
+        """Wait for the peer's end of the substream: releasing it earlier would reset unread data."""
         with trio.move_on_after(self._limits.timeout):
             while await substream.receive():
                 pass
 
 
 async def answer_pings(substream: Substream, first: bytes, rate: Rate) -> None:
-    """Echoes 32 bytes at a time until the peer ends, no faster than the rate of its connection."""
-    waiting = bytearray(first)
+    """Echo 32 bytes at a time until the peer ends, no faster than the rate of its connection."""
+    pending = bytearray(first)
     while True:
-        while len(waiting) >= PING_SIZE:
+        while len(pending) >= PING_SIZE:
             await trio.sleep(rate.take(trio.current_time()))
-            await substream.send_all(bytes(waiting[:PING_SIZE]))
-            del waiting[:PING_SIZE]
+            await substream.send_all(bytes(pending[:PING_SIZE]))
+            del pending[:PING_SIZE]
         data = await substream.receive()
         if not data:
             substream.finish()
             return
-        waiting += data
+        pending += data

@@ -1,4 +1,4 @@
-"""Which connected nodes are peers, and over which notification protocols?
+"""Membership: which connected nodes are peers, and the notification protocols open with each.
 
 Block announces make a connected node a *peer*. They take a slot: an outgoing one for a node that we dialed,
 an incoming one for a node that dialed us. The other protocols open after them and close with them. A protocol
@@ -35,12 +35,12 @@ class Membership:
         useful: Container[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.protocols: dict[str, Notifications] = {}
-        """By suffix."""
+        """The protocols by their suffixes."""
         self._settings, self._reserved, self._connected = settings, reserved, connected
         self._useful = useful
 
     def declare(self, protocol: str, added: Notifications) -> None:
-        """Adds a protocol, before the network runs."""
+        """Add a protocol, before the network runs."""
         self.protocols[protocol] = added
         if protocol == BLOCK_ANNOUNCES:
             added.on_opened, added.on_closed = self._on_opened, self._on_closed
@@ -50,12 +50,14 @@ class Membership:
         return self.protocols.get(BLOCK_ANNOUNCES)
 
     def includes(self, node: str) -> bool:
-        """Whether the node is a peer, or about to be."""
+        """Return whether the node is a peer, or is about to become one."""
         return self._announces is not None and self._announces.has_link(node)
 
     def opened(self, peer: str) -> frozenset[str]:
-        """The protocols that are open with the peer, both ways."""
-        return frozenset(name for name, added in self.protocols.items() if added.includes(peer))
+        """Return the protocols that are open with the peer, both ways."""
+        return frozenset(
+            name for name, notifications in self.protocols.items() if notifications.includes(peer)
+        )
 
     @property
     def count(self) -> int:
@@ -64,7 +66,7 @@ class Membership:
         return 0 if announces is None else sum(map(announces.includes, self._connected))
 
     def handshake(self, peer: str) -> bytes:
-        """The block announces handshake of a peer; empty if the node is not a peer."""
+        """Return the block announces handshake of a peer; empty if the node is not a peer."""
         return self._announces.handshake(peer) if self._announces else b""
 
     @property
@@ -74,13 +76,13 @@ class Membership:
 
     @property
     def free_slots(self) -> int:
-        """Free outgoing slots; a node without block announces counts its connections."""
+        """The number of free outgoing slots; a node without block announces counts its connections."""
         announces, connected = self._announces, len(self._connected)
-        taken = announces.count(inbound=False, exempt=self._reserved) if announces else connected
-        return self._settings.out_peers - taken
+        used_slots = announces.count(inbound=False, exempt=self._reserved) if announces else connected
+        return self._settings.out_peers - used_slots
 
     def refusal(self, protocol: str, peer: str, handshake: bytes) -> str | None:
-        """The reason to refuse a protocol that a peer opens; None to accept it."""
+        """Return the reason to refuse a protocol that a peer opens; None to accept it."""
         if self._announces is None or self._announces.has_link(peer):
             return None
         if protocol != BLOCK_ANNOUNCES:
@@ -88,24 +90,29 @@ class Membership:
         if peer in self._reserved:
             return None
         light = _is_light(handshake)
-        taken = self._announces.count(
+        used_slots = self._announces.count(
             inbound=True, exempt=self._reserved, matches=lambda theirs: _is_light(theirs) == light
         )
         slots = self._settings.in_peers_light if light else self._settings.in_peers
-        if taken < slots or (peer in self._useful and taken < slots + USEFUL_SLOTS):
+        if used_slots < slots or (peer in self._useful and used_slots < slots + USEFUL_SLOTS):
             return None
         if self._evict_for(peer, light):
             return None
         return f"all slots for {'light' if light else 'full'} nodes are taken"
 
     def _evict_for(self, peer: str, light: bool) -> bool:
-        """Evicts a stranger of the network with most slots, if the peer's network has two fewer."""
+        """Evict a stranger of the network with most slots if the peer's network has two fewer.
+
+        Return whether a stranger was evicted.
+        """
         assert self._announces is not None
-        addresses = {other: each.connection.address for other, each in self._connected.items()}
+        addresses = {
+            identity: candidate.connection.address for identity, candidate in self._connected.items()
+        }
         strangers = {
-            other: addresses[other]
-            for other in self._announces.inbound_peers(lambda theirs: _is_light(theirs) == light)
-            if other in addresses and other not in self._reserved and other not in self._useful
+            identity: addresses[identity]
+            for identity in self._announces.inbound_peers(lambda theirs: _is_light(theirs) == light)
+            if identity in addresses and identity not in self._reserved and identity not in self._useful
         }
         evicted = newest_of_largest_network(strangers, addresses[peer]) if peer in addresses else None
         if evicted is not None:
@@ -113,7 +120,10 @@ class Membership:
         return evicted is not None
 
     def keep_open(self, connection: Connection) -> None:
-        """Opens block announces if a slot is free (inbound peers open them themselves), then the others."""
+        """Open block announces with a node if a slot is free, or else the other protocols with a peer.
+
+        Inbound nodes open block announces themselves.
+        """
         announces, peer = self._announces, connection.peer_id
         if announces is None:
             return
@@ -124,9 +134,9 @@ class Membership:
             self._open_others(connection)
 
     def _open_others(self, connection: Connection) -> None:
-        for protocol, added in self.protocols.items():
+        for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
-                added.open(connection)
+                notifications.open(connection)
 
     def _on_opened(self, connection: Connection) -> None:
         if connection.peer_since is None:
@@ -134,9 +144,9 @@ class Membership:
         self._open_others(connection)
 
     def _on_closed(self, connection: Connection) -> None:
-        for protocol, added in self.protocols.items():
+        for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
-                added.close(connection.peer_id)
+                notifications.close(connection.peer_id)
         current = self._connected.get(connection.peer_id)
         if current is not None and current.connection is not connection:
             self.keep_open(current.connection)  # the peer has restarted

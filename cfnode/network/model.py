@@ -1,8 +1,7 @@
-"""What does the rest of the node see of the network?
+"""Interface of the network: peers, requests, notification protocols, and reports about peers.
 
-`Network` is all of it: peers by their id, requests and answers, notification protocols, and reports of how a
-peer behaved. Protocols are named by their suffix (`sync/2`, `block-announces/1`); the network puts the
-genesis hash in front. All data from here is unverified.
+`Network` is all that the rest of the node uses. Protocols are named by their suffix (`sync/2`,
+`block-announces/1`); the network puts the genesis hash in front. All data from here is unverified.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ BLOCK_ANNOUNCES = "block-announces/1"
 
 
 class RequestFailed(Exception):
-    """A request got no answer; the text gives the reason (refused, timed out, disconnected, too long)."""
+    """A request without an answer; the text gives the reason (refused, timed out, disconnected, too long)."""
 
 
 class RequestRefused(RequestFailed):
-    """The peer ended the request without an answer: it lacks the data, or has too much to do."""
+    """The peer's end of a request without an answer: it lacks the data, or has too much to do."""
 
 
 class RequestTimedOut(RequestFailed):
-    """No answer came in time: the peer, or the path to it, is stuck."""
+    """A request without an answer in time: the peer, or the path to it, is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class PeerInfo:
     inbound: bool
     agent: str = ""
     protocols: frozenset[str] = frozenset()
-    """Full names that its identify message lists; empty before that has arrived."""
+    """Full names that its identify message lists; empty before that message has arrived."""
     opened: frozenset[str] = frozenset()
     reputation: int = 0
     handshake: bytes = b""
@@ -81,26 +80,28 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class NotificationLimits:
-    """Bounds of a notification protocol. `queue`: messages that wait for a slow peer; beyond, it is
-    dropped."""
+    """Bounds of a notification protocol.
+
+    `queue`: messages that wait for a slow peer; a peer with more is dropped from the protocol.
+    """
 
     message: int = MIB
     handshake: int = 1024
     queue: int = 256
     per_second: float = 100.0
-    """Messages of a peer that are read each second; more wait in its window. The votes of 150 authorities
-    are about fifty."""
+    """Messages of a peer that are read each second; more wait in its window. The votes of 150 authorities are
+    about fifty."""
     burst: int = 1_000
     """Messages read at once."""
     usual: int = 64 << 10
-    """Bytes of a message that counts as one; a longer one counts as several."""
+    """Bytes of a message that counts as one; a longer message counts as several."""
     repeats: int | None = None
     """How often a peer may repeat a message; None: without limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The protocol is open with a peer, both ways; `handshake` is the peer's."""
+    """The event that the protocol is open with a peer, both ways; `handshake` is the peer's."""
 
     peer_id: str
     handshake: bytes
@@ -110,7 +111,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One notification."""
+    """The event of one notification."""
 
     peer_id: str
     data: bytes
@@ -118,16 +119,17 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The protocol is no longer open with the peer. Exactly one follows every Opened."""
+    """The event that the protocol is no longer open with the peer. Exactly one follows every Opened."""
 
     peer_id: str
 
 
 NotificationEvent = Opened | Received | Closed
 RequestHandler = Callable[[str, bytes], Awaitable[bytes | None]]
-"""(peer id, request) to the answer; None refuses. An exception refuses too and is logged."""
+"""A function of (peer id, request) that returns the answer; None refuses. An exception refuses and is
+logged."""
 Accept = Callable[[str, bytes], str | None]
-"""(peer id, its handshake) to the reason to refuse it, None to accept."""
+"""A function of (peer id, its handshake) that returns the reason to refuse the peer, or None to accept it."""
 
 
 class NotificationProtocol(Protocol):
@@ -135,14 +137,17 @@ class NotificationProtocol(Protocol):
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
-        """Its events, in order for each peer. A slow reader slows the peers down; it fills no memory."""
+        """The protocol's events, in order for each peer.
+
+        A slow reader slows the peers down, without filling memory.
+        """
 
     @property
     def peers(self) -> frozenset[str]:
-        """The peers with which it is open."""
+        """The ids of the peers with which the protocol is open."""
 
     def send(self, peer_id: str, data: bytes) -> bool:
-        """Queues a notification; False if the protocol is not open with that peer or the peer is too slow."""
+        """Queue a notification; return False if it is not open with the peer, or the peer is too slow."""
 
 
 class Network(Protocol):
@@ -159,7 +164,7 @@ class Network(Protocol):
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
-        """Sends a request to one peer; returns its answer, unverified. Raises RequestFailed.
+        """Send a request to one peer; return its answer, unverified. Raise RequestFailed.
 
         `seconds`: the time limit; None for the protocol's own.
         """
@@ -167,7 +172,7 @@ class Network(Protocol):
     def serve_requests(
         self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = RequestLimits()
     ) -> None:
-        """Declares a request protocol before the network runs; without a handler, requests are only sent."""
+        """Declare a request protocol before the network runs; without a handler, requests are only sent."""
 
     def notifications(
         self,
@@ -176,20 +181,20 @@ class Network(Protocol):
         limits: NotificationLimits = NotificationLimits(),
         accept: Accept | None = None,
     ) -> NotificationProtocol:
-        """Declares a notification protocol before the network runs. `handshake` is called at each opening."""
+        """Declare a notification protocol before the network runs. `handshake` is called at each opening."""
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
-        """Adds to a peer's reputation. A peer below the ban threshold is disconnected, and neither dialed nor
-        accepted until its reputation has recovered; a reserved node is only disconnected, and dialed again
-        after a pause.
+        """Add to a peer's reputation.
+
+        A peer below the ban threshold is disconnected, and neither dialed nor accepted until its reputation
+        has recovered; a reserved node is only disconnected, and dialed again after a pause.
         """
 
     def mark_useful(self, peer_id: str) -> None:
-        """Records that a peer's answer was verified: it keeps a slot, also after a restart."""
+        """Record that a peer's answer was verified: it keeps a slot, also after a restart."""
 
     def evict(self, peer_id: str, reason: str) -> None:
-        """Disconnects a useless peer that we dialed, if all slots are taken and another node can be
-        dialed."""
+        """Disconnect a useless peer that we dialed, if all slots are taken and another node can be dialed."""
 
     def disconnect(self, peer_id: str, reason: str) -> None:
-        """Ends the connection with a peer, without a loss of reputation."""
+        """End the connection with a peer, without a loss of reputation."""

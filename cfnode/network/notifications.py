@@ -1,16 +1,16 @@
-"""How do two nodes send each other notifications?
+"""Notification protocols: opening, accepting, sending and receiving over two substreams with each peer.
 
 A notification protocol (Polkadot spec, "Networking") takes two substreams, one each way: the opener sends its
 handshake, the accepting side answers with its own, and from then on only the opener sends. The protocol is
-open with a peer when both exist, and closed when either ends.
+open with a peer when both substreams exist, and closed when either ends.
 
 - A slow consumer here slows the peers down: their data waits in windows.
 - A peer that sends more messages than the protocol's rate is slowed down in the same way. Where a protocol
-  forbids repeated messages, a peer that repeats itself too often ends it.
+  forbids repeated messages, the protocol is closed with a peer that repeats itself too often.
 - A slow peer is dropped from the protocol once its queue is full.
-- When a peer refuses or ends it, we open it again only after a pause; the peer may do so sooner, but only a
-  few times in a row.
-- `Closed` follows every `Opened`, also when the connection breaks, and later events follow it.
+- When a peer refuses or ends the protocol, we open it again only after a pause; the peer may do so sooner,
+  but only a few times in a row.
+- `Closed` follows every `Opened`, even when the connection breaks, and later events follow it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ log = logging.getLogger("cfnode.sub-libp2p")
 OPENING = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""
 MESSAGE = 60.0
-"""Seconds in which a notification that has begun has to be complete."""
+"""Seconds within which a notification that has begun has to be complete."""
 EVENTS = 4
-"""Messages between the peers and the consumer; each peer's next one waits in its own substream."""
+"""Messages between the peers and the consumer; each peer's next message waits in its own substream."""
 MAX_SHORT = 3
-"""How often in a row a peer may open a protocol and end it at once before it has to wait, too."""
+"""How often in a row a peer may open a protocol and end it at once before that peer has to wait, too."""
 MAX_REMEMBERED = 64
-"""Messages of a peer that a new one is compared with, by their hashes."""
+"""Messages of a peer, kept as hashes, that a new message is compared with."""
 
 
 class _Link:
-    """One peer in one protocol, from the first substream to the last."""
+    """The link with one peer in one protocol, from the first substream to the last."""
 
     def __init__(self, connection: Connection, inbound: bool, limits: NotificationLimits) -> None:
         self.connection, self.inbound = connection, inbound
@@ -57,7 +57,7 @@ class _Link:
         self.theirs = trio.Event()
         self.opened = trio.Event()
         self.since: float | None = None
-        """When it was open both ways; None before that."""
+        """When the protocol was open both ways; None before that."""
         self.reported = False
         """Whether the consumer has received `Opened`."""
         self.ended = False
@@ -71,7 +71,7 @@ class _Link:
         return self.since is not None
 
     def scope(self) -> trio.CancelScope:
-        """A cancel scope of the link; `end` cancels all of them."""
+        """Return a new cancel scope of the link; `end` cancels all of them."""
         scope = trio.CancelScope()
         self.scopes.append(scope)
         return scope
@@ -81,20 +81,20 @@ class _Link:
             scope.cancel()
 
     def is_current(self) -> bool:
-        """Whether its events may still be reported."""
+        """Return whether the link's events may still be reported."""
         return not self.ended
 
     def repeats(self, message: bytes) -> bool:
-        """Whether the peer has sent this message among its latest ones."""
+        """Return whether the peer has sent this message among its latest ones."""
         name = hash(message)
-        known = name in self._latest
+        is_repeated = name in self._latest
         self._latest.put_last(name, None)
-        self.repeated += known
-        return known
+        self.repeated += is_repeated
+        return is_repeated
 
 
 class Notifications:
-    """One protocol with all its peers (model.NotificationProtocol)."""
+    """One notification protocol with all its peers (model.NotificationProtocol)."""
 
     def __init__(
         self, name: str, handshake: Callable[[], bytes], limits: NotificationLimits, accept: Accept
@@ -109,7 +109,7 @@ class Notifications:
         self.on_opened: Callable[[Connection], None] = lambda connection: None
         self.on_closed: Callable[[Connection], None] = lambda connection: None
         self.on_flood: Callable[[str, str], None] = lambda peer, reason: None
-        """Gets a peer that repeats itself too often, and the reason to report it."""
+        """A function that receives a peer which repeats itself too often, and the reason to report it."""
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
@@ -121,16 +121,16 @@ class Notifications:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open with any peer."""
+        """Whether the protocol is open with any peer."""
         return any(link.announced for link in self._links.values())
 
     def includes(self, peer: str) -> bool:
-        """Whether the protocol is open with the peer, both ways."""
+        """Return whether the protocol is open with the peer, both ways."""
         link = self._links.get(peer)
         return link is not None and link.announced
 
     def has_link(self, peer: str) -> bool:
-        """Whether the protocol is open with the peer or about to be."""
+        """Return whether the protocol is open with the peer, or is about to be."""
         return peer in self._links
 
     def count(
@@ -140,8 +140,9 @@ class Notifications:
         exempt: Container[str] = (),
         matches: Callable[[bytes], bool] = lambda handshake: True,
     ) -> int:
-        """The number of peers that opened it (not `inbound`: with which we opened it) and whose handshakes
-        match, without `exempt` ones.
+        """Return the number of peers in one direction whose handshakes match, without the `exempt` ones.
+
+        `inbound`: peers that opened the protocol; otherwise peers with which we opened it.
         """
         return sum(
             link.inbound == inbound and peer not in exempt and matches(link.handshake)
@@ -149,11 +150,11 @@ class Notifications:
         )
 
     def inbound_peers(self, matches: Callable[[bytes], bool]) -> list[str]:
-        """Peers that opened it and whose handshakes match, the newest last."""
+        """Return the peers that opened the protocol and whose handshakes match, the newest last."""
         return [peer for peer, link in self._links.items() if link.inbound and matches(link.handshake)]
 
     def handshake(self, peer: str) -> bytes:
-        """The peer's handshake; empty if the protocol is not open with it."""
+        """Return the peer's handshake; empty if the protocol is not open with it."""
         return self._links[peer].handshake if self.includes(peer) else b""
 
     def send(self, peer_id: str, data: bytes) -> bool:
@@ -171,7 +172,7 @@ class Notifications:
         return True
 
     def open(self, connection: Connection, *, isolated: bool = False) -> None:
-        """Opens our direction and waits for the peer's. Does nothing if it is open, or during a pause."""
+        """Open our direction and wait for the peer's; do nothing if it is open, or during a pause."""
         peer = connection.peer_id
         if peer not in self._links and self._pauses.allows(peer, trio.current_time(), isolated=isolated):
             link = self._begin(connection, inbound=False)
@@ -179,12 +180,12 @@ class Notifications:
                 self._drop(link)
 
     def close(self, peer: str) -> None:
-        """Ends both directions."""
+        """End both directions of the protocol with a peer."""
         if peer in self._links:
             self._links[peer].end()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
-        """Serves the peer's direction: its handshake, then its notifications."""
+        """Serve the peer's direction: its handshake, then its notifications."""
         frames = Frames(self._limits.handshake)
         frames.feed(first)
         with trio.fail_after(OPENING):
@@ -209,7 +210,7 @@ class Notifications:
             self._drop(link)
 
     def _too_soon(self, link: _Link | None, peer: str) -> str | None:
-        """The reason to refuse a peer that opens it again too soon; None if it may."""
+        """Return the reason to refuse a peer that opens the protocol again too soon; None if it may."""
         short = self._pauses.failures(peer)
         if link is not None or short < MAX_SHORT or self._pauses.allows(peer, trio.current_time()):
             return None
@@ -230,7 +231,7 @@ class Notifications:
                 await self._events.put(Received(link.connection.peer_id, data), link.is_current)
 
     def _is_new(self, link: _Link, data: bytes) -> bool:
-        """False for a repeated message; raises FloodError if the peer has repeated itself too often."""
+        """Return False for a repeated message. Raise FloodError if the peer has repeated itself too often."""
         if self._limits.repeats is None or not link.repeats(data):
             return True
         if link.repeated > self._limits.repeats:
@@ -240,7 +241,7 @@ class Notifications:
         return False
 
     async def _send_all(self, link: _Link) -> None:
-        """Serves our direction: opens it, announces the link, then sends what is queued."""
+        """Serve our direction: open it, announce the link, then send what is queued."""
         try:
             with link.scope():
                 async with link.connection.substream() as substream:
@@ -263,13 +264,13 @@ class Notifications:
             raise SubstreamEnded(f"{self.name}: the peer refuses")
 
     async def _end_with(self, substream: Substream, link: _Link) -> None:
-        """Ends the link when the accepting side ends our substream; it must send no more data on it."""
+        """End the link when the accepting side ends our substream; it must send no more data on it."""
         if await substream.receive():
             raise RemoteError(f"{self.name}: the peer sends data on our substream")
         link.end()
 
     async def _announce(self, link: _Link) -> None:
-        link.since = trio.current_time()  # before the event: its receiver may send at once
+        link.since = trio.current_time()  # before the event: the consumer may send at once
         event = Opened(link.connection.peer_id, link.handshake, link.inbound)
         link.reported = await self._events.put(event, link.is_current)
         if not link.reported:

@@ -1,4 +1,4 @@
-"""What is each peer's reputation, and when may it be dialed again?
+"""Reputation of peers and their addresses, bans, and when a peer may be dialed again.
 
 Reputation follows Substrate's peer store: reports add to a score that decays towards zero, and below a
 threshold a peer is banned until its score has recovered. Dialing backs off (`backoff.py`). Time (seconds on
@@ -23,9 +23,9 @@ BANNED_THRESHOLD = -(1 << 31) * 71 // 100
 DECAY = 0.995
 """The share of a score that remains after a second."""
 MAX_PEERS = 4096
-"""Peers remembered, and addresses; of more, those with scores nearest to zero are forgotten."""
+"""Peers remembered, and addresses; beyond that, those with scores nearest to zero are forgotten."""
 ADDRESS_SHARE = 0.5
-"""The share of an inbound peer's losses that its address loses too."""
+"""The share of an inbound peer's losses that its address loses as well."""
 MIN_FIRST_SCORE = BANNED_THRESHOLD * 0.9
 """The lowest score of an unknown peer: one serious lie is then enough for a ban."""
 MIN_SCORE, MAX_SCORE = -(1 << 31), (1 << 31) - 1
@@ -54,8 +54,11 @@ class PeerStore:
     _addresses: dict[str, _Record] = field(default_factory=dict)
 
     def report(self, peer: str, change: int, now: float, address: str | None = None) -> bool:
-        """Adds to the score; True if it is below the ban threshold then, which bans peers that are not
-        `exempt`. `address`: that of an inbound peer which shares the loss."""
+        """Add to a peer's score; return whether it is below the ban threshold afterwards.
+
+        Such a peer is banned unless it is `exempt`. `address`: that of an inbound peer, which shares the
+        loss.
+        """
         if address is not None and change < 0:
             _add(self._addresses, address, change * ADDRESS_SHARE, now)
         exempt = peer in self.exempt
@@ -65,13 +68,13 @@ class PeerStore:
         return after <= BANNED_THRESHOLD
 
     def add_stranger(self, peer: str, address: str, now: float) -> None:
-        """Gives an inbound peer the score of its address, if the peer itself is unknown."""
+        """Give an inbound peer the score of its address, if the peer itself is unknown."""
         if peer not in self._records and address in self._addresses:
             score = max(MIN_FIRST_SCORE, self._addresses[address].value(now))
             _add(self._records, peer, score, now)
 
     def reset(self, peer: str) -> None:
-        """Forgets the score of a peer, which the user has just reserved."""
+        """Forget the score of a peer that the user has just reserved."""
         self._records.pop(peer, None)
 
     def score(self, peer: str, now: float) -> int:
@@ -82,14 +85,14 @@ class PeerStore:
         return peer not in self.exempt and self.score(peer, now) <= BANNED_THRESHOLD
 
     def may_dial(self, peer: str, now: float, *, isolated: bool = False) -> bool:
-        """Whether the peer is not banned and the wait after its failures is over."""
+        """Return whether the peer is not banned and the wait after its failures is over."""
         return self.dials.allows(peer, now, isolated=isolated) and not self.banned(peer, now)
 
 
 def _add(
     records: dict[str, _Record], name: str, change: float, now: float, lowest: float = MIN_SCORE
 ) -> tuple[float, float]:
-    """Adds to a score; returns it before and after."""
+    """Add to a score; return the score before and after."""
     if name not in records and len(records) >= MAX_PEERS:
         del records[min(records, key=lambda known: abs(records[known].value(now)))]
     record = records.setdefault(name, _Record(at=now))

@@ -1,4 +1,4 @@
-"""What follows from a report of a peer's behaviour?
+"""Consequences of reports about peers: reputation, bans, usefulness, and warnings.
 
 Faults add up to a ban (`peer_store.py`), verified answers make a peer useful (`useful.py`). A reserved node
 is never banned: the log warns the user of its faults, and it is dialed again after a pause.
@@ -20,22 +20,22 @@ __all__ = ["Reports"]
 log = logging.getLogger("cfnode.sub-libp2p")
 
 WARNING_THRESHOLD = -(1 << 20)
-"""The loss of a reserved node from which on the log warns of it."""
+"""The loss of a reserved node from which on the log warns of the node."""
 WARNINGS_PER_SECOND = 1 / 60
-"""Warnings about one reserved node."""
+"""Warnings about one reserved node, per second."""
 DELIVERED = 1 << 10
 """Reputation for a verified answer: a peer that delivers ranks above an unknown one."""
 
 
 class Reports:
-    """Takes reports about the peers of one node. `reserved`: a live view."""
+    """The receiver of reports about the peers of one node. `reserved`: a live view."""
 
     def __init__(self, connections: Connections, useful: UsefulPeers, reserved: Container[str]) -> None:
         self._connections, self._useful, self._reserved = connections, useful, reserved
         self._warnings: dict[str, Rate] = {}
 
     def report(self, peer: str, change: int, reason: str) -> None:
-        """Adds to a peer's reputation, and disconnects it below the ban threshold."""
+        """Add to a peer's reputation, and disconnect the peer below the ban threshold."""
         banned = self._connections.report(peer, change)
         log.debug("reputation of %s: %+d (%s)", peer, change, reason)
         if peer in self._reserved:
@@ -46,7 +46,7 @@ class Reports:
             self._connections.peers[peer].connection.close(f"banned: {reason}")
 
     def mark_useful(self, peer: str) -> None:
-        """Records that a peer's answer was verified."""
+        """Record that a peer's answer was verified."""
         self._useful.note(peer)
         self._connections.report(peer, DELIVERED)
 

@@ -1,4 +1,4 @@
-"""How are connections, protocols and peers put together?
+"""The network service of a node: connections, protocols, peers and discovery put together.
 
 `Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection with
 each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and disconnects
@@ -64,9 +64,10 @@ IDLE_TIMEOUT = 30.0
 """Seconds without a new substream after which a connection with a node that is not a peer ends."""
 DEFAULT_REQUESTS, DEFAULT_NOTIFICATIONS = RequestLimits(), NotificationLimits()
 IDENTIFY_RATE = (0.5, 10)
-"""Identify requests of one connection, each second and at once: a node sends one when it connects."""
+"""Rate limit of identify requests on one connection (per second, burst): a node sends one when it
+connects."""
 KAD_RATE = (5.0, 40)
-"""Kademlia requests, likewise: a search asks each node once."""
+"""Rate limit of Kademlia requests on one connection (per second, burst): a search asks each node once."""
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
@@ -76,7 +77,7 @@ class Service:
     def __init__(self, identity: Keypair, settings: Settings) -> None:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
-        """The addresses that we listen at, with real ports; set when `run` has started."""
+        """The addresses that we listen at, with real ports; set once `run` has started."""
         self._identity, self._settings = identity, settings
         self._reserved = {address.peer for address in settings.reserved_nodes if address.peer}
         self._peer_store = PeerStore(exempt=self._reserved)
@@ -95,8 +96,8 @@ class Service:
         self.traffic = Traffic(self._connections.traffic)
         self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
-        named = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
-        self._discovery = Discovery(self.peer_id, named, private=settings.private_addresses)
+        named_addresses = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
+        self._discovery = Discovery(self.peer_id, named_addresses, private=settings.private_addresses)
         self._dialing = Dialing(
             settings,
             self._discovery,
@@ -122,7 +123,7 @@ class Service:
 
     @property
     def peer_count(self) -> int:
-        """The number of peers; other nodes may be connected as well."""
+        """The number of peers; other nodes may be connected, too."""
         return self._membership.count
 
     @property
@@ -137,12 +138,11 @@ class Service:
 
     @property
     def addresses(self) -> list[Multiaddr]:
-        """Where other nodes can reach this one: the addresses that the user names, then those it listens
-        at."""
+        """The addresses of this node for other nodes: those that the user names, then those it listens at."""
         return [*self._settings.public, *transport.without_wildcards(self.listening)]
 
     def reserve(self, address: Multiaddr) -> None:
-        """Keeps this node as a peer, outside all slots. Raises ValueError if the address has no peer id."""
+        """Keep this node as a peer, outside all slots. Raise ValueError if the address has no peer id."""
         if address.peer is None:
             raise ValueError(f"{address}: a reserved node needs its peer id, as in {address}/p2p/12D3KooW…")
         self._reserved.add(address.peer)
@@ -154,7 +154,7 @@ class Service:
         self._dialing.wake()
 
     def unreserve(self, peer_id: str) -> None:
-        """Ends the reservation; a node with reserved peers only disconnects the peer."""
+        """End the reservation of a peer; a node with reserved peers only disconnects the peer."""
         if peer_id in self._reserved:
             self._reserved.discard(peer_id)
             self._discovery.remove_named(peer_id)
@@ -166,7 +166,7 @@ class Service:
 
     @property
     def bytes_received(self) -> int:
-        """Since the start, over all connections."""
+        """Bytes received since the start, over all connections."""
         return self._connections.received
 
     @property
@@ -198,9 +198,9 @@ class Service:
         try:
             with self.traffic.requests[name].asking():
                 return await ask(peer.connection, name, data, limits, seconds or limits.timeout)
-        except RequestFailed as failed:
-            if isinstance(failed.__cause__, RemoteError):
-                log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, failed)
+        except RequestFailed as error:
+            if isinstance(error.__cause__, RemoteError):
+                log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, error)
             raise
 
     def serve_requests(
@@ -222,11 +222,11 @@ class Service:
             refusal = self._membership.refusal(protocol, peer, theirs)
             return refusal or (accept(peer, theirs) if accept else None)
 
-        added = Notifications(self._settings.protocol(protocol), handshake, limits, check)
-        added.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
-        self.traffic.notifications[added.name] = added.traffic
-        self._membership.declare(protocol, added)
-        return added
+        notifications = Notifications(self._settings.protocol(protocol), handshake, limits, check)
+        notifications.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
+        self.traffic.notifications[notifications.name] = notifications.traffic
+        self._membership.declare(protocol, notifications)
+        return notifications
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
         self._reports.report(peer_id, change, reason)
@@ -236,8 +236,8 @@ class Service:
 
     def evict(self, peer_id: str, reason: str) -> None:
         peer = self._connections.peers.get(peer_id)
-        ours = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
-        if ours and self._membership.free_slots <= 0 and self._dialing.has_candidates():
+        is_replaceable = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
+        if is_replaceable and self._membership.free_slots <= 0 and self._dialing.has_candidates():
             log.debug("%s is evicted for another node: %s", peer_id, reason)
             self.disconnect(peer_id, reason)
 
@@ -248,9 +248,9 @@ class Service:
     async def run(
         self, *, listen: bool = True, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Listens (or not), dials and serves until cancelled; started once it listens. Raises DialError."""
+        """Listen (or not), dial and serve until cancelled; started once it listens. Raise DialError."""
         listening = await transport.listen(self._settings.listen if listen else ())
-        self.listening = [each.address for each in listening]
+        self.listening = [listener.address for listener in listening]
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._useful.save_regularly)
@@ -258,8 +258,8 @@ class Service:
                 self._dialing.run, self.connect, lambda: self._membership.free_slots, self._upkeep
             )
             nursery.start_soon(self._dialing.discover, lambda: list(self._connections.peers), self._ask_kad)
-            for each in listening:
-                nursery.start_soon(self._accept, each)
+            for listener in listening:
+                nursery.start_soon(self._accept, listener)
             task_status.started()
 
     async def _accept(self, listening: Listening) -> None:
@@ -271,40 +271,43 @@ class Service:
         await accept_connections(serve, [listening.listener], self._nursery, log, "peer")
 
     async def connect(self, address: Multiaddr) -> str:
-        """Dials one address now, outside all slots; returns the peer's id. Raises DialError."""
+        """Dial one address now, outside all slots; return the peer's id. Raise DialError."""
         connection = await self._connections.dial(address, self._nursery)
         return connection.peer_id
 
     # Substreams
 
     async def _on_substream(self, connection: Connection, substream: Substream) -> None:
-        links = {added.name: added for added in self._membership.protocols.values()}
+        links = {notifications.name: notifications for notifications in self._membership.protocols.values()}
         connection.last_opened = trio.current_time()
-        name, first = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
+        name, first_bytes = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
         if name == PING:
-            await answer_pings(substream, first, self._rate(connection, PING))
+            await answer_pings(substream, first_bytes, self._rate(connection, PING))
         elif name in self._rates and not self._rate(connection, name).allows(trio.current_time()):
             log.debug("%s exceeds the rate limit of %s", connection.peer_id, name)
         elif name == IDENTIFY:
             await self._answer_identify(connection, substream)
         elif name in links:
-            await links[name].serve(connection, substream, first)
+            await links[name].serve(connection, substream, first_bytes)
         else:
-            await self._served[name].serve(connection, substream, first)
+            await self._served[name].serve(connection, substream, first_bytes)
 
     def _rate(self, connection: Connection, name: str) -> Rate:
         per_second, burst = self._rates[name]
         return connection.rates.setdefault(name, Rate(per_second, burst))
 
     async def _answer_identify(self, connection: Connection, substream: Substream) -> None:
-        """Our end waits for the peer's: js-libp2p loses an answer that arrives together with its end."""
+        """Answer an identify request, and end our direction only after the peer's, or after `LINGER`.
+
+        js-libp2p loses an answer that arrives together with its end.
+        """
         await substream.send_all(framed(self._identify(connection).encode()))
         with trio.move_on_after(LINGER):
             await substream.receive()
         substream.finish()
 
     def _identify(self, connection: Connection) -> Identify:
-        names = {added.name for added in self._membership.protocols.values()}
+        names = {notifications.name for notifications in self._membership.protocols.values()}
         return Identify(
             public=self._identity.public,
             agent=self._settings.agent,
@@ -314,7 +317,7 @@ class Service:
         )
 
     async def _on_connected(self, connection: Connection) -> None:
-        """Opens the protocols with the node, and requests its identify message."""
+        """Open the protocols with the node, and request its identify message."""
         self._dialing.reached(connection.peer_id)
         self._membership.keep_open(connection)
         try:
@@ -322,19 +325,19 @@ class Service:
         except RequestFailed as error:
             log.debug("no identify message from %s: %s", connection.peer_id, error)
             return
-        about = Identify.decode(answer)
-        if about.public != connection.remote:
+        identification = Identify.decode(answer)
+        if identification.public != connection.remote:
             raise RemoteError("identify: the key is not that of the connection")
         peer = self._connections.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
-            peer.about = about
-            if self._settings.protocol("kad") in about.protocols:
-                self._discovery.learn(connection.peer_id, about.listen, met=True)
+            peer.about = identification
+            if self._settings.protocol("kad") in identification.protocols:
+                self._discovery.learn(connection.peer_id, identification.listen, met=True)
 
     # Upkeep
 
     def _upkeep(self) -> None:
-        """Opens ended protocols again, and closes unused connections."""
+        """Open ended protocols again, and close unused connections."""
         now = trio.current_time()
         for identity, peer in list(self._connections.peers.items()):
             self._membership.keep_open(peer.connection)

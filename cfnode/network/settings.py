@@ -1,4 +1,4 @@
-"""What are the settings of the network?"""
+"""Settings of the network."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where to listen and which nodes to dial. `genesis` and `fork_id` are part of the protocols' names."""
+    """Addresses, known nodes, slots and names. `genesis` and `fork_id` are part of the protocols' names."""
 
     genesis: bytes
     fork_id: str | None = None
     listen: Sequence[Multiaddr] = ()
     public: Sequence[Multiaddr] = ()
-    """Addresses to announce, in addition to those we listen at."""
+    """Addresses to announce, in addition to those that we listen at."""
     boot_nodes: Sequence[Multiaddr] = ()
     reserved_nodes: Sequence[Multiaddr] = ()
     reserved_only: bool = False
@@ -32,13 +32,13 @@ class Settings:
     """Whether private addresses that peers report are dialed: on development and local chains."""
 
     useful_peers: Path | None = None
-    """The file of peers that proved useful; None: they are forgotten when the node stops."""
+    """The file of peers that proved useful; None: the peers are forgotten when the node stops."""
 
     @property
     def named_peers(self) -> frozenset[str]:
         """The peers that the user or the chain spec names."""
-        return frozenset(each.peer for each in (*self.boot_nodes, *self.reserved_nodes) if each.peer)
+        return frozenset(address.peer for address in (*self.boot_nodes, *self.reserved_nodes) if address.peer)
 
     def protocol(self, suffix: str) -> str:
-        """The full name of a protocol of this chain."""
+        """Return the full name of a protocol of this chain."""
         return "/".join(["", self.genesis.hex(), *([self.fork_id] if self.fork_id else []), suffix])

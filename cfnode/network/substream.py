@@ -1,4 +1,4 @@
-"""How is one stream of a connection read and written?
+"""One substream of a connection: its received data, flow control and end.
 
 Received data waits here until it is read; data is sent as the peer's window and the socket allow. The
 connection creates substreams, reports to them (`feed`, `window_grown`, `peer_finished`, `end`) and sends
@@ -20,32 +20,32 @@ __all__ = ["Carrier", "Substream", "SubstreamEnded"]
 
 
 class SubstreamEnded(Exception):
-    """The peer reset the substream, or its connection has ended; the text gives the reason."""
+    """A substream that the peer reset, or whose connection has ended; the text gives the reason."""
 
 
 class Carrier(Protocol):
-    """What a substream needs from its connection."""
+    """The interface of a connection for its substreams."""
 
     buffers: Buffers
 
     async def room(self) -> None:
-        """Waits until the socket takes more."""
+        """Wait until the socket accepts more data."""
 
     def send(self, number: int, data: memoryview) -> int:
-        """Sends as much as the peer's window and one frame have room for; returns the number of bytes."""
+        """Send as much as the peer's window and one frame have room for; return the number of bytes."""
 
     def consumed(self, number: int, size: int) -> None:
-        """Allows the peer to send `size` bytes more, since as many were read."""
+        """Allow the peer to send `size` further bytes, after as many were read."""
 
     def finish(self, number: int) -> None:
-        """Ends our direction of the stream."""
+        """End our direction of the substream."""
 
     def release(self, number: int) -> None:
-        """Forgets a stream that is no longer used."""
+        """Forget a substream that is no longer used."""
 
 
 class Substream:
-    """One stream of a connection. `close` it at the end; `Connection.substream` does so by itself."""
+    """One substream of a connection. `close` it at the end; `Connection.substream` does so by itself."""
 
     def __init__(self, carrier: Carrier, number: int, *, requested: bool) -> None:
         self._carrier = carrier
@@ -59,7 +59,7 @@ class Substream:
         self._writable = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> bytes:
-        """The data that has arrived, at least one byte; b"" when the peer has finished."""
+        """Return the data that has arrived, at least one byte; b"" when the peer has finished."""
         await trio.lowlevel.checkpoint()
         while not self._received:
             if self._ended:
@@ -72,9 +72,10 @@ class Substream:
         return data
 
     async def receive_frame(self, frames: Frames, seconds: float = math.inf) -> bytes | None:
-        """The next message with its length in front; None if the peer finished before it began.
+        """Return the next message, without its length prefix; None if the peer finished before it began.
 
-        `seconds`: in which a message that has begun has to be complete; otherwise raises TooSlowError.
+        `seconds`: the time in which a message that has begun has to be complete. Raise TooSlowError after it,
+        and RemoteError if the substream ends in the middle of a message.
         """
         with trio.fail_after(math.inf) as scope:
             while (message := frames.next()) is None:
@@ -87,11 +88,11 @@ class Substream:
                     return None
                 frames.feed(data)
                 self._hold(frames.held)
-        self._hold(frames.held + len(message))  # until the next one is asked for
+        self._hold(frames.held + len(message))  # until the next message is requested
         return message
 
     async def send_all(self, data: bytes) -> None:
-        """Sends all data, as the peer's window and the socket allow."""
+        """Send all data, as the peer's window and the socket allow."""
         await trio.lowlevel.checkpoint()
         view = memoryview(data)
         while view:
@@ -103,12 +104,12 @@ class Substream:
                 await self._writable.park()
 
     def finish(self) -> None:
-        """Ends our direction."""
+        """End our direction of the substream."""
         if self._end_reason is None:
             self._carrier.finish(self.number)
 
     def close(self) -> None:
-        """Releases the substream, and resets it if it has not ended both ways."""
+        """Release the substream, and reset it if it has not ended both ways."""
         self._received.clear()
         self._hold(0)
         self.end("closed by us")
@@ -119,30 +120,30 @@ class Substream:
             raise SubstreamEnded(self._end_reason)
 
     def feed(self, data: bytes) -> None:
-        """Adds received data."""
+        """Append received data, and wake its readers."""
         self._received += data
         self._readable.unpark_all()
         self._hold(self._in_frames)
 
     def window_grown(self) -> None:
-        """Lets senders go on: the peer's window has room again."""
+        """Let senders continue: the peer's window has room again."""
         self._writable.unpark_all()
 
     def _hold(self, in_frames: int) -> None:
-        """Counts the data that we hold: unread bytes, and the parts of an incomplete message."""
+        """Count the data that we hold: unread bytes, and the parts of an incomplete message."""
         self._in_frames = in_frames
-        held = len(self._received) + in_frames
-        if held != self._held:
-            change, self._held = held - self._held, held
+        held_bytes = len(self._received) + in_frames
+        if held_bytes != self._held:
+            change, self._held = held_bytes - self._held, held_bytes
             self._carrier.buffers.hold(self._carrier, change, requested=self._requested)
 
     def peer_finished(self) -> None:
-        """Marks the peer's direction as ended."""
+        """Mark the peer's direction as ended."""
         self._ended = True
         self._readable.unpark_all()
 
     def end(self, reason: str) -> None:
-        """Marks both directions as ended."""
+        """Mark both directions as ended."""
         self._end_reason = self._end_reason or reason
         self._readable.unpark_all()
         self._writable.unpark_all()

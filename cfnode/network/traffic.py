@@ -1,7 +1,7 @@
-"""How many connections, requests and notifications has the network had since the start?
+"""Counts of the network's connections, requests and notifications since the start.
 
-Counted where they pass, by plain additions: nothing is allocated for a message. The metrics read the counts
-(`cfnode/node/metrics/network.py`), whose labels have Substrate's values where it has the case.
+Each is counted where it passes, by plain additions: nothing is allocated for a message. The metrics read the
+counts (`cfnode/node/metrics/network.py`); labels have Substrate's values where Substrate has the case.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ __all__ = [
 
 DIRECTIONS: Final = ("in", "out")
 CLOSED: Final = ("keep-alive-timeout", "ping-timeout", "protocol-error", "closed-here", "transport-error")
-"""Why connections ended: unused; no answer to a ping; the peer broke the protocol; this node closed it for
-another reason; the peer or the network ended it."""
+"""Reasons for the end of a connection: unused; no answer to a ping; the peer broke the protocol; this node
+closed it for another reason; the peer or the network ended it."""
 _KNOWN_ENDS: Final = {UNUSED: "keep-alive-timeout", NO_PONG: "ping-timeout"}
 FAILED_DIALS: Final = ("transport-error", "denied")
-"""Not reached or not secured; refused once the peer was known (banned, connected already, no slot)."""
+"""Reasons for failed dials: not reached or not secured; refused once the peer was known (banned, connected
+already, no slot)."""
 FAILED_HANDSHAKES: Final = ("limit-reached", *FAILED_DIALS)
-"""Why inbound connections failed: too many half-open ones, or of that address; else as dials do."""
+"""Reasons for failed inbound connections: too many half-open ones, or of that address; else those of
+dials."""
 FAILED_REQUESTS: Final = ("timeout", "refused", "protocol-error")
 
 NOTIFICATION_BYTES: Final = tuple(64 * 4**power for power in range(8))
@@ -43,7 +45,10 @@ REQUEST_SECONDS: Final = tuple(0.001 * 2**power for power in range(16))
 
 
 class Distribution:
-    """How many values are at most each limit, and their sum. `counts` has one more, for larger values."""
+    """A histogram: how many values are at most each limit, and their sum.
+
+    `counts` has one more, for larger values.
+    """
 
     __slots__ = ("counts", "limits", "total")
 
@@ -59,7 +64,7 @@ class Distribution:
 
 
 class NotificationTraffic:
-    """Of one notification protocol: sizes of messages in bytes, and how often it was opened and closed."""
+    """Counts of one notification protocol: message sizes in bytes, and how often it opened and closed."""
 
     def __init__(self) -> None:
         self.received, self.sent = Distribution(NOTIFICATION_BYTES), Distribution(NOTIFICATION_BYTES)
@@ -77,7 +82,7 @@ def counting(error: type[Exception], counts: dict[str, int], reason: str) -> Ite
 
 
 class RequestTraffic:
-    """Of one request protocol: seconds of our successful requests and of our answers, and failures."""
+    """Counts of one request protocol: seconds of our successful requests and of our answers, and failures."""
 
     def __init__(self) -> None:
         self.succeeded, self.answered = Distribution(REQUEST_SECONDS), Distribution(REQUEST_SECONDS)
@@ -90,8 +95,8 @@ class RequestTraffic:
         started = trio.current_time()
         try:
             yield
-        except RequestFailed as failed:
-            self.failed[_reason(failed)] += 1
+        except RequestFailed as error:
+            self.failed[_reason(error)] += 1
             raise
         self.succeeded.add(trio.current_time() - started)
 
@@ -103,11 +108,11 @@ def _reason(failed: RequestFailed) -> str:
 
 
 class ConnectionTraffic:
-    """Connections opened and closed by direction, and those that failed before that."""
+    """Counts of connections by direction: opened, closed, and failed before they were open."""
 
     def __init__(self) -> None:
         self.opened = dict.fromkeys(DIRECTIONS, 0)
-        self.closed = {(way, reason): 0 for way in DIRECTIONS for reason in CLOSED}
+        self.closed = {(direction, reason): 0 for direction in DIRECTIONS for reason in CLOSED}
         self.incoming = 0
         self.failed_incoming = dict.fromkeys(FAILED_HANDSHAKES, 0)
         self.failed_dials = dict.fromkeys(FAILED_DIALS, 0)
@@ -132,7 +137,7 @@ def _end_of(connection: Connection) -> str:
 
 
 class Traffic:
-    """Of the whole network; protocols by their full names."""
+    """Counts of the whole network, with protocols by their full names."""
 
     def __init__(self, connections: ConnectionTraffic) -> None:
         self.connections = connections

@@ -1,4 +1,4 @@
-"""How is a byte stream to an address opened, and where do we listen?
+"""Transports: dialing and listening over TCP, TLS and WebSocket.
 
 TCP over IPv4, IPv6 and DNS names; Nagle's delay is off, since requests are small and wait for answers. Over
 TCP, depending on the address, TLS (only for dialing: `/wss`) and WebSocket. To listen at `/wss`, put a proxy
@@ -38,7 +38,7 @@ NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 class DialError(Exception):
-    """The address cannot be reached; the text gives the reason."""
+    """An address that cannot be reached; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Listening:
 
 
 async def dial(address: Multiaddr) -> trio.abc.Stream:
-    """A TCP connection to the address, with TLS for `/wss`; raises DialError."""
+    """Return a TCP connection to the address, with TLS for `/wss`. Raise DialError."""
     endpoint = address.endpoint
     if endpoint is None:
         raise DialError(
@@ -70,7 +70,7 @@ async def dial(address: Multiaddr) -> trio.abc.Stream:
 
 
 def _reason(error: OSError) -> str:
-    """The system's error text; trio keeps the errors of its attempts as the cause."""
+    """Return the system's error text; trio keeps the errors of its attempts as the cause."""
     attempts: BaseException | None = error if error.strerror else error.__cause__
     while isinstance(attempts, BaseExceptionGroup):
         attempts = attempts.exceptions[0]
@@ -78,15 +78,15 @@ def _reason(error: OSError) -> str:
 
 
 async def _host(endpoint: Endpoint) -> str:
-    """The host to connect to; for `/dns4` and `/dns6` the name's first address of that family."""
+    """Return the host to connect to: for `/dns4` and `/dns6`, the name's first address of that family."""
     if endpoint.family not in FAMILIES:
         return endpoint.host
-    found = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
-    return str(found[0][4][0])
+    resolved = await trio.socket.getaddrinfo(endpoint.host, None, family=FAMILIES[endpoint.family])
+    return str(resolved[0][4][0])
 
 
 async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
-    """TLS, with the certificate checked against the system's authorities, which a thread reads."""
+    """Return a TLS stream over `stream`; check the certificate against the system's authorities."""
     context = await trio.to_thread.run_sync(ssl.create_default_context)
     secured = trio.SSLStream(stream, context, server_hostname=host, https_compatible=True)
     try:
@@ -98,9 +98,9 @@ async def _with_tls(stream: trio.SocketStream, host: str) -> trio.abc.Stream:
 
 
 async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bool) -> trio.abc.Stream:
-    """The stream that libp2p's handshake runs in: for a `/ws` address, that of the WebSocket.
+    """Return the stream that libp2p's handshake runs in: for a `/ws` address, that of the WebSocket.
 
-    Raises RemoteError.
+    Raise RemoteError.
     """
     endpoint = address.endpoint
     if endpoint is None or not endpoint.websocket:
@@ -112,14 +112,14 @@ async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bo
 
 
 async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
-    """Sockets that listen at the addresses; raises DialError, which names the address that failed."""
+    """Return sockets that listen at the addresses. Raise DialError, which names the address that failed."""
     listening: list[Listening] = []
     try:
         for address in addresses:
             listening += await _listen(address)
     except BaseException:
-        for each in listening:
-            each.listener.socket.close()
+        for entry in listening:
+            entry.listener.socket.close()
         raise
     return listening
 
@@ -129,46 +129,50 @@ async def _listen(address: Multiaddr) -> list[Listening]:
     if endpoint is None or endpoint.tls:
         raise DialError(f"cannot listen at {address}: use an /ip4 or /ip6 address over /tcp or /ws")
     try:
-        opened = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
+        listeners = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
     except OSError as error:
         if endpoint.host in ("::", "::1") and error.errno in NO_IPV6:
             log.debug("Not listening at %s: this machine has no IPv6", address)
             return []
         raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error
     layers = ("ws",) if endpoint.websocket else ()
-    return [Listening(each, _address(each.socket.getsockname()).inside(*layers)) for each in opened]
+    return [
+        Listening(listener, _address(listener.socket.getsockname()).inside(*layers)) for listener in listeners
+    ]
 
 
 def remote_address(stream: trio.SocketStream) -> Multiaddr:
-    """The peer's address; raises OSError if the peer has disconnected already."""
+    """Return the peer's address. Raise OSError if the peer has disconnected already."""
     return _address(stream.socket.getpeername())
 
 
 def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[Multiaddr]:
-    """Our addresses for the peer of `stream`: for a wildcard address, the one that the peer is connected
-    to."""
+    """Return our addresses for the peer of `stream`.
+
+    A wildcard address becomes the address that the peer is connected to.
+    """
     while isinstance(stream, (trio.SSLStream, websocket.WebSocketStream)):
         stream = stream.transport_stream
     assert isinstance(stream, trio.SocketStream)
     try:
-        met = _address(stream.socket.getsockname())
+        local = _address(stream.socket.getsockname())
     except OSError:  # the peer has disconnected meanwhile
         return []
-    return [_specific(address, met) for address in listening]
+    return [_specific(address, local) for address in listening]
 
 
 def without_wildcards(listening: Sequence[Multiaddr]) -> list[Multiaddr]:
-    """Our addresses, with those of this machine in the place of wildcard addresses."""
-    found: list[Multiaddr] = []
+    """Return our addresses, with those of this machine in the place of wildcard addresses."""
+    specific: list[Multiaddr] = []
     for address in listening:
         kind, host = address.parts[0]
         hosts = _OWN[host]() if host in _OWN else [host]
-        found += [Multiaddr(((kind, own), *address.parts[1:])) for own in hosts]
-    return found
+        specific += [Multiaddr(((kind, own_host), *address.parts[1:])) for own_host in hosts]
+    return specific
 
 
 def _own(family: socket.AddressFamily, loopback: str, elsewhere: str) -> list[str]:
-    """Loopback, and the source address of packets to `elsewhere`; no packet is sent to find it."""
+    """Return loopback, and the source address of packets to `elsewhere`; no packet is sent to find it."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((elsewhere, 9))
@@ -181,8 +185,8 @@ _OWN: dict[str, Callable[[], list[str]]] = {
     "0.0.0.0": lambda: _own(socket.AF_INET, "127.0.0.1", "192.0.2.1"),
     "::": lambda: _own(socket.AF_INET6, "::1", "2001:db8::1"),
 }
-"""By wildcard address. The `elsewhere` addresses are those reserved for documentation (RFC 5737, RFC
-3849)."""
+"""Functions by wildcard address, which return this machine's addresses. The `elsewhere` addresses are
+reserved for documentation (RFC 5737, RFC 3849)."""
 
 
 def _specific(listening: Multiaddr, met: Multiaddr) -> Multiaddr:

@@ -1,7 +1,8 @@
-"""How does a raw byte stream become a connection that names its peer?
+"""Upgrade of a raw byte stream to a secured connection with a known peer: noise, then yamux.
 
-multistream `/noise`, the handshake, then inside it multistream `/yamux/1.0.0` (libp2p specs, "connections").
-Data that the peer sends ahead is passed on to the next step. The caller sets the time limit.
+The steps are multistream `/noise`, the noise handshake, and inside it multistream `/yamux/1.0.0` (libp2p
+specs, "connections"). Data that the peer sends ahead is passed on to the next step. The caller sets the time
+limit.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from cfnode.core.p2p.noise import Channel, Handshake
 __all__ = ["NOISE", "YAMUX", "Secured", "upgrade"]
 
 MAX_UPGRADE = 64 << 10
-"""Bytes in which the peer's part has to end. It takes less than one kilobyte."""
+"""Bytes within which the peer's part has to end. It takes less than one kilobyte."""
 NOISE = "/noise"
 YAMUX = "/yamux/1.0.0"
 
@@ -43,9 +44,9 @@ class _Machine(Protocol):
 async def upgrade(
     stream: trio.abc.Stream, identity: Keypair, *, dialer: bool, expected: bytes | None = None
 ) -> Secured:
-    """Secures the stream and agrees on yamux.
+    """Secure the stream and agree on yamux.
 
-    `expected`: the key that the address names. Raises RemoteError.
+    `expected`: the key that the address names. Raise RemoteError.
     """
     wire = _Wire(stream)
     outer = _negotiation(dialer, NOISE)
@@ -65,7 +66,7 @@ async def upgrade(
 
 
 class _Wire:
-    """The stream, and how much may still be received."""
+    """The stream, and the number of bytes that may still be received."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self.stream = stream
@@ -95,7 +96,7 @@ async def _drive(wire: _Wire, machine: _Machine, done: Callable[[], bool]) -> No
 
 
 async def _agree_inside(wire: _Wire, channel: Channel, inner: Dialer | Listener) -> bytes:
-    """Negotiates within the channel; returns the data after the choice."""
+    """Negotiate yamux within the channel; return the data after the choice."""
     arrived: list[bytes] = channel.receive_data(b"")
     while True:
         while arrived and inner.chosen is None:

@@ -1,4 +1,4 @@
-"""Which peers have proved useful, in this run and before?
+"""Peers that have proved useful, in this run and in earlier ones.
 
 The sync reports each answer that it could verify. A peer with several such answers has slots that unknown
 peers cannot take. The list is small, and peers that delivered least are removed from it. A file next to the
@@ -35,7 +35,7 @@ SAVE_S = 60.0
 
 
 class UsefulPeers:
-    """The list. `path`: its file; None for no file."""
+    """The list of useful peers. `path`: its file; None for no file."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -47,15 +47,15 @@ class UsefulPeers:
         return isinstance(peer, str) and self._delivered.get(peer, 0) >= MIN_DELIVERED
 
     def note(self, peer: str) -> None:
-        """Counts a verified answer of the peer."""
+        """Count a verified answer of the peer."""
         self._delivered[peer] = min(MAX_DELIVERED, self._delivered.pop(peer, 0) + 1)
         if len(self._delivered) > MAX_USEFUL:
-            others = (known for known in self._delivered if known != peer)
-            del self._delivered[min(others, key=self._delivered.__getitem__)]
+            other_peers = (other for other in self._delivered if other != peer)
+            del self._delivered[min(other_peers, key=self._delivered.__getitem__)]
         self._changed = True
 
     async def save_regularly(self) -> None:
-        """Writes the file after changes, until cancelled."""
+        """Write the file after changes, until cancelled."""
         try:
             while True:
                 await trio.sleep(SAVE_S)
@@ -74,7 +74,7 @@ class UsefulPeers:
             log.info("The list of useful peers %s is ignored: %s", self._path, error)
 
     def save(self) -> None:
-        """Writes the file if the list has changed. Blocks."""
+        """Write the file if the list has changed. Blocks the calling thread."""
         if self._path is None or not self._changed:
             return
         self._changed = False

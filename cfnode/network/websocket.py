@@ -1,9 +1,9 @@
-"""How does a WebSocket become a byte stream?
+"""A WebSocket as a byte stream, for the dialer and for the listener.
 
-RFC 6455 by wsproto, which returns a frame's bytes as they arrive: no frame or message is held completely in
-memory, whatever length it announces. The handshake has to fit in 16 KiB (h11's limit), and compression is
-never accepted, so a byte on the wire is at most a byte in memory. libp2p sends its bytes in binary messages,
-whose boundaries have no meaning (libp2p specs, "websockets").
+It follows RFC 6455 by wsproto, which returns a frame's bytes as they arrive: no frame or message is held
+completely in memory, whatever length it announces. The handshake has to fit in 16 KiB (h11's limit), and
+compression is never accepted, so a byte on the wire is at most a byte in memory. libp2p sends its bytes in
+binary messages, whose boundaries have no meaning (libp2p specs, "websockets").
 
 Only the last ping is answered, and never by waiting for a peer that does not read. Frames spend a budget like
 those of yamux, and other tasks run in between: 64 KiB hold tens of thousands of frames.
@@ -37,7 +37,7 @@ __all__ = ["WebSocketStream", "accept", "connect"]
 
 READ_SIZE = 64 * 1024
 MAX_HANDSHAKE = 16 * 1024
-"""Bytes in which the peer's part of the handshake has to end."""
+"""Bytes within which the peer's part of the handshake has to end."""
 
 
 class WebSocketStream(trio.abc.Stream):
@@ -54,7 +54,7 @@ class WebSocketStream(trio.abc.Stream):
         self._paid_until = trio.current_time()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Sends one binary message."""
+        """Send one binary message."""
         async with self._sending:
             await self.transport_stream.send_all(self._machine.send(BytesMessage(bytes(data))))
             await self._answer_ping()
@@ -63,7 +63,7 @@ class WebSocketStream(trio.abc.Stream):
         await self.transport_stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """The data that has arrived; b"" when the peer has closed."""
+        """Return the data that has arrived; b"" when the peer has closed."""
         while not (self._arrived or self._ended):
             await self._take(bytes(await self.transport_stream.receive_some(READ_SIZE)))
             await self._pong_if_free()
@@ -72,7 +72,7 @@ class WebSocketStream(trio.abc.Stream):
         return data
 
     async def aclose(self) -> None:
-        """Closes the stream, with a close frame unless another task is sending."""
+        """Close the stream; send a close frame first unless another task is sending."""
         try:
             if not self._sending.locked():
                 await self.transport_stream.send_all(self._machine.send(CloseConnection(code=1000)))
@@ -106,7 +106,7 @@ class WebSocketStream(trio.abc.Stream):
                 raise RemoteError("websocket: a text message; only binary ones are allowed")
 
     async def _pong_if_free(self) -> None:
-        """Answers a ping, unless a task is sending: that task answers it afterwards."""
+        """Answer a ping, unless a task is sending: that task answers it afterwards."""
         if self._pong is not None and not self._sending.locked():
             async with self._sending:
                 await self._answer_ping()
@@ -118,7 +118,7 @@ class WebSocketStream(trio.abc.Stream):
 
 
 async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
-    """The handshake of the dialer; `host` with its port. Raises RemoteError."""
+    """Return a stream after the dialer's handshake; `host` with its port. Raise RemoteError."""
     machine = WSConnection(ConnectionType.CLIENT)
     await stream.send_all(machine.send(Request(host=host, target="/")))
     match await _handshake(stream, machine):
@@ -126,12 +126,12 @@ async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
             return _opened(stream, machine)
         case RejectConnection(status_code=code):
             raise RemoteError(f"websocket: refused with HTTP status {code}")
-        case other:
-            raise RemoteError(f"websocket: {type(other).__name__} instead of a handshake")
+        case unexpected:
+            raise RemoteError(f"websocket: {type(unexpected).__name__} instead of a handshake")
 
 
 async def accept(stream: trio.abc.Stream) -> WebSocketStream:
-    """The handshake of the listener. Raises RemoteError."""
+    """Return a stream after the listener's handshake. Raise RemoteError."""
     machine = WSConnection(ConnectionType.SERVER)
     request = await _handshake(stream, machine)
     if not isinstance(request, Request):
@@ -141,7 +141,7 @@ async def accept(stream: trio.abc.Stream) -> WebSocketStream:
 
 
 async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
-    """The peer's part of the handshake."""
+    """Return the first event of the peer's part of the handshake. Raise RemoteError."""
     received = 0
     while received <= MAX_HANDSHAKE:
         data = bytes(await stream.receive_some(4096))
@@ -154,15 +154,15 @@ async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
 
 
 def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
-    """The stream, with the data that arrived together with the handshake."""
-    opened = WebSocketStream(stream, machine)
+    """Return the stream, with the data that arrived together with the handshake."""
+    websocket = WebSocketStream(stream, machine)
     for event in _events(machine):
-        opened._on_event(event)
-    return opened
+        websocket._on_event(event)
+    return websocket
 
 
 def _events(machine: WSConnection, data: bytes | None = None) -> Iterator[Event]:
-    """The events after `data` (empty: the end), one after the other. Raises RemoteError."""
+    """Yield the events after `data`, one after the other (empty: the end). Raise RemoteError."""
     try:
         if data is not None:
             machine.receive_data(data or None)

@@ -1,1 +1,1 @@
-"""Services of a running node: chain, pool, author, broker client, informant, metrics."""
+"""Services of a running node: chain, pool, sync, signed calls, informant, metrics."""

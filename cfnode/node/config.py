@@ -1,4 +1,4 @@
-"""Which settings does a node start with? The flags of `cfnode run`, checked and typed, and nothing else.
+"""Configuration of a node: the flags of `cfnode run`, checked and typed.
 
 Sizes are bytes, durations seconds (slots and clocks: milliseconds), chain ids and paths as given.
 """
@@ -22,28 +22,29 @@ class RpcConfig:
     external: bool = False
     methods: RpcMethods = "auto"
     cors: tuple[str, ...] | None = None
-    """Origins served; `("all",)` serves any."""
+    """Allowed origins; `("all",)` allows any."""
     max_request_size: int = 15 * MIB
     max_response_size: int = 15 * MIB
     max_connections: int = 100
     max_subscriptions: int = 1024
-    """A connection."""
+    """Subscriptions of one connection."""
     message_buffer: int = 64
-    """Messages waiting for a connection that reads slowly; one more and it is dropped."""
+    """Messages that wait for a connection that reads slowly; a connection with more is closed."""
     max_batch: int = 100
     """Requests in one batch; 0 refuses batches."""
     rate_limit: int | None = None
-    """Calls a minute and connection; None is unlimited."""
+    """Calls per minute and connection; None: unlimited."""
     rate_limit_whitelist: tuple[str, ...] = ()
-    """Addresses or networks (CIDR) the rate limit does not count."""
+    """Addresses or networks (CIDR) that the rate limit does not apply to."""
     trust_proxy_headers: bool = False
-    """Whether proxies on this machine and in private networks name their clients."""
+    """Whether proxies on this machine and in private networks are trusted to name their clients."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks (CIDR) of the proxies that name their clients, instead of those."""
+    """Addresses or networks (CIDR) of the proxies that are trusted instead."""
     broker_clients: tuple[str, ...] = ()
-    """Addresses or networks (CIDR) that may call broker methods; none: every client that reaches the port."""
+    """Addresses or networks (CIDR) that may call broker methods; empty: every client that reaches the
+    port."""
     allowed_hosts: tuple[str, ...] = ()
-    """Further values of the Host header that are answered; `("all",)`: any."""
+    """Further accepted values of the Host header; `("all",)`: any."""
     auth_token_file: Path | None = None
     """The file of bearer tokens; None: no method needs one."""
 
@@ -57,13 +58,13 @@ class PrometheusConfig:
 
     @property
     def host(self) -> str:
-        """The address to listen at."""
+        """The address that the endpoint listens at."""
         return "0.0.0.0" if self.external else "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
 class PruningConfig:
-    """How many finalized blocks keep their bodies and their states; None is archive: all."""
+    """The number of finalized blocks that keep their bodies, and their states; None: all (archive)."""
 
     blocks: int | None = 128
     state: int | None = 128
@@ -71,7 +72,7 @@ class PruningConfig:
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """Listening, dialing and the number of peers."""
+    """The settings of the network: listening, dialing and the number of peers."""
 
     port: int = 30333
     listen: tuple[str, ...] = ()
@@ -91,7 +92,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where proofs begin: the hash of a block, and the id of the authority set that it starts."""
+    """The beginning of proofs: the hash of a block, and the id of the authority set that begins with it."""
 
     block: bytes
     set_id: int
@@ -107,17 +108,18 @@ class Config:
     name: str = "cfnode"
     sync: SyncMode = "light-rpc"
     checkpoint: Checkpoint | None = None
-    """Where proofs begin; None: at genesis."""
+    """The block from which proofs begin; None: genesis."""
     temporary: bool = False
-    """The base path is a fresh directory, removed at the end."""
+    """Whether the base path is a fresh directory that is removed at the end."""
     pruning: PruningConfig = PruningConfig()
     keystore_path: Path | None = None
-    """None: `<base path>/chains/<chain id>/keystore`."""
+    """The keystore's directory; None: `<base path>/chains/<chain id>/keystore`."""
     pool_limit: int = 8192
-    """Ready transactions."""
+    """The maximum number of ready transactions."""
     pool_bytes: int = 20 * MIB
     runtime_instances: int = 8
-    """Processes for runtime calls at most, besides the one for blocks; never more than cores."""
+    """The maximum number of processes for runtime calls, besides the process for blocks; never more than
+    cores."""
     rpc: RpcConfig = RpcConfig()
     prometheus: PrometheusConfig | None = PrometheusConfig()
     network: NetworkConfig = NetworkConfig()

@@ -1,4 +1,4 @@
-"""Which chain does the node run, and how is its database created?
+"""Chain specification and database of a node: loading the one, opening the other.
 
 The chain is a built-in one or a specification in a file. In light-RPC mode the database, and nothing else, is
 deleted and created again at each start, as in the official node. A database of the official node at the same
@@ -23,9 +23,9 @@ database_log = logging.getLogger("cfnode.db")
 
 
 def load_spec(chain: str) -> ChainSpec:
-    """A built-in chain by its name, or the specification in the file of that path.
+    """Return a built-in chain by its name, or the specification in the file of that path.
 
-    Raises ChainSpecError. Reads a file: call it in a thread.
+    Raise ChainSpecError. Reads a file: call it in a thread.
     """
     if chain in BUILT_IN:
         return BUILT_IN[chain]
@@ -35,8 +35,10 @@ def load_spec(chain: str) -> ChainSpec:
 
 
 def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:
-    """The chain's store; a new one is initialized with the genesis. Raises StoreError. Call it in a
-    thread."""
+    """Return the chain's store; initialize a new one with the genesis. Raise StoreError.
+
+    Slow: call it in a thread.
+    """
     aside = set_aside_official_database(paths)
     if aside is not None:
         database_log.warning(
@@ -64,19 +66,19 @@ def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:
 def _initialise_or_check(store: Store, spec: ChainSpec, path: Path) -> None:
     """Write the genesis block into an empty store; of any other store, check the genesis hash.
 
-    `path` is the database folder, for the error. Raises StoreError if the store holds another chain.
+    `path` is the database folder, for the error. Raise StoreError if the store holds another chain.
     """
     header = genesis_header(spec)
-    known = store.genesis_hash
-    if known is None:
+    genesis_hash = store.genesis_hash
+    if genesis_hash is None:
         if isinstance(spec.genesis, RawGenesis):
             store.initialise(header, spec.genesis.top, spec.genesis.children)
         else:
             store.initialise(header, None)
         _log_genesis(header)
-    elif known != header.hash:
+    elif genesis_hash != header.hash:
         raise StoreError(
-            f"the database in {path} holds another chain (genesis 0x{known.hex()}, "
+            f"the database in {path} holds another chain (genesis 0x{genesis_hash.hex()}, "
             f"not 0x{header.hash.hex()}): delete it with cfnode purge-chain, or use another --base-path"
         )
 

@@ -1,7 +1,7 @@
-"""Which lines does the node log while it runs?
+"""Log lines of a running node (the informant).
 
-The official node's lines, which guides refer to: one for each imported block and each reorganization, and a
-summary every five seconds.
+They are the official node's lines, which guides refer to: one for each imported block and each
+reorganization, and a summary every five seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIB = 1024
 
 
 def short(block_hash: bytes) -> str:
-    """`0xc279…f190`."""
+    """Return a hash shortened as in `0xc279…f190`."""
     text = block_hash.hex()
     return f"0x{text[:4]}…{text[-4:]}"
 
@@ -32,14 +32,17 @@ def _named(block: BlockRef) -> str:
 
 
 def idle_line(peers: int, best: BlockRef, finalized: BlockRef, received: float = 0, sent: float = 0) -> str:
-    """The summary of a synced node; `received` and `sent` in bytes per second."""
+    """Return the summary of a synced node; `received` and `sent` in bytes per second."""
     plural = "peer" if peers == 1 else "peers"
     traffic = f"⬇ {_speed(received)} ⬆ {_speed(sent)}"
     return f"💤 Idle ({peers} {plural}), best: {_named(best)}, finalized {_named(finalized)}, {traffic}"
 
 
 def _speed(rate: float) -> str:
-    """`0`, `512 B/s`, `229.9kiB/s`, `3.2MiB/s`, as Substrate writes them."""
+    """Return a rate as Substrate writes it: `0`, `512 B/s`, `229.9kiB/s`, `3.2MiB/s`.
+
+    `rate`: bytes per second.
+    """
     if rate < 1:
         return "0"
     if rate < KIB:
@@ -48,16 +51,19 @@ def _speed(rate: float) -> str:
 
 
 def imported_line(event: Imported) -> str:
-    """The line of an imported block, of the best chain or a fork."""
+    """Return the line of an imported block, on the best chain or on a fork."""
     sign = "🏆" if event.is_best else "🆕"
     parent, block = short(event.header.parent_hash), short(event.block.hash)
     return f"{sign} Imported #{event.block.number} ({parent} → {block})"
 
 
 class Informant:
-    """Logs the lines. `peers`: gives the number of peers; `syncing`: the text of the sync (None: the node is
-    synced); `traffic`: the bytes received and sent since the start; `isolated`: the text of a node without
-    new blocks (None: blocks arrive)."""
+    """The logger of the informant's lines.
+
+    `peers` returns the number of peers; `syncing` the text of the sync (None: the node is synced); `traffic`
+    the bytes received and sent since the start; `isolated` the text of a node without new blocks (None:
+    blocks arrive).
+    """
 
     def __init__(
         self,
@@ -84,7 +90,7 @@ class Informant:
         while True:
             await trio.sleep(INTERVAL_S)
             now = self._traffic()
-            rates = ((there - here) / INTERVAL_S for here, there in zip(before, now, strict=True))
+            rates = ((later - earlier) / INTERVAL_S for earlier, later in zip(before, now, strict=True))
             line = idle_line(self._peers(), self._chain.best, self._chain.finalized, *rates)
             before = now
             log.info(line.replace("💤 Idle", self._syncing() or self._isolated() or "💤 Idle", 1))

@@ -1,10 +1,10 @@
-"""Does this node still receive new blocks?
+"""Detection of a node that no longer receives new blocks.
 
 A node that has lost its peers, or whose peers have stopped, seems synced: it cannot know that there are newer
 blocks. So the arrival of blocks is monitored. After three block times without a block, or without any peer,
 the node is *isolated*: it logs warnings, and calls that wait for a block are answered in time. A node that
 makes the chain itself is never isolated; a node that is syncing reports what it waits for
-(`sync/progress.py`).
+(`asking/progress.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK_S = 6.0
 
 MAX_SILENCE_S = 3 * BLOCK_S
 """Seconds without a block after which the node is isolated: an author may miss a slot, hardly two more after
-it."""
+that."""
 
 WARN_S = 15.0
 """Seconds between warnings, as for a sync without progress."""
@@ -40,10 +40,10 @@ _POLL_S = 1.0
 
 
 class Liveness:
-    """Monitors the time since the last block; `run` it.
+    """The monitor of the time since the last block; `run` it.
 
-    `peers`: gives the number of peers. `excused`: whether the node makes the chain, or is still syncing.
-    `no_peers_reason`: gives the reason why there is no peer.
+    `peers` returns the number of peers; `excused`, whether the node makes the chain or is still syncing;
+    `no_peers_reason`, the reason why there is no peer.
     """
 
     def __init__(
@@ -68,25 +68,25 @@ class Liveness:
 
     @property
     def is_isolated(self) -> bool:
-        """Does the node lack peers or new blocks, without an excuse?"""
+        """Whether the node lacks peers or new blocks, and neither makes the chain nor syncs."""
         return not self._excused() and (not self._peers() or self.silence >= MAX_SILENCE_S)
 
     @property
     def reason(self) -> str | None:
-        """Why clients should not rely on the node's best block; None if it is not isolated."""
+        """The reason why clients should not rely on the node's best block; None if not isolated."""
         if not self.is_isolated:
             return None
         newest, seconds = f"#{self._chain.best.number}", round(self.silence)
         if not self._peers():
             return f"isolated: {self._why_alone()}; no block after {newest} for {seconds} s"
-        failing = self._chain.faults.reason
-        if failing is not None:
-            return f"no block after {newest} for {seconds} s: {failing}"
+        fault = self._chain.faults.reason
+        if fault is not None:
+            return f"no block after {newest} for {seconds} s: {fault}"
         peers = "1 peer, but it" if self._peers() == 1 else f"{self._peers()} peers, but none"
         return f"{peers} gives {'no' if self._peers() == 1 else 'a'} block after {newest} for {seconds} s"
 
     def line(self) -> str | None:
-        """The informant's text, in place of `Idle`; None if the node is not isolated."""
+        """Return the informant's text in place of `Idle`; None if the node is not isolated."""
         if not self.is_isolated:
             return None
         return f"⚠️  No block for {self.silence:.0f} s" if self._peers() else "⚠️  Isolated"

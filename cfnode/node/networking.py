@@ -1,4 +1,4 @@
-"""How are the network service and the sync built from the node's configuration?"""
+"""Construction of the network service and of the sync from the node's configuration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ LOCAL_TYPES = ("Development", "Local")
 def open_network(
     config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes, paths: ChainPaths | None = None
 ) -> Service:
-    """The network of a node, not running yet; without `paths` it stores no peers for its next start."""
+    """Return the network of a node, not running yet.
+
+    Without `paths` it stores no peers for its next start.
+    """
     flags = config.network
     settings = Settings(
         genesis=genesis_hash,
@@ -57,23 +60,23 @@ def _private(flags: NetworkConfig, spec: ChainSpec) -> bool:
 
 
 def listen_addresses(flags: NetworkConfig) -> tuple[Multiaddr, ...]:
-    """Where the node listens for peers."""
+    """Return the addresses at which the node listens for peers."""
     return _addresses(flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}", f"/ip6/::/tcp/{flags.port}"))
 
 
 def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
-    """Addresses of flags and specifications; a malformed one is skipped with a warning."""
-    found = []
+    """Return the addresses of flags or of a specification; skip malformed ones with a warning."""
+    addresses = []
     for text in texts:
         try:
-            found.append(Multiaddr.parse(text))
+            addresses.append(Multiaddr.parse(text))
         except MultiaddrError as error:
             log.warning("Skipping a malformed address: %s", error)
-    return tuple(found)
+    return tuple(addresses)
 
 
 def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
-    """The counters of network and sync for the metrics."""
+    """Return the counters of network and sync for the metrics."""
     return NetworkCounters(
         peers=lambda: network.peer_count,
         received=lambda: network.bytes_received,
@@ -96,7 +99,7 @@ def chain_sync(
     config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store,
     pool: TransactionPool, *, author: bool,
 ) -> ChainSync:  # fmt: skip
-    """The sync of the configured mode: a downloaded state, or the execution of every block.
+    """Return the sync of the configured mode: it downloads a state, or executes every block.
 
     `author`: this node makes the chain.
     """

@@ -1,6 +1,6 @@
-"""Which parts of a running node can the layers above it use?
+"""The parts of a running node, which the layers above it use.
 
-The fields of `Node`: JSON-RPC and tests get one. No module of this package imports those layers.
+JSON-RPC and tests receive a `Node`. No module of this package imports those layers.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from cfnode.store.keystore import Keystore
 
 
 class Producer(Protocol):
-    """Makes the blocks of a chain on this machine; a node of any other chain has none."""
+    """The producer of blocks on a node that makes its chain itself; any other node has none."""
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Follow the chain until cancelled; `started` once the existing blocks have been processed."""
+        """Follow the chain until cancelled; started once the existing blocks have been processed."""
 
     async def produce(self) -> None:
         """Make blocks until cancelled; called when all services are up."""
@@ -61,10 +61,10 @@ class Node:
     liveness: Liveness
     broker: BrokerClient | None = None
     broker_missing: str = ""
-    """Why there is no broker, and what to do; empty if there is one."""
+    """Why there is no broker client, and what to do; empty if there is one."""
     provider: LiquidityProviderClient | None = None
     provider_missing: str = ""
-    """The same for the liquidity provider."""
+    """Why there is no client of a liquidity provider, and what to do; empty if there is one."""
     producer: Producer | None = None
 
     @property
@@ -74,7 +74,7 @@ class Node:
 
     @property
     def is_syncing(self) -> bool:
-        """May other nodes have newer blocks? Never on a node that makes the chain."""
+        """Whether other nodes may have newer blocks; never on a node that makes the chain."""
         return self.syncing is not None
 
     @property
@@ -84,26 +84,26 @@ class Node:
 
     @property
     def is_authority(self) -> bool:
-        """Does this node make blocks?"""
+        """Whether this node makes blocks."""
         return self.producer is not None
 
     @property
     def local_peer_id(self) -> str:
-        """The node's name on the network."""
+        """The node's peer id."""
         return peer_id(self.identity.public)
 
     @property
     def impediments(self) -> list[Impediment]:
-        """Why clients should not rely on this node now; empty without a reason."""
-        found: list[Impediment] = []
+        """The reasons why clients should not rely on this node now; empty if there are none."""
+        impediments: list[Impediment] = []
         if self.syncing is not None:
-            found.append({"kind": "syncing", "message": self.syncing})
+            impediments.append({"kind": "syncing", "message": self.syncing})
         elif (isolated := self.liveness.reason) is not None:
-            found.append({"kind": "isolated", "message": isolated})
-        failing = (self.chain.faults.reason, self.chain.changes.reason)
-        found += [{"kind": "failing", "message": reason} for reason in failing if reason is not None]
-        return found
+            impediments.append({"kind": "isolated", "message": isolated})
+        reasons = (self.chain.faults.reason, self.chain.changes.reason)
+        impediments += [{"kind": "failing", "message": reason} for reason in reasons if reason is not None]
+        return impediments
 
     def health(self) -> Health:
-        """Peers, whether the node is behind, and whether it should have peers."""
+        """Return the number of peers, whether the node is syncing, and whether it should have peers."""
         return Health(peers=self.peers, isSyncing=self.is_syncing, shouldHavePeers=self.producer is None)

@@ -1,4 +1,4 @@
-"""What a node says of its health, and why clients should not rely on it now.
+"""Types of the node's health, and of the reasons why clients should not rely on it now.
 
 `/health/readiness` lists the impediments: each has a kind, for programs, and a message, for people.
 """
@@ -11,7 +11,7 @@ __all__ = ["Health", "Impediment"]
 
 
 class Health(TypedDict):
-    """Substrate's `system_health`."""
+    """The response of Substrate's `system_health`."""
 
     peers: int
     isSyncing: bool
@@ -19,7 +19,11 @@ class Health(TypedDict):
 
 
 class Impediment(TypedDict):
-    """`kind`: `syncing`, `isolated` (no peers, or no blocks), or `failing` (a block it cannot execute)."""
+    """A reason why clients should not rely on the node.
+
+    `kind`: `syncing`, `isolated` (no peers, or no blocks), or `failing` (a block that the node cannot
+    execute).
+    """
 
     kind: Literal["syncing", "isolated", "failing"]
     message: str

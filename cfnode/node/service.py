@@ -1,8 +1,11 @@
-"""How do the parts become one running node, and in which order do they start and stop?
+"""Assembly of a running node: its parts, and the order in which they start and stop.
 
-Base path locked → keystore read, broker key chosen → database opened (in light-RPC mode deleted and created
-again) → executor process → chain → pool; then, in one nursery, informant, metrics, the services above the
-node (JSON-RPC), and, where this node makes the chain itself, its producer.
+1. The base path is locked, the keystore read, and the keys of broker and provider are chosen.
+2. The database is opened (in light-RPC mode deleted and created again).
+3. The executor, the chain, the pool, the network and the sync are created.
+4. One nursery runs the pool, the informant, the metrics, the services above the node (JSON-RPC) and, where
+   this node makes the chain itself, its producer; the network starts last.
+
 Cancelling `run` stops everything in the reverse order.
 """
 
@@ -57,7 +60,8 @@ log = logging.getLogger("cfnode.service")
 network_log = logging.getLogger("cfnode.sub-libp2p")
 
 Service = Callable[..., Awaitable[None]]
-"""`await service(node, config, task_status=…)`: runs until cancelled, reports when it is ready."""
+"""A function, called as `await service(node, config, task_status=…)`: it runs until cancelled, and reports
+when it is ready."""
 
 MakeProducer = Callable[[Node], Producer]
 
@@ -73,9 +77,9 @@ async def run(
     services: Iterable[Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
+    """Run a node of a chain until cancelled; started, with the Node, once everything is up.
 
-    `runtimes`: name of the RuntimeFactory. `make_producer`: makes the producer of a chain that this node
+    `runtimes`: name of the RuntimeFactory. `make_producer`: returns the producer of a chain that this node
     makes. `broker` and `provider`: keys that replace the keystore's.
     """
     paths = ChainPaths(config.base_path, spec.id)
@@ -131,7 +135,7 @@ async def _assemble(
     config: Config, spec: ChainSpec, paths: ChainPaths, store: Store, executor: Executor,
     keystore: Keystore, identity: Keypair, produces: bool,
 ) -> Node:  # fmt: skip
-    """The parts that every node has."""
+    """Return a node with the parts that every node has."""
     chain = await Chain.open(store, executor, present_slot)
     limit = Limit(config.pool_limit, config.pool_bytes)
     pool = TransactionPool(chain, ready_limit=limit, authoring=produces)
@@ -175,7 +179,7 @@ def _informant(node: Node) -> Informant:
 
 
 def _with_broker(node: Node, key: SigningKey, produces: bool) -> Node:
-    """The node with the broker operations of the key, or with the reason why there are none."""
+    """Return the node with the broker operations of the key, or with the reason why there are none."""
     if key.pair is None:
         return replace(node, broker_missing=key.missing)
     client = _signed_client(node, key.pair, produces)
@@ -184,7 +188,7 @@ def _with_broker(node: Node, key: SigningKey, produces: bool) -> Node:
 
 
 def _with_provider(node: Node, key: SigningKey, produces: bool) -> Node:
-    """The same with the operations of a liquidity provider."""
+    """Return the node with the operations of a liquidity provider, or with the reason why there are none."""
     if key.pair is None:
         return replace(node, provider_missing=key.missing)
     client = _signed_client(node, key.pair, produces)
@@ -198,7 +202,10 @@ def _signed_client(node: Node, pair: Keypair, produces: bool) -> SignedClient:
 
 
 def _identity(config: Config, paths: ChainPaths) -> Keypair:
-    """The node key: from the flag, the given file, or the chain's own file, which is created if missing."""
+    """Return the node key: from the flag, the given file, or the chain's own file.
+
+    The chain's own file is created if it is missing.
+    """
     if config.network.node_key is not None:
         return Keypair.from_seed(config.network.node_key, "ed25519")
     path = config.network.node_key_file or paths.network / node_key.FILE_NAME
@@ -212,7 +219,10 @@ def _log_start(config: Config, spec: ChainSpec, produces: bool) -> None:
 
 
 async def _join_network(nursery: trio.Nursery, node: Node) -> None:
-    """Connect to peers. If the port is taken, the node only dials: a second node on a machine is no error."""
+    """Connect to peers; if the port is taken, warn and only dial.
+
+    A second node on a machine is no error.
+    """
     try:
         await nursery.start(node.network.run)
     except DialError as error:

@@ -1,4 +1,4 @@
-"""What happens when a part of the node fails with an unexpected error?
+"""Restart of a part of the node after an unexpected error.
 
 The error is logged with its traceback, and the part is started again; the rest of the node keeps running.
 Only an error that the operator has to fix (the disk, a wrong checkpoint) stops the node, with a message.
@@ -38,7 +38,7 @@ async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type
 
 
 def _is_one_of(error: BaseException, kinds: tuple[type[Exception], ...]) -> bool:
-    """Is the error one of these kinds, or an exception group that contains one?"""
+    """Return whether the error is of one of these kinds, or an exception group with such an error."""
     if isinstance(error, BaseExceptionGroup):
-        return any(_is_one_of(each, kinds) for each in error.exceptions)
+        return any(_is_one_of(inner_error, kinds) for inner_error in error.exceptions)
     return isinstance(error, kinds)

@@ -1,12 +1,12 @@
-"""What may a request do? One policy decides it for every request: HTTP, WebSocket, pages, health.
+"""The access policy of the JSON-RPC port: what a request may do, over HTTP and WebSocket.
 
-It knows four things of a request: the address of the other end, and the headers Host, Origin and
+The policy knows four things of a request: the address of the other end, and the headers Host, Origin and
 Authorization. Its rules, in their order, are those of `docs/design/access.md`, whose table a test plays
 against a running server:
 
-1. Host and Origin must be allowed (`origins.py`): else 403.
+1. Host and Origin must be allowed (`origins.py`); otherwise the answer is 403.
 2. With a file of tokens (`tokens.py`), a token must be known, and a request without one gets only the methods
-   that need none: else 401.
+   that need none; otherwise the answer is 401.
 3. Each group of methods is then open or closed. A rule never opens what another one closes.
 """
 
@@ -43,7 +43,7 @@ class Verdict:
     """What one request may do, or one WebSocket, whose handshake is the request."""
 
     address: str
-    """The client's: that of the other end, or the one that a trusted proxy names."""
+    """The client's address: that of the other end, or the one that a trusted proxy names."""
     refusal: Refusal | None = None
     closed: Mapping[Access, str] = field(default_factory=dict)
     """The groups of methods that are refused, with the reason ("" without one)."""
@@ -66,7 +66,10 @@ class AccessPolicy:
         self._believed = self._proxies or (NEARBY if config.trust_proxy_headers else ())
 
     def judge(self, peer: str, headers: RequestHeaders, *, is_public: bool = False) -> Verdict:
-        """The verdict on a request from `peer`. `is_public`: a health page or a preflight needs no token."""
+        """Return the verdict on a request from `peer`.
+
+        `is_public`: a health page or a preflight needs no token.
+        """
         origin = headers.get(b"origin")
         forwarded = self._forwarded(peer, headers)
         address = peer if forwarded is None else forwarded
@@ -75,10 +78,10 @@ class AccessPolicy:
             return Verdict(address, Refusal(403, refused))
         granted = frozenset(Group)
         if self.tokens is not None and not is_public:
-            found = granted_groups(self.tokens, headers.get(b"authorization", b""))
-            if isinstance(found, Refusal):
-                return Verdict(address, found)
-            granted = found
+            judgement = granted_groups(self.tokens, headers.get(b"authorization", b""))
+            if isinstance(judgement, Refusal):
+                return Verdict(address, judgement)
+            granted = judgement
         is_proxied = forwarded is not None
         return Verdict(
             address,
@@ -88,15 +91,18 @@ class AccessPolicy:
         )
 
     def cors_headers(self, origin: bytes | None) -> Headers:
-        """The headers that let a page in a browser read the answer."""
+        """Return the headers that let a page in a browser read the answer."""
         return self._origins.cors_headers(origin)
 
     def preflight_headers(self, origin: bytes | None) -> Headers:
-        """The answer to a browser that asks before it posts JSON."""
+        """Return the headers for a browser that asks before it posts JSON."""
         return self._origins.preflight_headers(origin, takes_tokens=self.tokens is not None)
 
     def exposure(self, access: Access) -> str | None:
-        """What strangers can do with the methods of a signing account; None if they are closed to them."""
+        """Return what strangers can do with the methods of a signing account.
+
+        None if the methods are closed to them.
+        """
         is_reachable = self._config.external or bool(self._believed)
         needs_token = self.tokens is not None and _GROUPS[access] in self.tokens.guarded
         return EXPOSED[access] if is_reachable and not self._spenders and not needs_token else None
@@ -126,5 +132,8 @@ class AccessPolicy:
 
 
 def allows_unsafe(config: RpcConfig) -> bool:
-    """Whether unsafe methods are answered: with `auto` only while the server listens on loopback alone."""
+    """Return whether unsafe methods are answered.
+
+    With `auto` they are only while the server listens on loopback alone.
+    """
     return config.methods == "unsafe" or (config.methods == "auto" and not config.external)

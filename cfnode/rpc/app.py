@@ -64,14 +64,14 @@ class App:
         self._rates = RateLimits(config.rate_limit)
         self._limiters = WeakKeyDictionary[Connection, RateLimiter]()
         self.stopping = trio.Event()
-        """Set when the server stops: WebSocket connections are then closed properly."""
+        """The event that is set when the server stops: WebSocket connections are then closed properly."""
 
     async def stop(self) -> None:
         """Close the WebSocket connections."""
         self.stopping.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or one WebSocket connection."""
+        """Handle one request, or one WebSocket connection."""
         connection = scope["state"]["connection"]
         headers = joined(scope["headers"])
         verdict = self._policy.judge(connection.address, headers, is_public=_is_public(scope))
@@ -87,7 +87,10 @@ class App:
             await self._other(scope, headers, send)
 
     async def _refuse(self, refusal: Refusal, headers: dict[bytes, bytes], send: Send) -> None:
-        """A page may read why it needs a token (401), but nothing about a refused Host or Origin (403)."""
+        """Send a refusal.
+
+        A page may read why it needs a token (401), but nothing about a refused Host or Origin (403).
+        """
         cors = self._policy.cors_headers(headers.get(b"origin")) if refusal.status == 401 else []
         await respond(send, refusal.status, refusal.text, [TEXT, *refusal.headers, *cors])
 
@@ -113,8 +116,10 @@ class App:
             await respond(send, status, reply, [JSON, *cors])
 
     def admit(self, connection: Connection, request: ShortRequest) -> Admission[Client] | None:
-        """What the head of a short request allows; None if the request has to come as an ASGI scope, because
-        it is refused, or no JSON-RPC."""
+        """Return what the head of a short request allows.
+
+        None if the request has to come as an ASGI scope, because it is refused, or no JSON-RPC.
+        """
         headers = request.headers
         if len(request.body) > self._config.max_request_size:
             return None
@@ -131,13 +136,13 @@ class App:
         return Admission(request.head, len(request.body), client, start, ends, is_repeatable)
 
     def answer_now(self, admission: Admission[Client], body: bytes) -> Reply | None:
-        """The whole answer to a call that needs no waiting; None for any other."""
+        """Return the whole answer to a call that needs no waiting; None for any other."""
         call = jsonrpc.parse_short(body)
         reply = None if call is None else self._dispatcher.answer_now(call, admission.client)
         return None if reply is None else with_head(reply, admission.answer_start)
 
     async def answer(self, connection: Connection, admission: Admission[Client], body: bytes) -> Reply:
-        """The whole answer to a short request, with its head."""
+        """Return the whole answer to a short request, with its head."""
         with connection.budget.holding() as hold:
             hold(len(body))
             message = Incoming()
@@ -148,7 +153,7 @@ class App:
     async def _answer(
         self, client: Client, message: Incoming, hold: Callable[[int], None]
     ) -> tuple[int, Reply]:
-        """The status and the body."""
+        """Return the status and the body of an answer."""
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
         status = 400 if isinstance(parsed, jsonrpc.Refused) and parsed.is_no_message else 200
@@ -163,8 +168,8 @@ class App:
             return
         try:
             with budget_of(scope).holding() as hold:
-                announced, body = headers.get(b"content-length"), bytearray()
-                is_whole = await read_body(announced, receive, pages.max_body, body.extend, hold)
+                content_length, body = headers.get(b"content-length"), bytearray()
+                is_whole = await read_body(content_length, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
                 {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
@@ -196,7 +201,7 @@ class App:
             await respond(send, 405, text, [TEXT, (b"allow", b"POST, OPTIONS")])
 
     def _health(self, path: str) -> tuple[int, dict[str, Any]]:
-        """Status and content of a health page; the readiness page lists why the node is not ready."""
+        """Return status and content of a health page; the readiness page lists why the node is not ready."""
         node = self._dispatcher.node
         page: dict[str, Any] = {**node.health()}
         if path != "/health/readiness":
@@ -211,12 +216,13 @@ class App:
 
     @property
     def exposures(self) -> dict[Access, str]:
-        """What strangers can do with the methods of the broker and of the liquidity provider; nothing of one
-        whose methods are absent or closed.
+        """The harm that strangers can do with the methods of the broker and of the liquidity provider.
+
+        Nothing for one whose methods are absent or closed.
         """
-        offered = filter(self._dispatcher.offers, SIGNING)
-        found = {access: self._policy.exposure(access) for access in offered}
-        return {access: text for access, text in found.items() if text is not None}
+        signing = filter(self._dispatcher.offers, SIGNING)
+        exposures = {access: self._policy.exposure(access) for access in signing}
+        return {access: text for access, text in exposures.items() if text is not None}
 
     def _client(self, connection: Connection, verdict: Verdict) -> Client:
         return Client(
@@ -227,7 +233,7 @@ class App:
         )
 
     def _limiter(self, connection: Connection) -> RateLimiter | None:
-        """The rate limit of a connection."""
+        """Return the rate limit of a connection."""
         limiter = self._limiters.get(connection)
         if limiter is None and (limiter := self._rates.of_connection()) is not None:
             self._limiters[connection] = limiter
@@ -301,7 +307,7 @@ class Wire:
         await self._send({"type": "websocket.send", "parts": reply.parts})
 
     async def receive(self) -> Incoming | None:
-        """The next message, text or binary; None when the client has disconnected."""
+        """Return the next message, text or binary; None when the client has disconnected."""
         self._budget.remove(self._taken)
         self._taken = 0
         event = await self._receive()
@@ -316,7 +322,10 @@ _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})
 
 
 def _is_public(scope: Scope) -> bool:
-    """Whether the request needs no token: a health page, or the preflight of a browser, which sends none."""
+    """Return whether the request needs no token.
+
+    A health page needs none, nor the preflight of a browser, which sends none.
+    """
     if scope["type"] == "websocket":
         return False
     method = scope["method"]

@@ -1,7 +1,7 @@
-"""What does a WebSocket connection keep between its calls, besides subscriptions? Follows and broadcasts.
+"""The state of a WebSocket connection between its calls: follows, and broadcasts of transactions.
 
 Some methods belong together: one starts an operation, others query it or stop it. A started operation is kept
-here under the id that the client received, and ends with the connection.
+here under the id that the client received, and ends with the connection. Subscriptions are in the session.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class ConnectionState:
     pins: Pins
     """The pinned blocks of all connections of the server."""
     follows: dict[str, object] = field(default_factory=dict)
-    """chainHead_v1_follow: a `cfnode.rpc.v1.follow.Follow` for each head that the client follows."""
+    """The follows of chainHead_v1_follow, each a `cfnode.rpc.v1.follow.Follow`, by id."""
     broadcasts: dict[str, Broadcast] = field(default_factory=dict)
-    """transaction_v1_broadcast: the transactions that are kept in the pool."""
+    """The transactions that transaction_v1_broadcast keeps in the pool, by id."""
     later: list[Job] = field(default_factory=list)
     """Jobs that a call has created; the session starts them after it has queued the call's answer."""
 
     def with_jobs(self, later: list[Job]) -> ConnectionState:
-        """The same state, for a call that puts its jobs into `later`."""
+        """Return this state for a call that puts its jobs into `later`."""
         return replace(self, later=later)

@@ -1,7 +1,7 @@
-"""How does a message become an answer? Find its row, check access, convert, call, encode.
+"""The dispatcher: it finds the row of a message, checks access, reads parameters, calls and encodes.
 
 One dispatcher serves all connections. A Client has what differs between them: subscriptions, rate limit, and
-which groups of methods are closed to it.
+the groups of methods that are closed to it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class ServedNode(Protocol):
     """The part of a node that the server itself uses; handlers use more."""
 
     def health(self) -> Health:
-        """Peers and sync status."""
+        """Return the number of peers and the sync status."""
 
     @property
     def impediments(self) -> list[Impediment]:
-        """Why the node is not ready; empty when it is ready."""
+        """The reasons why the node is not ready; empty when it is ready."""
 
     @property
     def syncing(self) -> str | None:
@@ -70,10 +70,16 @@ class Client:
     closed: Mapping[Access, str] = field(default_factory=dict)
     """The groups of methods that refuse its calls, with the reason ("" without one)."""
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
-    """Opens a subscription and returns its id; None where the transport has no subscriptions (HTTP)."""
+    """The function that opens a subscription and returns its id.
+
+    None where the transport has no subscriptions (HTTP).
+    """
     unsubscribe: Callable[[str], bool] | None = None
     throttle: Callable[[], Awaitable[bool]] | None = None
-    """Waits until the rate limit allows one more call, and says whether it waited; None without a limit."""
+    """The function that waits until the rate limit allows one more call, and returns whether it waited.
+
+    None without a limit.
+    """
     memory: MemoryBudget | None = None
     """The memory held for the connection."""
     connection: ConnectionState | None = None
@@ -81,8 +87,10 @@ class Client:
 
 
 class Dispatcher:
-    """Answers messages for one node. `absent`: by method name, why this node lacks a method that others have
-    (the error's `data`). `kept`: the answers that blocks fix.
+    """The dispatcher of one node, which answers the messages of all connections.
+
+    `absent`: by method name, why this node lacks a method that others have (the error's `data`). `kept`: the
+    answers that blocks fix.
     """
 
     def __init__(
@@ -106,12 +114,13 @@ class Dispatcher:
         self._config = config
 
     def offers(self, access: Access) -> bool:
-        """Whether there are methods of this kind."""
+        """Return whether there are methods of this kind."""
         return any(row.access is access for row in self._table.rows)
 
     async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
-        """Read one message within the limits of this server. Other clients get a turn before and after a
-        large message.
+        """Read one message within the limits of this server.
+
+        Other clients get a turn before and after a large message.
         """
         if incoming.size < LARGE:
             return incoming.parse(self._config.max_batch)
@@ -121,21 +130,24 @@ class Dispatcher:
         return message
 
     def is_quick(self, message: Call | Batch | Refused) -> bool:
-        """Whether the answer needs no waiting: the session then answers before it reads the next message."""
+        """Return whether the answer needs no waiting.
+
+        The session then answers before it reads the next message.
+        """
         if type(message) is Call:
             row = self._rows.get(message.method)
             return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
         return type(message) is Refused
 
     def awaits_block(self, message: Call | Batch | Refused) -> bool:
-        """Whether the message only waits for a block: many of these may run concurrently."""
+        """Return whether the message only waits for a block: many of these may run concurrently."""
         if type(message) is Batch:
             return all(map(self.awaits_block, message.entries))
         row = self._rows.get(message.method) if type(message) is Call else None
         return type(row) is Method and row.awaits_block
 
     async def answer(self, message: Call | Batch | Refused, client: Client) -> Reply:
-        """The answer as JSON text; empty for a notification."""
+        """Return the answer as JSON text; empty for a notification."""
         if type(message) is Call:
             return await self._answer_call(message, client)
         if type(message) is Batch:
@@ -152,16 +164,16 @@ class Dispatcher:
     async def _answer_entries(
         self, entries: Batch, client: Client, replies: Replies, hold: Callable[[int], None]
     ) -> Reply:
-        async with trio.open_nursery() as waiting:
-            for place, entry in enumerate(entries.entries):
+        async with trio.open_nursery() as nursery:
+            for index, entry in enumerate(entries.entries):
                 if self.awaits_block(entry):
-                    waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
+                    nursery.start_soon(self._answer_entry, entry, client, replies, index, hold)
                 else:
-                    if place:  # entries may be many and need no waiting
+                    if index:  # entries may be many and need no waiting
                         await take_turn()
-                    await self._answer_entry(entry, client, replies, place, hold)
+                    await self._answer_entry(entry, client, replies, index, hold)
                 if replies.are_too_big:
-                    waiting.cancel_scope.cancel()
+                    nursery.cancel_scope.cancel()
                     break
         return replies.together
 
@@ -173,7 +185,10 @@ class Dispatcher:
         replies.put(place, reply)
 
     def answer_now(self, call: Call, client: Client) -> Reply | None:
-        """The answer to a call that needs no waiting; None if it does: then nothing was done for it."""
+        """Return the answer to a call that needs no waiting.
+
+        None if the call needs waiting: then nothing was done for it.
+        """
         return None if client.throttle is not None else self._now(call, client, is_limited=False)
 
     def _now(self, call: Call, client: Client, *, is_limited: bool) -> Reply | None:
@@ -197,10 +212,13 @@ class Dispatcher:
         return reply
 
     def _text_now(self, row: Method, call: Call, client: Client) -> Part | None:
-        """The JSON text of a result, kept or made now; None if it needs waiting."""
+        """Return the JSON text of a result, kept or computed now; None if it needs waiting."""
         _check_access(row.access, client)
-        if row.fixed_by is not None and (kept := self._kept.get((row.name, bytes(call.params)))) is not None:
-            return kept
+        if (
+            row.fixed_by is not None
+            and (kept_text := self._kept.get((row.name, bytes(call.params)))) is not None
+        ):
+            return kept_text
         if row.is_async:
             return None
         try:
@@ -217,7 +235,7 @@ class Dispatcher:
         return self._keep(row, call, result, revision)
 
     def _keep(self, row: AnyRow | None, call: Call, result: Any, revision: int) -> Part:
-        """The JSON text of a result, which is kept if a block fixes it."""
+        """Return the JSON text of a result, which is kept if a block fixes it."""
         text = text_of(result, self._config.max_response_size)
         fixed_by = row.fixed_by if type(row) is Method else None
         if fixed_by is FixedBy.STATE or (fixed_by is FixedBy.HEADER and result is not None):
@@ -245,7 +263,7 @@ class Dispatcher:
         return reply
 
     async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[Reply, bool]:
-        """The answer, empty for a notification, and whether it is an error."""
+        """Return the answer, empty for a notification, and whether it is an error."""
         revision = self._kept.revision
         try:
             result = await self._result(row, call, client)
@@ -265,8 +283,8 @@ class Dispatcher:
             return _unsubscribe(call, client)
         if (reason := self._absent.get(call.method)) is not None:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, reason)
-        if (near := self._near.of(call.method)) is not None:
-            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {near}?")
+        if (similar := self._near.of(call.method)) is not None:
+            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {similar}?")
         raise METHOD_NOT_FOUND
 
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
@@ -281,22 +299,25 @@ class Dispatcher:
         return arguments
 
     def _check_call(self, row: Row, arguments: list[Any], client: Client) -> None:
-        """Raises RpcError if a call with these arguments is refused."""
+        """Raise RpcError if a call with these arguments is refused."""
         if row.unsafe_if is not None and row.unsafe_if(arguments):
             _check_access(Access.UNSAFE, client)
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
 
     async def _bound(self, row: Row, call: Call) -> list[Any]:
-        """The handler's arguments; other clients get a turn between the steps of reading a large call."""
+        """Return the handler's arguments.
+
+        Other clients get a turn between the steps of reading a large call.
+        """
         if not row.params:
             return []
         if not call.is_large:
             return await self._read(row, call, arguments_of(call))
         await take_turn()
-        given = call.arguments()
+        raw_arguments = call.arguments()
         await take_turn()
-        arguments = await self._read(row, call, given)
+        arguments = await self._read(row, call, raw_arguments)
         await trio.lowlevel.checkpoint()
         return arguments
 
@@ -305,18 +326,21 @@ class Dispatcher:
 
 
 def _check_access(access: Access, client: Client) -> None:
-    """Raises RpcError if the methods are closed to the client."""
+    """Raise RpcError if the methods are closed to the client."""
     if (reason := client.closed.get(access)) is not None:
         raise RpcError(UNSAFE.code, UNSAFE.message, reason or None)
 
 
 def read_arguments(row: Row, call: Call) -> list[Any]:
-    """The arguments of a row's handler. Raises InvalidParams."""
+    """Read the arguments of a row's handler. Raises InvalidParams."""
     return _read(row, call, arguments_of(call))
 
 
 def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
-    """Raises InvalidParams with the official node's text, line and column."""
+    """Return the arguments of a row's handler.
+
+    Raises InvalidParams with the official node's text, line and column.
+    """
     try:
         return row.bind(given)
     except Misread as error:
@@ -324,7 +348,7 @@ def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
 
 
 def _hold_nothing(size: int) -> None:
-    """For a client without a memory budget."""
+    """Count nothing: the client has no memory budget."""
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:

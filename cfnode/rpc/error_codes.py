@@ -1,6 +1,6 @@
-"""What does each JSON-RPC error code mean, and what can the caller do?
+"""The JSON-RPC error codes: what each means, and what the caller can do.
 
-It is the text of `docs/reference/errors.md`. Codes and messages are those of jsonrpsee, Substrate and
+The table is the text of `docs/reference/errors.md`. Codes and messages are those of jsonrpsee, Substrate and
 `chainflip-node`, since clients depend on them. `scripts/check` compares this table with the codes that the
 code raises, in both directions.
 """
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class Meaning(NamedTuple):
-    """When a code is sent, and what the caller can do about it."""
+    """The cases in which a code is sent, and what the caller can do about it."""
 
     when: str
     action: str
@@ -159,5 +159,5 @@ SECTIONS: Final[tuple[Section, ...]] = (
 
 
 def documented() -> dict[int, Meaning]:
-    """Every code of the table."""
+    """Return every code of the table with its meaning."""
     return {code: meaning for _, _, codes in SECTIONS for code, meaning in codes.items()}

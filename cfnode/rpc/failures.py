@@ -1,5 +1,6 @@
-"""What is the answer to a call that failed, or to a batch? An error under the call's id, or the answers
-to the entries in their order.
+"""Error replies to failed calls, and the collected answers to a batch.
+
+An error stands under the call's id; the answers to a batch are in the order of its entries.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ _LIMIT: Final = "Exceeded max limit of {}"
 
 
 def failure(identity: bytes, error: RpcError) -> Reply:
-    """An error reply; empty if the client sent no id."""
+    """Return an error reply; empty if the client sent no id."""
     return Reply(jsonrpc.failure(identity, error)) if identity else NOTHING
 
 
 def failed(identity: bytes, method: str, error: Exception, max_bytes: int) -> Reply:
-    """The answer to a call whose handler raised `error`. `max_bytes`: the maximum size of an answer.
+    """Return the answer to a call whose handler raised `error`.
 
-    An unforeseen exception of a handler costs its own call and a log line, no more.
+    `max_bytes`: the maximum size of an answer. An unforeseen exception of a handler costs its own call and a
+    log line, no more.
     """
     if isinstance(error, TooLargeError):
         error = RpcError(ErrorCode.RESPONSE_TOO_BIG, "Response is too big", _LIMIT.format(max_bytes))
@@ -57,4 +59,4 @@ class Replies:
         if self.are_too_big:
             text, limit = "The batch response was too large", _LIMIT.format(self._max_bytes)
             return failure(jsonrpc.NULL, RpcError(ErrorCode.BATCH_RESPONSE_TOO_BIG, text, limit))
-        return batch(self._replies[place] for place in sorted(self._replies))
+        return batch(self._replies[index] for index in sorted(self._replies))

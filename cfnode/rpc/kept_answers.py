@@ -1,5 +1,4 @@
-"""How does the server avoid answering the same question about the same block twice? It keeps the text of the
-answer.
+"""The cache of answers that the hash of a block fixes, as texts.
 
 A block's hash fixes its header and state, and so the answers to reads of these (`table.FixedBy`). Many
 clients ask the same few questions in each block. The texts of the answers are kept, up to a number of bytes,
@@ -32,8 +31,10 @@ Question = tuple[str, bytes]
 
 
 class KeptAnswers:
-    """The texts of one server's answers. `revision` increases with each change of the chain; without it, no
-    text is kept."""
+    """The texts of one server's answers.
+
+    `revision` increases with each change of the chain; without it, no text is kept.
+    """
 
     def __init__(self, revision: Callable[[], int] | None = None) -> None:
         self._revision = revision or _no_chain
@@ -41,22 +42,25 @@ class KeptAnswers:
         """The revision that the texts belong to."""
         self._texts: OrderedDict[Question, bytes] = OrderedDict()
         self.size = 0
-        """Bytes kept."""
+        """The number of bytes kept."""
 
     @property
     def revision(self) -> int:
-        """That of the chain now."""
+        """The present revision of the chain."""
         return self._revision()
 
     def get(self, question: Question) -> Part | None:
-        """The JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
+        """Return the JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
         if self._of != self._revision():
             return None  # nothing is kept where there is no chain
         text = self._texts.get(question)
         return memoryview(text) if text is not None and len(text) >= SHARED_FROM else text
 
     def keep(self, question: Question, text: Part, revision: int) -> None:
-        """Keep the text of an answer. `revision`: that of the chain when the answer was begun."""
+        """Keep the text of an answer.
+
+        `revision`: that of the chain when the answer was begun.
+        """
         if revision == _NONE or revision != self._revision():
             return
         if len(text) > MAX_TEXT or len(question[1]) > MAX_PARAMS:
@@ -81,4 +85,4 @@ def _no_chain() -> int:
 
 _NONE: Final = -1
 NOTHING_KEPT: Final = KeptAnswers()
-"""For a server without a chain."""
+"""The cache of a server without a chain: it keeps no text."""

@@ -1,4 +1,4 @@
-"""The page that a browser gets at `GET /` of a node: what this is, and where its pages and documents are."""
+"""The HTML page that a browser gets at `GET /` of a node, with links to its pages and documents."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ at <code>/web</code> of its own address</li>
 
 
 def wants_html(accept: bytes | None) -> bool:
-    """Whether a browser asks for a page to show: `curl` and programs accept anything."""
+    """Return whether a browser asks for a page to show: `curl` and programs accept anything."""
     return accept is not None and b"text/html" in accept.lower()

@@ -1,4 +1,4 @@
-"""Which methods does this node offer? The namespaces of every node, and those that its configuration adds."""
+"""The method table of a node: the namespaces of every node, and those that its configuration adds."""
 
 from __future__ import annotations
 
@@ -46,12 +46,15 @@ LP: Final[tuple[AnyMethod, ...]] = tuple(
 
 
 def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:
-    """The table of one node; methods that sign only with their key. `further`: methods of higher layers."""
+    """Return the table of one node; it has signing methods only with their key.
+
+    `further`: methods of higher layers.
+    """
     return with_list([*EVERYWHERE, *_of(node), *further])
 
 
 def absent_for(node: Node) -> dict[str, str]:
-    """By method name: why this node lacks a method that other nodes offer."""
+    """Return by method name why this node lacks a method that other nodes offer."""
     kinds = ((BROKER, node.broker, node.broker_missing), (LP, node.provider, node.provider_missing))
     return {name: reason for rows, client, reason in kinds if client is None for name in Table(rows).names}
 
@@ -66,11 +69,11 @@ def _of(node: Node) -> Iterator[AnyMethod]:
 
 
 def with_list(rows: Iterable[AnyMethod]) -> Table:
-    """A table of the rows and `rpc_methods`, which lists every name in the table."""
+    """Return a table of the rows and `rpc_methods`, which lists every name in the table."""
     names: list[str] = []
 
     def rpc_methods(node: Any) -> dict[str, list[str]]:
-        """All names, aliases included, sorted."""
+        """Return all method names, aliases included, sorted."""
         return {"methods": names}
 
     table = Table([*rows, Method("rpc_methods", rpc_methods)])

@@ -1,4 +1,4 @@
-"""What does the server report of its calls and connections? Counts and times, to an observer."""
+"""The interface through which the server reports its calls and connections: counts and times."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class Observer(Protocol):
     """An observer that counts calls and connections; `protocol` is `http` or `ws`."""
 
     def rpc_call_started(self, protocol: str, method: str) -> None:
-        """Called when a call of a known method starts."""
+        """Count a call of a known method that starts."""
 
     def rpc_call_finished(
         self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
     ) -> None:
-        """Called when it has been answered."""
+        """Count a call that has been answered, and the seconds that it took."""
 
     def rpc_session_opened(self) -> None:
-        """Called when a WebSocket connection opens."""
+        """Count a WebSocket connection that opens."""
 
     def rpc_session_closed(self) -> None:
-        """Called when it has closed."""
+        """Count a WebSocket connection that has closed."""
 
     def watch_exposure(self, namespace: str, is_exposed: Callable[[], bool]) -> None:
-        """Called once for `broker` and for `lp`: whether strangers may use these methods."""
+        """Watch whether strangers may use the methods of a namespace; called once for `broker` and `lp`."""

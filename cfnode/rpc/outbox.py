@@ -1,8 +1,8 @@
-"""In which order are messages sent to one client, and what if it does not read them?
+"""The queue of messages to one client, and its limit for a client that does not read.
 
-In the order in which they were queued. Answers wait until the queue has room, and reading new calls waits
-with them. Messages of most subscriptions cannot wait: a client that leaves more than `capacity` of them
-unread, and reads none, is too slow.
+Messages are sent in the order in which they were queued. Answers wait until the queue has room, and reading
+new calls waits with them. Messages of most subscriptions cannot wait: a client that leaves more than
+`capacity` of them unread, and reads none, is too slow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Outbox:
         self._filled = trio.Event()
         self._room = trio.lowlevel.ParkingLot()
         self._sent = 0
-        """How many messages have left the queue."""
+        """The number of messages that have left the queue."""
 
     @property
     def _full(self) -> bool:
@@ -53,11 +53,11 @@ class Outbox:
         return not self._busy and not self._waiting
 
     async def push(self, message: Reply) -> None:
-        """Queue a message of a stream. Raises SlowReader if the queue is full and does not move for
-        PATIENCE_S.
+        """Queue a message of a stream.
 
-        One block may produce more messages than fit into the queue, all at the same moment: the sender gets
-        time to send some before the client counts as slow.
+        Raises SlowReader if the queue is full and does not move for PATIENCE_S. One block may produce more
+        messages than fit into the queue, all at the same moment: the sender gets time to send some before the
+        client counts as slow.
         """
         while self._full:
             sent = self._sent

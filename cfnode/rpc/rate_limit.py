@@ -1,4 +1,4 @@
-"""How often may a client call? A number of calls a minute; further calls wait, none is refused.
+"""The rate limit of clients: a number of calls a minute; further calls wait, and none is refused.
 
 A client may send the calls of a whole minute at once, as at the official node (a quota per minute whose
 burst is the quota), and one more call in each 60 s / quota from then on. A client is a connection; behind a
@@ -30,7 +30,7 @@ class RateLimiter:
         self._rate = Rate(calls_a_minute / 60.0, calls_a_minute)
 
     async def wait(self) -> bool:
-        """Return when the next call may be made: whether it had to wait."""
+        """Wait until the next call may be made; return whether it had to wait."""
         pause = self._rate.take(trio.current_time())
         if pause <= 0:
             return False
@@ -46,11 +46,14 @@ class RateLimits:
         self._by_address: OrderedDict[str, RateLimiter] = OrderedDict()
 
     def of_connection(self) -> RateLimiter | None:
-        """The limit of a new connection."""
+        """Return the limit of a new connection; None without a limit."""
         return None if self._calls is None else RateLimiter(self._calls)
 
     def throttle(self, verdict: Verdict, own: RateLimiter | None) -> Callable[[], Awaitable[bool]] | None:
-        """Waits until the client may make one more call; None without a limit. `own`: its connection's."""
+        """Return the function that waits until the client may make one more call; None without a limit.
+
+        `own`: the limit of the client's connection.
+        """
         if self._calls is None or own is None or verdict.is_unlimited:
             return None
         if not verdict.is_proxied or verdict.address == UNKNOWN:

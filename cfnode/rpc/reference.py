@@ -1,4 +1,4 @@
-"""How does `docs/reference/rpc.md` stay correct? It is generated from the rows of the method table."""
+"""The generator of `docs/reference/rpc.md`, from the rows of the method table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from cfnode.rpc.table.rows import SIGNING, Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 Section = tuple[str, str, tuple[AnyMethod, ...]]
-"""Title, text and rows."""
+"""The title, text and rows of a section."""
 
 SECTIONS: Final[tuple[Section, ...]] = (
     ("system, rpc", "What the node is and how it is doing.", system.METHODS),
     ("chain", "Blocks and headers.", chain.METHODS),
     ("state", "Storage, runtime calls, metadata.", state.METHODS),
-    ("childstate", "The same reads in a child trie.", childstate.METHODS),
+    ("childstate", "Storage of child tries.", childstate.METHODS),
     ("author", "Transactions and keys.", author.METHODS),
     ("offchain", "The storage of offchain workers, of which none run here.", offchain.METHODS),
     ("payment", "What a transaction would cost.", payment.METHODS),
@@ -54,7 +54,10 @@ Errors: [error codes](errors.md).
 
 
 def page(*further: Section) -> str:
-    """The whole page, markdown; `further`: sections of higher layers."""
+    """Return the whole page as markdown.
+
+    `further`: sections of higher layers.
+    """
     sections = "\n".join(_section(title, text, rows) for title, text, rows in (*SECTIONS, *further))
     return f"{HEAD}\n{sections}"
 
@@ -92,5 +95,8 @@ def _marks(row: AnyMethod) -> Iterator[str]:
 
 
 def full_table(*further: Section) -> Table:
-    """A table of every row; `further`: sections of higher layers."""
+    """Return a table of every row.
+
+    `further`: sections of higher layers.
+    """
     return with_list([row for _, _, rows in (*SECTIONS, *further) for row in rows])

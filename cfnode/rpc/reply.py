@@ -18,7 +18,7 @@ __all__ = ["TooLargeError", "batch", "notification", "success", "text_of"]
 
 
 def text_of(result: Any, max_bytes: int) -> Part:
-    """A JSON value as text. Raises TooLargeError if it has more than `max_bytes`."""
+    """Return a JSON value as text. Raises TooLargeError if it has more than `max_bytes`."""
     text = _text(result)
     if len(text) > max_bytes:
         raise TooLargeError
@@ -26,7 +26,7 @@ def text_of(result: Any, max_bytes: int) -> Part:
 
 
 def success(identity: bytes, text: Part) -> Reply:
-    """The answer to one call with a JSON text; NOTHING for a notification, which has no id."""
+    """Return the answer to one call with a JSON text; NOTHING for a notification, which has no id."""
     if not identity:
         return NOTHING
     if type(text) is bytes:
@@ -35,12 +35,12 @@ def success(identity: bytes, text: Part) -> Reply:
 
 
 def notification(method: str, subscription: str, result: Any) -> Reply:
-    """One message of a subscription."""
+    """Return one message of a subscription."""
     return _around(jsonrpc.notification(method, subscription, _MARK), _text(result))
 
 
 def batch(replies: Iterable[Reply]) -> Reply:
-    """The answers to a batch in its order; NOTHING if the batch had only notifications."""
+    """Return the answers to a batch in its order; NOTHING if the batch had only notifications."""
     joined: list[Part] = []
     for reply in replies:
         joined += (b"," if joined else b"[", *reply.parts)
@@ -66,13 +66,13 @@ def _around(frame: bytes, text: Part) -> Reply:
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    """The same pieces, with adjacent unshared ones joined."""
+    """Return the pieces with adjacent unshared ones joined."""
     merged: list[Part] = []
-    own: list[bytes] = []
+    small_parts: list[bytes] = []
     for part in parts:
         if type(part) is memoryview:
-            merged += (b"".join(own), part)
-            own = []
+            merged += (b"".join(small_parts), part)
+            small_parts = []
         else:
-            own.append(bytes(part))
-    return [*merged, b"".join(own)]
+            small_parts.append(bytes(part))
+    return [*merged, b"".join(small_parts)]

@@ -40,7 +40,7 @@ TOO_MANY_CONNECTIONS: Final = b"Too many connections; see --rpc-max-connections.
 
 
 def listen_at(config: RpcConfig) -> Listen:
-    """127.0.0.1 and ::1, or all interfaces, all with one port."""
+    """Return where to listen: 127.0.0.1 and ::1, or all interfaces, all with one port."""
     hosts = ("0.0.0.0", "::") if config.external else ("127.0.0.1", "::1")
     remedy = "stop the other program (perhaps another node) or choose another port with --rpc-port"
     return Listen(hosts, config.port, "JSON-RPC", remedy)
@@ -56,9 +56,8 @@ async def serve(
 ) -> None:
     """Serve a node's JSON-RPC until cancelled; `started` gets the addresses.
 
-    Raises ListenError, BadFlagError, or StoreError for a file of tokens that cannot be used.
-
-    `methods`: those of higher layers, in addition to the node's own.
+    Raises ListenError, BadFlagError, or StoreError for a file of tokens that cannot be used. `methods`: those
+    of higher layers, in addition to the node's own.
     """
     read_accounts_for_metrics(node)
     await serve_table(
@@ -84,9 +83,10 @@ async def serve_table(
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Like `serve`, with the given method table.
+    """Serve JSON-RPC with the given method table until cancelled; `started` gets the addresses.
 
-    `absent`: by name, why methods of other nodes are missing. `kept`: the answers that blocks fix.
+    Raises ListenError, BadFlagError, or StoreError for a file of tokens that cannot be used. `absent`: by
+    name, why methods of other nodes are missing. `kept`: the answers that blocks fix.
     """
     tokens = None if config.auth_token_file is None else Tokens(config.auth_token_file)
     allow_files(config.max_connections + SPARE_CONNECTIONS, "lower --rpc-max-connections")
@@ -126,7 +126,7 @@ async def serve_table(
 
 
 def exempt_networks(config: RpcConfig) -> tuple[Network, ...]:
-    """The networks that may have all connections. Raises BadFlagError."""
+    """Return the networks that may have all connections. Raises BadFlagError."""
     return (
         *networks("--rpc-rate-limit-whitelisted-ips", config.rate_limit_whitelist),
         *networks("--rpc-trusted-proxies", config.trusted_proxies),

@@ -1,4 +1,4 @@
-"""What does one WebSocket connection hold? Its subscriptions, its unfinished calls, and its unsent messages.
+"""One WebSocket connection: its subscriptions, its unfinished calls, and its unsent messages.
 
 A connection has one nursery. Its reader handles messages in order: it answers quick ones before it reads the
 next, and starts a task for each other one. At most `CONCURRENT_CALLS` of these run at a time, not counting
@@ -46,7 +46,7 @@ COPIES_OF_WAITING = 2
 """Copies of a message whose call waits: its text, and the decoded values."""
 
 KEPT_MESSAGES = 2
-"""How many messages of the maximum size may wait for their answers, or have running jobs."""
+"""Messages of the maximum size that may wait for their answers, or have running jobs."""
 WAITING_CALLS = 1024
 """Calls of a connection that may wait for their blocks."""
 WAITING_CALL_BYTES = 16 * 1024
@@ -60,7 +60,7 @@ class Opened:
     identity: str
     row: Subscription
     weight: int
-    """The bytes that it counts as."""
+    """The number of bytes that it counts as."""
     stream: AsyncGenerator[Any, None] | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
@@ -74,9 +74,10 @@ class Caller:
 
 
 class _DroppingFrames:
-    """Makes a cancelled task release its messages at once. When several tasks of a nursery are cancelled,
-    trio leaves a reference cycle of exceptions and frames, which would hold the messages until garbage
-    collection.
+    """A context in which a cancelled task releases its messages at once.
+
+    When several tasks of a nursery are cancelled, trio leaves a reference cycle of exceptions and frames,
+    which would hold the messages until garbage collection.
     """
 
     def __enter__(self) -> None:
@@ -88,7 +89,7 @@ class _DroppingFrames:
 
 
 def _weight(arguments: list[Any]) -> int:
-    """The size of the lists among the arguments."""
+    """Return the size of the lists among the arguments."""
     listed = [entry for argument in arguments if isinstance(argument, list) for entry in argument]
     return sum(LISTED_BYTES + (len(entry) if isinstance(entry, bytes) else 0) for entry in listed)
 
@@ -118,7 +119,7 @@ class Session:
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
         self._caller = self._new_caller()
-        """For quick calls, of which one runs at a time."""
+        """The caller of quick calls, of which one runs at a time."""
         self._is_waiting = False
         """Whether the reader waits for a message."""
         self._received = 0
@@ -144,7 +145,7 @@ class Session:
         return incoming
 
     def answer_now(self, message: bytes, before: int) -> Reply | None:
-        """The answer to a call that needs no waiting; None if the reader has to get the message.
+        """Return the answer to a call that needs no waiting; None if the reader has to get the message.
 
         `before`: the number of messages that came before it. The reader must have handled all of them, and no
         other message may wait to be sent.
@@ -160,7 +161,7 @@ class Session:
         return None if call is None else self._dispatcher.answer_now(call, self._caller.client)
 
     def _drop_messages(self) -> None:
-        """Free unsent messages now, instead of by the garbage collector."""
+        """Free unsent messages now, not by the garbage collector."""
         self._is_waiting = False
         self._outbox.close()
         self._client.unsubscribe = None
@@ -183,7 +184,7 @@ class Session:
             self._nursery.start_soon(self._answer_in_slot, message, size)
 
     def _is_full(self, size: int) -> bool:
-        """Whether too much of earlier messages is kept for one more of this size."""
+        """Return whether too much of earlier messages is kept for one more of this size."""
         return self._kept > 0 and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
 
     async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
@@ -208,21 +209,23 @@ class Session:
             self._keep(-size)
 
     def _keep(self, size: int) -> None:
-        """Count a message that stays in memory until its call and jobs are done; then with a negative
-        size.
+        """Count a message that stays in memory until its call and jobs are done.
+
+        Then it is counted again with a negative size.
         """
         self._kept += size
         self._budget.add(COPIES_OF_WAITING * size)
 
     def _new_caller(self) -> Caller:
-        later: list[Job] = []
-        subscribe = partial(self._subscribe, later)
-        state = self._connection.with_jobs(later)
-        return Caller(replace(self._client, subscribe=subscribe, connection=state), later)
+        jobs: list[Job] = []
+        subscribe = partial(self._subscribe, jobs)
+        state = self._connection.with_jobs(jobs)
+        return Caller(replace(self._client, subscribe=subscribe, connection=state), jobs)
 
     async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
-        """Answer, then start the jobs of the call: the client must know an id before it gets events for
-        it.
+        """Answer, then start the jobs of the call.
+
+        The client must know an id before it gets events for it.
         """
         if reply := await self._dispatcher.answer(message, caller.client):
             await self._outbox.put(reply)
@@ -231,7 +234,7 @@ class Session:
             self._nursery.start_soon(self._run, caller.later.pop(0), size)
 
     async def _run(self, job: Job, size: int) -> None:
-        """As with calls: an unforeseen exception ends the job, with a log line."""
+        """Run a job; an unforeseen exception ends it, with a log line."""
         try:
             with _DroppingFrames():
                 await job()
@@ -244,14 +247,14 @@ class Session:
         self._check_room(row)
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
-        opened = self._subscriptions[identity] = Opened(identity, row, weight)
-        own = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
+        subscription = self._subscriptions[identity] = Opened(identity, row, weight)
+        leading_arguments = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
         try:
-            opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
+            subscription.stream = await row.handler(self._dispatcher.node, *leading_arguments, *arguments)
         except BaseException:
             del self._subscriptions[identity]
             raise
-        later.append(partial(self._forward, opened))
+        later.append(partial(self._forward, subscription))
         return identity
 
     def _check_room(self, row: Subscription) -> None:
@@ -259,15 +262,15 @@ class Session:
         if len(self._subscriptions) >= limit:
             raise RpcError(TOO_MANY.code, TOO_MANY.message, f"Exceeded max limit of {limit}")
         if row.max_per_connection is not None:
-            count = sum(opened.row is row for opened in self._subscriptions.values())
+            count = sum(subscription.row is row for subscription in self._subscriptions.values())
             if count >= row.max_per_connection:
                 raise row.too_many
 
     def _unsubscribe(self, identity: str) -> bool:
-        opened = self._subscriptions.pop(identity, None)
-        if opened is None:
+        subscription = self._subscriptions.pop(identity, None)
+        if subscription is None:
             return False
-        opened.scope.cancel()
+        subscription.scope.cancel()
         return True
 
     async def _forward(self, opened: Opened) -> None:

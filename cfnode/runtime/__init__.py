@@ -1,1 +1,1 @@
-"""The State Chain runtime: calls, the executor process, and WebAssembly."""
+"""Calls of the State Chain's runtime: state sources, executor processes, and WebAssembly."""

@@ -1,12 +1,12 @@
-"""How is a block executed or built, with only the runtime's own entry points?
+"""Execution and building of blocks with the runtime's own entry points.
 
 Executing: `Core_execute_block` runs the block without its seal. Then the header (state root, extrinsics root,
 digest) is also compared here, so that a runtime that omits a check cannot make this node accept a wrong
 header.
 
-Building, as Substrate's authors do: initialize; let the runtime turn the inherent data into extrinsics; apply
-those and then the candidates, each in its own transaction, until the deadline; finalize. The returned header
-is compared in the same way.
+Building follows Substrate's authors: initialize; let the runtime turn the inherent data into extrinsics;
+apply those and then the candidates, each in its own transaction, until the deadline; finalize. The returned
+header is compared in the same way.
 
 Substrate: `sp_block_builder`, `sc_basic_authorship`; Polkadot spec, runtime API Core and BlockBuilder.
 """
@@ -33,7 +33,7 @@ _NO_ROOT = bytes(32)
 _ONLY_INHERENTS = b"\x01"  # ExtrinsicInclusionMode
 _EXHAUSTS_RESOURCES = b"\x01\x00\x06"  # Err(TransactionValidityError::Invalid(ExhaustsResources))
 MAX_SKIPPED = 8
-"""Candidates too large for the rest of the block, after which building ends."""
+"""Candidates that are too large for the rest of the block; after so many, building ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ def build_block(
     runtime: Runtime, journal: Journal, order: BuildOrder, clock: Callable[[], float]
 ) -> BuiltBlock:
     """Build a block on its parent's state; `clock` counts seconds. Raises BlockRefused and RuntimeTrap."""
-    until = clock() + order.seconds
+    deadline = clock() + order.seconds
     header = Header(order.parent, order.number, _NO_ROOT, _NO_ROOT, order.digest)
     mode = _call(runtime, "Core_initialize_block", header.encode(), journal)
     body = list(_apply_inherents(runtime, journal, order.inherents))
     refused: list[tuple[bytes, str]] = []
     if mode != _ONLY_INHERENTS:
         for extrinsic, reason in _apply_candidates(
-            runtime, journal, order.candidates, lambda: clock() < until
+            runtime, journal, order.candidates, lambda: clock() < deadline
         ):
             if reason is None:
                 body.append(extrinsic)
@@ -102,7 +102,7 @@ def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> 
 def _apply_candidates(
     runtime: Runtime, journal: Journal, candidates: list[bytes], in_time: Callable[[], bool]
 ) -> Iterator[tuple[bytes, str | None]]:
-    """Each included extrinsic, with None, and each rejected one, with the reason."""
+    """Yield each included extrinsic, with None, and each rejected one, with the reason."""
     skipped = 0
     for extrinsic in candidates:
         if skipped == MAX_SKIPPED or not in_time():
@@ -139,7 +139,7 @@ def _finish_block(
 
 
 def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> bytes:
-    """One of several calls on the same journal; transactions that it leaves open are rolled back."""
+    """Make one of several calls on the same journal; roll back transactions that it leaves open."""
     depth = journal.depth
     try:
         return runtime.call(function, args, journal)
@@ -148,22 +148,26 @@ def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> byt
 
 
 def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Versions) -> None:
-    """Check that the header matches the execution; raises BlockRefused."""
+    """Check that the header matches the execution. Raises BlockRefused."""
     digest = encode_compact(len(header.digest)) + b"".join(item.encode() for item in header.digest)
     claims = (
         ("state root", header.state_root, journal.root(versions.state)),
         ("extrinsics root", header.extrinsics_root, ordered_root(body, versions.extrinsics)),
         ("digest", digest, journal.get(_DIGEST_KEY) or b"\x00"),
     )
-    for name, claimed, found in claims:
-        if claimed != found:
+    for name, claimed, computed in claims:
+        if claimed != computed:
             raise BlockRefused(
-                f"the {name} of block {header.number} is 0x{found.hex()}, but 0x{claimed.hex()} in its header"
+                f"the {name} of block {header.number} is 0x{computed.hex()}, "
+                f"but 0x{claimed.hex()} in its header"
             )
 
 
 def _versions(runtime: Runtime) -> _Versions:
-    """System version 0: both roots version 0; 1: state version 1; 2: extrinsics version 1 too."""
+    """Return the trie versions of a runtime, from its system version.
+
+    System version 0: both roots version 0; 1: state version 1; 2: extrinsics version 1 too.
+    """
     cursor = Cursor(runtime.version())
     cursor.text(), cursor.text()  # spec and implementation
     cursor.take(12)
@@ -174,7 +178,7 @@ def _versions(runtime: Runtime) -> _Versions:
 
 
 def _read_extrinsics(data: bytes) -> list[bytes]:
-    """SCALE Vec<Extrinsic>, each kept with its length prefix."""
+    """Read the SCALE Vec<Extrinsic>; each extrinsic keeps its length prefix."""
     cursor = Cursor(data)
     extrinsics = []
     for _ in range(cursor.count()):
@@ -202,7 +206,7 @@ _UNKNOWN = ("not found", "no validator for unsigned extrinsics", "custom reason"
 
 
 def _reason_text(result: bytes) -> str:
-    """The text of a SCALE Err(TransactionValidityError)."""
+    """Return the text of a SCALE Err(TransactionValidityError)."""
     if result[:1] != b"\x01" or len(result) < 3:
         return f"malformed answer 0x{result[:40].hex()}"
     table = _INVALID if result[1] == 0 else _UNKNOWN

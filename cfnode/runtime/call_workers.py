@@ -1,10 +1,10 @@
-"""Which process makes a call, and when are processes for calls started and ended?
+"""Executor processes for calls: when each starts and ends, and which of them makes a call.
 
 At first the process for blocks makes the calls, too. A process for calls is started when a call has to wait
 for a block, or when there have always been calls to make for a while; then the process for blocks makes no
-calls any more. While all processes for calls are busy for a while, one more is started, up to a limit. It
-gets calls once it has loaded the runtime. Each call goes to the process with the fewest. A process without
-calls for a while is ended.
+calls any more. While all processes for calls are busy for a while, one more is started, up to a limit. The
+new process gets calls once it has loaded the runtime. Each call goes to the process with the fewest calls. A
+process without calls for a while is ended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ IDLE_S = 20.0
 
 
 class CallWorkers:
-    """The processes for calls. While there are none, `first` makes the calls: the process for blocks."""
+    """The processes for calls. While there are none, `first`, the process for blocks, makes the calls."""
 
     def __init__(
         self, first: WorkerQueue, make: Callable[[], WorkerQueue], nursery: trio.Nursery, limit: int
@@ -55,21 +55,21 @@ class CallWorkers:
 
     @property
     def all(self) -> list[WorkerQueue]:
-        """Those that make calls, and one that is being started."""
+        """The processes that make calls, and the one that is being started."""
         return self._ready if self._starting is None else [*self._ready, self._starting]
 
     @property
     def started(self) -> int:
-        """Processes so far."""
+        """The number of processes so far."""
         return self._past_started + sum(worker.started for worker in self.all)
 
     @property
     def restarts(self) -> int:
-        """Processes so far that replaced one that died."""
+        """The number of processes so far that replaced one that died."""
         return self._past_restarts + sum(worker.restarts for worker in self.all)
 
     def put(self, call: AnyRequest) -> None:
-        """Queue a call; raises ExecutorDied once closed."""
+        """Queue a call. Raises ExecutorDied once closed."""
         worker = self._least()
         worker.put(call)
         if worker.load > 1 and not self._watches and len(self._ready) < self._limit > 1:
@@ -93,7 +93,7 @@ class CallWorkers:
         return self._ready or [self._first]
 
     async def _watch_load(self, call: AnyRequest) -> None:
-        """While calls wait for calls: start a process each time that none had an instant without work."""
+        """Start a process each time that none had an instant without work, while calls wait for calls."""
         while len(self._ready) < self._limit:
             await trio.sleep(BUSY_S)
             long_ago = trio.current_time() - BUSY_S
@@ -109,8 +109,10 @@ class CallWorkers:
             self._nursery.start_soon(self._serve, self._starting, call)
 
     async def _serve(self, worker: WorkerQueue, call: AnyRequest) -> None:
-        """Run a process until it has been idle. If it does not start, the others keep all calls, and a later
-        call tries again."""
+        """Run a process until it has been idle.
+
+        If it does not start, the others keep all calls, and a later call tries again.
+        """
         try:
             try:
                 await worker.start()
@@ -133,17 +135,20 @@ class CallWorkers:
 
     def _take_over(self, worker: WorkerQueue) -> None:
         """Distribute the waiting calls again: the process can make them now."""
-        waiting = [call for each in self._callers for call in each.take_calls()]
+        calls = [call for caller in self._callers for call in caller.take_calls()]
         self._starting = None
         self._ready.append(worker)
         log.debug("%d processes make calls from now on", len(self._ready))
-        for call in waiting:
+        for call in calls:
             self._least().put(call)
 
 
 async def _load(worker: WorkerQueue, call: AnyRequest) -> None:
-    """Let a process load the runtime of a call's state. It does so at the first call there, and that would
-    wait, with those behind it, while other processes are free."""
+    """Let a process load the runtime of a call's state.
+
+    The process would do so at its first call there, and that call would wait, with those behind it, while
+    other processes are free.
+    """
     (order,) = call.orders
     assert isinstance(order, frames.Call)
     version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)

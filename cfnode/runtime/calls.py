@@ -1,14 +1,14 @@
-"""How does the node call the runtime, and how can a call fail?
+"""Types of runtime calls: state sources, runtimes, and the errors of a call.
 
 The node calls an entry point of the runtime by Substrate's own names (`Core_execute_block`,
 `BlockBuilder_apply_extrinsic`, …) on a state source: the state of a block, or the part of a state in a proof.
 A `Runtime` answers one call synchronously over a journal. The code in the state decides which `Runtime` that
-is; the rest of the node does not know it.
+is; the rest of the node does not know which.
 
-This module defines the types of both sides: state sources, runtimes, and errors. A call fails in one of two
-ways, which must never be confused. A *verdict* is the chain's own answer: every node that makes the same call
-gets it, so a block that fails by one is bad, and its sender is charged. A *local fault* is this node's: the
-call may succeed later, or on another node, and no peer is charged.
+A call fails in one of two ways, which must never be confused. A *verdict* is the chain's own answer: every
+node that makes the same call gets it, so a block that fails by a verdict is bad, and the peer that sent it is
+charged. A *local fault* is this node's: the call may succeed later, or on another node, and no peer is
+charged.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class Runtime(Protocol):
     """The chain's logic."""
 
     def version(self) -> bytes:
-        """SCALE RuntimeVersion."""
+        """Return the SCALE RuntimeVersion."""
         ...
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
-        """The SCALE output of an entry point; writes go to the journal.
+        """Return the SCALE output of an entry point; writes go to the journal.
 
         Raises UnknownFunction, and RuntimeTrap where a runtime in WebAssembly would trap. A MissingNode,
         which the journal raises over a proof, must not be caught.
@@ -88,7 +88,7 @@ class Runtime(Protocol):
 
 
 RuntimeFactory = Callable[[bytes], Runtime]
-"""From the `:code` of a state to its runtime; raises UnsupportedCode."""
+"""A function from the `:code` of a state to its runtime. Raises UnsupportedCode."""
 
 
 @runtime_checkable
@@ -122,7 +122,7 @@ class Verdict(RuntimeCallError):
 
 
 class LocalFault(RuntimeCallError):
-    """This node could not make the call; the input is not to blame, and a retry may succeed."""
+    """A failure of this node to make the call; the input is not to blame, and a retry may succeed."""
 
 
 # Verdicts
@@ -178,7 +178,7 @@ class Deadline(LocalFault):
 
 
 class OutOfMemory(LocalFault):
-    """This machine has no memory left for the call. A runtime that exceeds its own heap traps instead."""
+    """A lack of memory on this machine for the call. A runtime that exceeds its own heap traps instead."""
 
 
 class MessageTooLarge(LocalFault):

@@ -1,8 +1,8 @@
-"""How does the node start its executor process, and exchange messages with it?
+"""An executor process as the node starts it, and the messages between them.
 
 The process gets one end of a socket pair, a number in shared memory, and nothing else: no terminal (it has
-its own session, so that Ctrl-C does not reach it), no open file of the node, not its working directory. Its
-stderr goes to an unnamed file, whose last line is quoted when the process dies unexpectedly.
+its own session, so that Ctrl-C does not reach it), no open file of the node, and not the node's working
+directory. Its stderr goes to an unnamed file, whose last line is quoted when the process dies unexpectedly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _READ_SIZE = 256 << 10
 _STDERR_TAIL = 2_000
 _LAST_S = 0.2  # between the end of the socket and the end of the process
 _PATIENCE_S = 1.0
-"""How long a process may take to end by itself, once its socket is closed."""
+"""Seconds that a process may take to end by itself, once its socket is closed."""
 
 
 class Child:
@@ -54,21 +54,21 @@ class Child:
 
     @classmethod
     def start(cls, store: Path, runtimes: str) -> Child:
-        """Start a process that reads the store at this path; raises OSError.
+        """Start a process that reads the store at this path. Raises OSError.
 
         Call it in the main thread: the kernel ends the process with the thread that forked it.
         """
-        with ExitStack() as kept:
-            ours, theirs = socket.socketpair()
-            kept.enter_context(ours)
-            with theirs:
-                stderr = kept.enter_context(os.fdopen(memory_file("executor-stderr"), "w+b", 0))
+        with ExitStack() as resources:
+            own_socket, child_socket = socket.socketpair()
+            resources.enter_context(own_socket)
+            with child_socket:
+                stderr = resources.enter_context(os.fdopen(memory_file("executor-stderr"), "w+b", 0))
                 with os.fdopen(memory_file("executor-progress"), "w+b", 0) as shared:
-                    progress = kept.enter_context(closing(SharedNumber(shared.fileno())))
-                    what = [str(store.resolve()), runtimes]
-                    process = _spawn([theirs.fileno(), shared.fileno()], stderr, what)
-            kept.pop_all()
-        return cls(process, ours, stderr, progress)
+                    progress = resources.enter_context(closing(SharedNumber(shared.fileno())))
+                    arguments = [str(store.resolve()), runtimes]
+                    process = _spawn([child_socket.fileno(), shared.fileno()], stderr, arguments)
+            resources.pop_all()
+        return cls(process, own_socket, stderr, progress)
 
     @property
     def pid(self) -> int:
@@ -85,15 +85,21 @@ class Child:
         return self._progress.value
 
     async def send(self, encoded: Iterable[bytes]) -> None:
-        """Send frames; raises ExecutorDied. When cancelled, half a frame is out: end the child then."""
-        for together in frames.joined(encoded):
+        """Send frames. Raises ExecutorDied.
+
+        A cancelled send may have sent half a frame: end the child then.
+        """
+        for buffer in frames.joined(encoded):
             try:
-                await self._stream.send_all(together)
+                await self._stream.send_all(buffer)
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 raise await self._died() from error
 
     async def receive(self) -> frames.Answer:
-        """The next message; raises ExecutorDied. A receive that is cancelled loses nothing."""
+        """Return the next message. Raises ExecutorDied.
+
+        A receive that is cancelled loses nothing.
+        """
         waited = await self._fill(frames.LENGTH_SIZE)
         try:
             end = frames.LENGTH_SIZE + frames.frame_length(bytes(self._buffer[: frames.LENGTH_SIZE]))
@@ -108,7 +114,7 @@ class Child:
         return answer
 
     async def _fill(self, size: int) -> bool:
-        """Read until the buffer has `size` bytes; returns whether that took a turn of the event loop."""
+        """Read until the buffer has `size` bytes; return whether that took a turn of the event loop."""
         waited = len(self._buffer) < size
         while len(self._buffer) < size:
             try:
@@ -140,11 +146,11 @@ class Child:
         code: int | None = None
         with suppress(subprocess.TimeoutExpired):
             code = await trio.to_thread.run_sync(self._process.wait, _LAST_S)
-        how = "closed its socket" if code is None else f"ended with code {code}"
+        ending = "closed its socket" if code is None else f"ended with code {code}"
         if code is not None and code < 0:
-            how = f"was ended by signal {-code}"
+            ending = f"was ended by signal {-code}"
         line = self._last_stderr_line()
-        return ExecutorDied(f"the executor process {how} during the call" + (f": {line}" if line else ""))
+        return ExecutorDied(f"the executor process {ending} during the call" + (f": {line}" if line else ""))
 
     def _last_stderr_line(self) -> str:
         end = self._stderr.seek(0, os.SEEK_END)
@@ -154,7 +160,10 @@ class Child:
 
 
 def _spawn(shared: Sequence[int], stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
-    """The process; `shared`: the descriptors of its socket and of its progress."""
+    """Start the process and return it.
+
+    `shared`: the descriptors of its socket and of its progress.
+    """
     connection, progress = map(str, shared)
     return subprocess.Popen(
         isolated_python(_START, connection, *what, str(os.getpid()), progress),

@@ -1,8 +1,8 @@
-"""How do many tasks of the node call the runtime at once?
+"""The executor: runtime calls of many tasks of the node, made in executor processes.
 
-One process makes all calls in order, until a call has to wait for a block, or until it never rests. Then
-processes for calls are started (`call_workers.py`), and the first one executes and builds all blocks. Neither
-kind of work waits for the other any more.
+One process makes all calls in order, until a call has to wait for a block, or until the process never rests.
+Then processes for calls are started (`call_workers.py`), and the first process executes and builds all
+blocks. Neither kind of work waits for the other any more.
 """
 
 from __future__ import annotations
@@ -54,19 +54,22 @@ class BlockExecution:
         self._request = request
 
     async def changes(self) -> Changes:
-        """The changes of the block to its parent's state. Raises Verdict and LocalFault."""
+        """Return the changes of the block to its parent's state. Raises Verdict and LocalFault."""
         try:
             return await self._request.answer()
         finally:
             self.abandon()
 
     def abandon(self) -> None:
-        """The changes are not needed any more."""
+        """Give the execution up: the changes are not needed any more."""
         self._request.abandoned = True
 
 
 class Executor:
-    """Calls the runtime in executor processes. `async with Executor.start(store) as executor:`"""
+    """The executor processes and their queues.
+
+    `async with Executor.start(store) as executor:` runs them.
+    """
 
     def __init__(self, store: Store, runtimes: str, nursery: trio.Nursery, call_processes: int) -> None:
         self._store = store
@@ -81,10 +84,10 @@ class Executor:
     async def start(
         cls, store: Store, *, runtimes: str = WASM, call_processes: int = 1
     ) -> AsyncIterator[Executor]:
-        """Run an executor process over this store. `runtimes` names its RuntimeFactory.
+        """Run an executor process over this store.
 
-        `call_processes`: the most processes for calls besides it. Those after the first one are for calls
-        that wait for other calls.
+        `runtimes` names its RuntimeFactory. `call_processes`: the maximum number of processes for calls
+        besides it. Those after the first one are for calls that wait for other calls.
 
         Requests may be made at once; they wait until the process is ready.
         """
@@ -101,24 +104,27 @@ class Executor:
     async def call(
         self, at: StateSource, function: str, args: bytes = b"", *, seconds: float = CALL_S
     ) -> bytes:
-        """The SCALE output of a runtime function; its writes are discarded."""
+        """Return the SCALE output of a runtime function; its writes are discarded."""
         (output,) = await self.call_all(at, [(function, args)], seconds=seconds)
         return output
 
     async def call_all(
         self, at: StateSource, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_S
     ) -> list[bytes]:
-        """The outputs of calls (function, args) on one state, in one message each way; at least one call.
+        """Return the outputs of calls (function, args) on one state, in one message each way.
 
-        The calls are independent of each other. The first failure fails all; the time limit is for all
-        together.
+        There must be at least one call. The calls are independent of each other. The first failure fails all;
+        the time limit is for all together.
         """
         request = next(self._ids)
         order = frames.Call(request, at, list(calls))
         return await self._ask(Request(request, calls[0][0], seconds, [order], requests.outputs))
 
     async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
-        """The encoded proof (`core.trie.encode_proof`) of what a call reads, for a peer without the state."""
+        """Return the encoded proof of what a call reads, for a peer without the state.
+
+        `core.trie.encode_proof` encodes it.
+        """
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
         name = f"the proof of {function}"
@@ -126,16 +132,22 @@ class Executor:
         return proof
 
     async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
-        """SCALE TransactionValidity of an extrinsic; source 0: in a block, 1: local, 2: external."""
+        """Return the SCALE TransactionValidity of an extrinsic.
+
+        `source`: 0 in a block, 1 local, 2 external.
+        """
         args = bytes((source,)) + extrinsic + at.hash
         return await self.call(at, "TaggedTransactionQueue_validate_transaction", args)
 
     async def dry_run(self, at: StateSource, extrinsic: bytes) -> bytes:
-        """SCALE ApplyExtrinsicResult of an extrinsic, as if it came next after the state's block."""
+        """Return the SCALE ApplyExtrinsicResult of an extrinsic, as if it came next after the block."""
         return await self.call(at, "BlockBuilder_apply_extrinsic", extrinsic)
 
     async def execute_block(self, header: Header, body: Sequence[bytes]) -> Changes:
-        """The changes of a sealed block to its parent's state; BlockRefused if its header does not match."""
+        """Return the changes of a sealed block to its parent's state.
+
+        Raises BlockRefused if its header does not match.
+        """
         return await self.begin_block(header, body).changes()
 
     def begin_block(self, header: Header, body: Sequence[bytes]) -> BlockExecution:
@@ -160,14 +172,17 @@ class Executor:
         candidates: Sequence[bytes],
         deadline_s: float,
     ) -> BuiltBlock:
-        """A block on `parent`, without seal; after `deadline_s` seconds no further candidate is tried."""
-        above = self._store.header(parent)
-        if above is None:
+        """Build a block on `parent`, without seal.
+
+        After `deadline_s` seconds no further candidate is tried. Raises UnknownBlock.
+        """
+        parent_header = self._store.header(parent)
+        if parent_header is None:
             raise UnknownBlock(parent)
         request = next(self._ids)
         items = [item.encode() for item in digest]
         order = frames.Build(
-            request, parent, above.number + 1, items, list(inherents), list(candidates), deadline_s
+            request, parent, parent_header.number + 1, items, list(inherents), list(candidates), deadline_s
         )
         seconds = deadline_s + BUILD_GRACE_S
         return await self._ask(
@@ -184,22 +199,22 @@ class Executor:
 
     @property
     def pid(self) -> int | None:
-        """The present process that executes blocks, for metrics and tests."""
+        """The id of the present process that executes blocks, for metrics and tests."""
         return self._first.pid
 
     @property
     def pids(self) -> list[int]:
-        """All present processes: the one for blocks first."""
+        """The ids of all present processes: that of the process for blocks first."""
         return [worker.pid for worker in self._workers if worker.pid is not None]
 
     @property
     def restarts(self) -> int:
-        """Processes so far that replaced one that ended, for metrics."""
+        """The number of processes so far that replaced one that ended, for metrics."""
         return self._first.restarts + self._calls.restarts
 
     @property
     def started(self) -> int:
-        """Processes so far, for metrics."""
+        """The number of processes so far, for metrics."""
         return self._first.started + self._calls.started
 
     # --- processes

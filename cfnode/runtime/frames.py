@@ -1,12 +1,12 @@
-"""How do the node and its executor process exchange messages?
+"""Messages between the node and its executor processes, and their frames on the socket.
 
-Over a socket pair, in frames: four bytes of length (big-endian), then one message in MessagePack. A large
-message is split: changes are sent as slices of rows before the message that they belong to, and outputs in
-pieces. So neither side decodes more than a slice at once, and the node's event loop is never blocked for
-long.
+They are sent over a socket pair, in frames: four bytes of length (big-endian), then one message in
+MessagePack. A large message is split: changes are sent as slices of rows before the message that they belong
+to, and outputs in pieces. So neither side decodes more than a slice at once, and the node's event loop is
+never blocked for long.
 
 Requests have an id, and answers the id of their request: an answer to an abandoned request is dropped, and
-cannot be mistaken for another's.
+cannot be mistaken for that of another request.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ROW_OVERHEAD = 12
 
 
 class Call(msgspec.Struct, frozen=True, tag=True):
-    """Call functions on one state, one after the other, and discard the writes of each.
+    """An order to call functions on one state, one after the other, and discard the writes of each.
 
     `prove`: discard the outputs too, and return the proofs of what the calls read.
     """
@@ -74,7 +74,7 @@ class Call(msgspec.Struct, frozen=True, tag=True):
 
 
 class Execute(msgspec.Struct, frozen=True, tag=True):
-    """Execute a block: `header` without seal."""
+    """An order to execute a block: `header` without seal."""
 
     id: int
     header: bytes
@@ -82,7 +82,7 @@ class Execute(msgspec.Struct, frozen=True, tag=True):
 
 
 class Build(msgspec.Struct, frozen=True, tag=True):
-    """Build a block on a parent; `digest` holds encoded items."""
+    """An order to build a block on a parent; `digest` holds encoded items."""
 
     id: int
     parent: bytes
@@ -94,7 +94,10 @@ class Build(msgspec.Struct, frozen=True, tag=True):
 
 
 class AddOverlay(msgspec.Struct, frozen=True, tag=True):
-    """The rows sent before are the changes of this unfinalized block. It has no answer."""
+    """The end of an overlay: the rows sent before are the changes of this unfinalized block.
+
+    It has no answer.
+    """
 
     hash: bytes
     parent: bytes
@@ -172,7 +175,7 @@ _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
 def encode_frame(message: Order | Answer) -> bytes:
-    """The frame of a message; raises ValueError where it is too large."""
+    """Return the frame of a message. Raises ValueError where it is too large."""
     body = _ENCODER.encode(message)
     if len(body) > MAX_FRAME:
         raise ValueError(
@@ -182,7 +185,7 @@ def encode_frame(message: Order | Answer) -> bytes:
 
 
 def frame_length(prefix: bytes) -> int:
-    """The number of bytes after the prefix; raises ValueError if it is too large."""
+    """Return the number of bytes after the prefix. Raises ValueError if it is too large."""
     length = int.from_bytes(prefix, "big")
     if len(prefix) != LENGTH_SIZE or length > MAX_FRAME:
         raise ValueError(f"a frame of {length} bytes between node and executor process; {MAX_FRAME} at most")
@@ -190,12 +193,12 @@ def frame_length(prefix: bytes) -> int:
 
 
 def decode_order(body: bytes | bytearray | memoryview) -> Order:
-    """A message to the executor; raises msgspec.MsgspecError."""
+    """Decode a message to the executor. Raises msgspec.MsgspecError."""
     return _ORDERS.decode(body)
 
 
 def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
-    """A message from the executor; raises msgspec.MsgspecError."""
+    """Decode a message from the executor. Raises msgspec.MsgspecError."""
     return _ANSWERS.decode(body)
 
 
@@ -203,7 +206,7 @@ def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
 
 
 def check_rows(changes: Changes) -> None:
-    """Check that each slice of the changes fits into a frame; raises ValueError. A row is never split."""
+    """Check that each slice of the changes fits into a frame. Raises ValueError. A row is never split."""
     limit = MAX_FRAME - SLICE - SLICE * ROW_OVERHEAD
     for tables in (changes.storage, changes.nodes):
         for table in tables.values():
@@ -215,7 +218,7 @@ def check_rows(changes: Changes) -> None:
 
 
 def changes_in_slices(changes: Changes) -> Iterator[Rows]:
-    """The rows of the changes, split into messages."""
+    """Yield the rows of the changes, split into messages."""
     for nodes, tables in ((False, changes.storage), (True, changes.nodes)):
         for child, table in tables.items():
             for rows in _slices(table.items()):
@@ -236,31 +239,33 @@ def _slices(items: Iterable[tuple[bytes, bytes | None]]) -> Iterator[dict[bytes,
 
 
 def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces: waking the other process for each small message costs more than the
-    message."""
-    waiting: list[bytes] = []
+    """Yield the bytes of the parts in fewer pieces.
+
+    Waking the other process for each small message costs more than the message.
+    """
+    pending: list[bytes] = []
     size = 0
     for part in parts:
-        waiting.append(part)
+        pending.append(part)
         size += len(part)
         if size >= SLICE:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"".join(waiting)
+            yield b"".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
 
 
 def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece | Output]:
-    """The outputs of the calls, split into messages."""
+    """Yield the outputs of the calls, split into messages."""
     data = outputs[0] if len(outputs) == 1 else b"".join(outputs)
-    last = max(0, len(data) - 1) // SLICE * SLICE
-    for start in range(0, last, SLICE):
+    last_start = max(0, len(data) - 1) // SLICE * SLICE
+    for start in range(0, last_start, SLICE):
         yield Piece(data[start : start + SLICE])
-    yield Output(request, [len(each) for each in outputs], data[last:])
+    yield Output(request, [len(output) for output in outputs], data[last_start:])
 
 
 class Assembly:
-    """Collects slices and pieces until the message comes that they belong to."""
+    """The slices and pieces that have been received of a message."""
 
     def __init__(self) -> None:
         self._storage: dict[bytes, dict[bytes, bytes | None]] = {}
@@ -276,13 +281,13 @@ class Assembly:
             tables.setdefault(part.child, {}).update(part.rows)
 
     def take_changes(self, root: bytes) -> Changes:
-        """The changes of the collected rows; clears them."""
+        """Return the changes of the collected rows, and clear these."""
         changes = Changes(storage=self._storage, nodes=self._nodes, root=root)
         self._storage, self._nodes = {}, {}
         return changes
 
     def take_outputs(self, last: Output) -> list[bytes]:
-        """The outputs of the collected pieces; clears them."""
+        """Return the outputs of the collected pieces, and clear these."""
         data = b"".join((*self._pieces, last.data)) if self._pieces else last.data
         self._pieces = []
         if len(last.sizes) == 1:

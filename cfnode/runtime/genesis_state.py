@@ -1,4 +1,4 @@
-"""How can a runtime be called before there is a node? On the genesis state of a specification, in memory."""
+"""The genesis state of a specification in memory, and runtime calls on it before there is a node."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ class GenesisState:
         self._keys = {name: sorted(values) for name, values in self._values.items()}
 
     def _fill(self, child: bytes) -> bytes:
-        done = update(lambda _path: None, self._values[child], _VERSION)
-        self._nodes[child] = done.nodes
-        return done.root
+        update_result = update(lambda _path: None, self._values[child], _VERSION)
+        self._nodes[child] = update_result.nodes
+        return update_result.root
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """As `State.get`."""
+        """Return the value under `key` of the top trie, or of a child trie; None if there is no value."""
         return self._values.get(child, {}).get(key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """As `State.next_key`."""
+        """Return the first key strictly after `key` of the top trie, or of a child trie.
+
+        None after the last.
+        """
         keys = self._keys.get(child, [])
         index = bisect_right(keys, key)
         return keys[index] if index < len(keys) else None
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """As `State.node`."""
+        """Return the encoded trie node at `path` of the top trie, or of a child trie; None if absent."""
         return self._nodes.get(child, {}).get(path)
 
 
@@ -50,7 +53,7 @@ class GenesisRuntime:
     """A chain's first runtime on its genesis state."""
 
     def __init__(self, genesis: RawGenesis, runtime_for: RuntimeFactory) -> None:
-        """Raises UnsupportedCode."""
+        """Find the runtime of the genesis state. Raises UnsupportedCode."""
         self.state = GenesisState(genesis)
         code = self.state.get(CODE)
         if code is None:
@@ -59,9 +62,9 @@ class GenesisRuntime:
         self._runtime: Runtime = runtime_for(code)
 
     def version(self) -> bytes:
-        """SCALE RuntimeVersion; raises RuntimeCallError."""
+        """Return the SCALE RuntimeVersion. Raises RuntimeCallError."""
         return self._runtime.version()
 
     def call(self, function: str, args: bytes = b"") -> bytes:
-        """The output of an entry point; its writes are discarded. Raises RuntimeCallError."""
+        """Return the output of an entry point; its writes are discarded. Raises RuntimeCallError."""
         return self._runtime.call(function, args, Journal(self.state))

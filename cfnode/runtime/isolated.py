@@ -1,7 +1,8 @@
-"""The start of a further Python process that depends on nothing around it.
+"""The command of a further Python process that is isolated from environment and working directory.
 
-It uses no variables of the environment, no user's packages and no working directory, but finds the modules
-of this process. It writes its bytecode where this process does, and none where this one writes none.
+The process uses no variables of the environment, no user's packages and no working directory, but finds the
+modules of this process. It writes its bytecode where this process does, and none where this process writes
+none.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pathlib import Path
 __all__ = ["SEARCH", "isolated_python"]
 
 SEARCH = "import json, sys; sys.path = json.loads(sys.argv.pop(1)); "
-"""What each program begins with: its first argument is the module search path."""
+"""The beginning of each program: its first argument is the module search path."""
 
 
 def isolated_python(program: str, *arguments: str) -> list[str]:
-    """The command of a process that runs `program`, with the arguments in `sys.argv[1:]`."""
+    """Return the command of a process that runs `program`, with the arguments in `sys.argv[1:]`."""
     search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
     return [sys.executable, "-I", *_bytecode_flags(), "-c", program, search, *arguments]
 

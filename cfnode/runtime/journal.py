@@ -1,4 +1,4 @@
-"""What does a runtime read while it runs, and which changes does it make?
+"""The journal of a runtime call: writes over a state, transactions, and the changes in the end.
 
 A journal records writes over a state that never changes. Reads look into the journal first. Transactions
 nest: for each key, a transaction keeps the value before its first write, so that a rollback restores exactly
@@ -19,12 +19,18 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Final
 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, Changes, State
 from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
-__all__ = ["Journal"]
+__all__ = ["MAX_VALUE", "MAX_VALUES", "Journal"]
+
+MAX_VALUES: Final = 4096
+"""Values of the state that a journal keeps, once read."""
+MAX_VALUE: Final = 1024
+"""Bytes of one of them: the memory of all is bounded."""
 
 
 class _Sequence:
@@ -55,7 +61,7 @@ class _Mark:
 
 
 class _Untouched:
-    """Stands for a key that was not in the journal."""
+    """The mark of a key that was not in the journal."""
 
 
 _UNTOUCHED = _Untouched()
@@ -83,7 +89,7 @@ class _Table:
             self.entries[key] = before.restore() if isinstance(before, _Mark) else before
 
     def after(self, key: bytes) -> Iterator[tuple[bytes, _Entry]]:
-        """Entries strictly after `key`, in order."""
+        """Yield the entries strictly after `key`, in order."""
         if self._sorted is None:
             self._sorted = sorted(self.entries)
         keys = self._sorted
@@ -99,41 +105,54 @@ def _plain(entry: _Entry) -> bytes | None:
 
 
 class Journal:
-    """Writes over a state. `child` names a child trie, `b""` the top one, as in `core.state`."""
+    """The writes over a state. `child` names a child trie, `b""` the top one, as in `core.state`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._tables: dict[bytes, _Table] = {TOP: _Table()}
         self._before: list[dict[tuple[bytes, bytes], _Before]] = []
+        self._values: dict[bytes, bytes | None] = {}  # read from the top trie of the state
         self._updates: tuple[int, dict[bytes, TrieUpdate]] | None = None  # of a state version
 
     # --- reading
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None."""
-        entry = self._entry(key, child)
-        if isinstance(entry, _Untouched):
-            return self._state.get(key, child)
-        return _plain(entry)
+        """Return the value under `key`, or None."""
+        table = self._tables.get(child)
+        entry = _UNTOUCHED if table is None else table.entries.get(key, _UNTOUCHED)
+        if type(entry) is bytes or entry is None:
+            return entry
+        return self._read(key, child) if isinstance(entry, _Untouched) else _plain(entry)
 
     def exists(self, key: bytes, child: bytes = TOP) -> bool:
-        """Whether there is a value under `key`."""
+        """Return whether there is a value under `key`."""
         return self.get(key, child) is not None
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The first key strictly after `key`, or None."""
+        """Return the first key strictly after `key`, or None."""
         table = self._tables.get(child)
-        below = self._state.next_key(key, child)
+        stored_key = self._state.next_key(key, child)
         if table is None:
-            return below
-        while below is not None and table.entries.get(below, _UNTOUCHED) is None:
-            below = self._state.next_key(below, child)
-        for own, entry in table.after(key):
-            if below is not None and own >= below:
+            return stored_key
+        while stored_key is not None and table.entries.get(stored_key, _UNTOUCHED) is None:
+            stored_key = self._state.next_key(stored_key, child)
+        for written_key, entry in table.after(key):
+            if stored_key is not None and written_key >= stored_key:
                 break
             if entry is not None:
-                return own
-        return below
+                return written_key
+        return stored_key
+
+    def _read(self, key: bytes, child: bytes) -> bytes | None:
+        """The value under `key` in the state, which never changes: a small one is read once."""
+        if child != TOP:
+            return self._state.get(key, child)
+        value = self._values.get(key, _UNTOUCHED)
+        if isinstance(value, _Untouched):
+            value = self._state.get(key)
+            if len(self._values) < MAX_VALUES and (value is None or len(value) <= MAX_VALUE):
+                self._values[key] = value
+        return value
 
     # --- writing
 
@@ -152,7 +171,7 @@ class Journal:
             self._remember(key, child, entry)
             self._updates = None
         else:
-            entry = _as_sequence(self._state.get(key, child) if isinstance(entry, _Untouched) else entry)
+            entry = _as_sequence(self._read(key, child) if isinstance(entry, _Untouched) else entry)
             self._write(key, entry, child)
         entry.count += 1
         entry.body += item
@@ -160,8 +179,8 @@ class Journal:
     def clear_prefix(self, prefix: bytes, limit: int | None = None, child: bytes = TOP) -> tuple[int, bool]:
         """Delete keys that begin with `prefix`.
 
-        Returns how many keys of the state below were visited, at most `limit`, and whether all are deleted.
-        An empty prefix clears a whole child trie.
+        Return how many keys of the state below were visited, at most `limit`, and whether all are deleted. An
+        empty prefix clears a whole child trie.
         """
         if child == TOP and (prefix.startswith(CHILD_STORAGE) or CHILD_STORAGE.startswith(prefix)):
             return 0, True
@@ -191,8 +210,8 @@ class Journal:
         before = self._before.pop()
         if self._before:
             outer = self._before[-1]
-            for place, entry in before.items():
-                outer.setdefault(place, entry)
+            for key, entry in before.items():
+                outer.setdefault(key, entry)
 
     def rollback(self) -> None:
         """Undo the innermost transaction."""
@@ -208,20 +227,23 @@ class Journal:
     # --- the result
 
     def root(self, version: int = 1, child: bytes = TOP) -> bytes:
-        """The root with all writes so far, in state version 0 or 1. Commits nothing."""
-        found = self._updated(version).get(child)
-        if found is not None:
-            return found.root
+        """Return the root with all writes so far, in state version 0 or 1. Commits nothing."""
+        updated = self._updated(version).get(child)
+        if updated is not None:
+            return updated.root
         return self._state.root if child == TOP else self._child_root(child)
 
     def changes(self, version: int = 1) -> Changes:
-        """The changes of all writes so far, with children's roots. Open transactions count as committed."""
+        """Return the changes of all writes so far, with the roots of child tries.
+
+        Open transactions count as committed.
+        """
         updates = self._updated(version)
         storage = {child: table.values() for child, table in self._tables.items() if table.entries}
         roots = _root_entries(updates)
         if roots:
             storage[TOP] = storage.get(TOP, {}) | roots
-        nodes = {child: done.nodes for child, done in updates.items() if done.nodes}
+        nodes = {child: result.nodes for child, result in updates.items() if result.nodes}
         return Changes(storage=storage, nodes=nodes, root=updates[TOP].root)
 
     def _updated(self, version: int) -> dict[bytes, TrieUpdate]:
@@ -265,7 +287,7 @@ class Journal:
             self._before[-1][child, key] = _Mark(entry) if isinstance(entry, _Sequence) else entry
 
     def _below(self, prefix: bytes, child: bytes) -> Iterator[bytes]:
-        """The keys of the state below that begin with `prefix`."""
+        """Yield the keys of the state below that begin with `prefix`."""
         key: bytes | None = prefix
         if self._state.get(prefix, child) is None:
             key = self._state.next_key(prefix, child)
@@ -283,9 +305,9 @@ def _as_sequence(value: bytes | None) -> _Sequence:
 
 
 def _root_entries(updates: Mapping[bytes, TrieUpdate]) -> dict[bytes, bytes | None]:
-    """The entries of child tries in the top one: an empty child trie has none."""
+    """Return the entries of child tries in the top one: an empty child trie has none."""
     return {
-        CHILD_STORAGE_PREFIX + child: None if done.root == EMPTY_ROOT else done.root
-        for child, done in updates.items()
+        CHILD_STORAGE_PREFIX + child: None if result.root == EMPTY_ROOT else result.root
+        for child, result in updates.items()
         if child != TOP
     }

@@ -1,6 +1,6 @@
-"""What does a peer without our state need to make a runtime call and verify its result?
+"""Execution proofs: the trie nodes and values that a peer without the state needs for a runtime call.
 
-The trie nodes and values that the call reads. Substrate, execution proofs; the code is not included.
+A proof has all that the call reads, except the code. Substrate, execution proofs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ MAX_BYTES = 15 << 20
 
 
 def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> list[bytes]:
-    """The proof of everything that a call reads, even of one that traps: the peer's call then traps as well.
+    """Return the proof of everything that a call reads.
 
-    Raises UnknownFunction, and MessageTooLarge.
+    A call that traps has a proof too: the peer's call then traps as well. Raises UnknownFunction, and
+    MessageTooLarge.
     """
     recorder = Recorder(state)
     with suppress(RuntimeTrap):

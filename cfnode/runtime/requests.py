@@ -1,4 +1,4 @@
-"""A request to the executor process: how its answer is read, and which error its failure becomes."""
+"""Requests to an executor process, how their answers are read, and the errors of their failures."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ __all__ = ["AnyRequest", "Request", "built", "changes", "failure", "outputs"]
 T = TypeVar("T")
 
 Read = Callable[[frames.Result, frames.Assembly], T]
-"""Gives the answer, from the message that ends it and those before. Raises HostFault for another one."""
+"""A reader of the answer, from its last message and the parts before. Raises HostFault for another one."""
 
 
 def outputs(result: frames.Result, assembly: frames.Assembly) -> list[bytes]:
-    """The outputs of calls."""
+    """Return the outputs of calls."""
     if isinstance(result, frames.Output):
         return assembly.take_outputs(result)
     raise _other(result, "outputs")
 
 
 def changes(result: frames.Result, assembly: frames.Assembly) -> Changes:
-    """The changes of an executed block."""
+    """Return the changes of an executed block."""
     if isinstance(result, frames.Changed):
         return assembly.take_changes(result.root)
     raise _other(result, "the changes of a block")
 
 
 def built(result: frames.Result, assembly: frames.Assembly) -> BuiltBlock:
-    """A block that was built."""
+    """Return a block that was built."""
     if isinstance(result, frames.Built):
-        made = assembly.take_changes(result.root)
-        return BuiltBlock(Header.decode(result.header), result.body, made, result.refused)
+        changes = assembly.take_changes(result.root)
+        return BuiltBlock(Header.decode(result.header), result.body, changes, result.refused)
     raise _other(result, "a block")
 
 
@@ -61,7 +61,7 @@ def _other(result: frames.Result, asked: str) -> HostFault:
 
 
 class Request(Generic[T]):
-    """One request and its future answer, which `read` gives."""
+    """One request and its future answer, which `read` returns."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class Request(Generic[T]):
         self.orders = orders
         self.block_work = block_work
         self.sent = False
-        """An executor process has it, though others may come before it there."""
+        """Whether an executor process has it, though others may come before it there."""
         self.attempts = 0
-        """Processes that had it as their next request and ended without an answer."""
+        """The number of processes that had it as their next request and ended without an answer."""
         self.abandoned = False
-        """No task waits for the answer any more: the request may be skipped."""
+        """Whether no task waits for the answer any more: the request may then be skipped."""
         self._read = read
         self._outcome: tuple[T] | Exception | None = None
         self._answered = trio.Event()
@@ -95,7 +95,7 @@ class Request(Generic[T]):
 
     @property
     def failure(self) -> Exception | None:
-        """Why the request failed; None if it was answered, or is not done."""
+        """The error with which the request failed; None if it was answered, or is not done."""
         return self._outcome if isinstance(self._outcome, Exception) else None
 
     async def wait(self) -> None:
@@ -103,7 +103,7 @@ class Request(Generic[T]):
         await self._answered.wait()
 
     async def answer(self) -> T:
-        """Wait for the answer; raises the failure."""
+        """Wait for the answer and return it. Raises the failure."""
         await self.wait()
         while self._outcome is None:  # never: it is set before the event
             await self.wait()
@@ -130,7 +130,7 @@ class Request(Generic[T]):
 
 
 AnyRequest = Request[Any]
-"""A request to whose answer the queue is indifferent."""
+"""A request whatever the type of its answer."""
 
 
 _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
@@ -153,6 +153,6 @@ _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
 
 
 def failure(failed: frames.Failed) -> Exception:
-    """The error that the executor process reported, as the node raises it."""
+    """Return the error that the executor process reported, as the node raises it."""
     make = _BY_KIND.get(failed.kind)
     return make(failed) if make else HostFault(f"{failed.kind}: {failed.text}")

@@ -1,13 +1,14 @@
-"""How does the node know what its executor process works on, without a message for each request?
+"""A number in memory that the node shares with an executor process: the id of the request in progress.
 
-A number in memory that both have: the process writes the id of the request that it begins with, and 0 when
-it has answered. It stays readable after the process has died.
+So the node knows what the process works on, without a message for each request. The process writes the id of
+the request that it begins with, and 0 when it has answered. It stays readable after the process has died.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 
 __all__ = ["SharedNumber", "memory_file"]
@@ -19,7 +20,7 @@ class SharedNumber:
     """An unsigned 64-bit number in the file of a descriptor, which may be closed afterwards."""
 
     def __init__(self, descriptor: int) -> None:
-        """Map the number; raises OSError."""
+        """Map the number. Raises OSError."""
         os.ftruncate(descriptor, _SIZE)
         self._map = mmap.mmap(descriptor, _SIZE)
         self._view = memoryview(self._map).cast("Q")
@@ -39,8 +40,11 @@ class SharedNumber:
 
 
 def memory_file(name: str) -> int:
-    """The descriptor of a file in memory if possible, since disks may be full; else of one without a name."""
-    if hasattr(os, "memfd_create"):
+    """Return the descriptor of a file in memory if possible, since disks may be full.
+
+    Otherwise of a file without a name.
+    """
+    if sys.platform == "linux":
         return os.memfd_create(name)
     with tempfile.TemporaryFile(buffering=0) as file:
         return os.dup(file.fileno())

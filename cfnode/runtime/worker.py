@@ -1,8 +1,7 @@
-"""What does the executor process do?
+"""The executor process: it answers the node's orders, one at a time.
 
-It processes one order at a time: it reads the order from its socket, opens a snapshot of the store (or a
-proof), runs the runtime over a journal, and answers. It has no event loop, no signals, no logs, and no data
-to save.
+It reads an order from its socket, opens a snapshot of the store (or a proof), runs the runtime over a
+journal, and answers. It has no event loop, no signals, no logs, and no data to save.
 
 It must not outlive the node. A separate thread reads orders, so that the end of the socket is noticed even
 during a call, and ends the process at once. On Linux the kernel is asked to do the same when the node's
@@ -58,13 +57,13 @@ __all__ = ["main"]
 
 _PR_SET_PDEATHSIG = 1
 _KEPT_RUNTIMES = 2
-"""A runtime and the one it was upgraded from."""
+"""The number of runtimes that are kept: a runtime and the one it was upgraded from."""
 
 Send = Callable[[Iterable[frames.Answer]], None]
 
 
 class Worker:
-    """Answers orders, one at a time."""
+    """The part of the process that answers orders, one at a time."""
 
     def __init__(
         self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send, progress: SharedNumber
@@ -106,7 +105,7 @@ class Worker:
     def _call(self, order: frames.Call) -> None:
         with self._state(order.at) as (state, runtime):
             if order.prove:
-                outputs = [encode_proof(prove_call(runtime, state, *each)) for each in order.calls]
+                outputs = [encode_proof(prove_call(runtime, state, *call)) for call in order.calls]
             else:
                 outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
         self._send(frames.outputs_in_pieces(order.id, outputs))
@@ -119,13 +118,15 @@ class Worker:
 
     def _build(self, order: frames.Build) -> None:
         digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
-        what = BuildOrder(
+        build_order = BuildOrder(
             order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
         )
         with self._state(BlockSource(order.parent)) as (state, runtime):
-            built = build_block(runtime, Journal(state), what, time.monotonic)
-        made = frames.Built(order.id, built.header.encode(), built.body, built.refused, built.changes.root)
-        self._send(chain(frames.changes_in_slices(built.changes), [made]))
+            built = build_block(runtime, Journal(state), build_order, time.monotonic)
+        built_frame = frames.Built(
+            order.id, built.header.encode(), built.body, built.refused, built.changes.root
+        )
+        self._send(chain(frames.changes_in_slices(built.changes), [built_frame]))
 
     @contextmanager
     def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
@@ -149,8 +150,8 @@ class _RuntimeCache:
         self._kept: list[tuple[bytes, Runtime]] = []
 
     def __call__(self, code: bytes) -> Runtime:
-        for known, runtime in self._kept:
-            if known == code:
+        for kept_code, runtime in self._kept:
+            if kept_code == code:
                 return runtime
         with without_collection():
             runtime = self._runtime_for(code)
@@ -179,7 +180,7 @@ _ANSWERED = (
 
 @contextmanager
 def _errors_as_traps() -> Iterator[None]:
-    """An error in a runtime written in Python is a trap, as in WebAssembly: it fails one call.
+    """Raise errors of a runtime written in Python as traps, as in WebAssembly: they fail one call.
 
     Such a runtime *is* the rules of its chain: every node that runs it, including the block's author, gets
     the same error on the same input. A lack of memory, an OSError, or a module that cannot be loaded, which
@@ -206,7 +207,10 @@ def _location(error: BaseException) -> str:
 
 @contextmanager
 def _damage_as_store_fault(block: bytes) -> Iterator[None]:
-    """The state was verified when it was stored: if it is inconsistent, the database is damaged."""
+    """Raise StoreFault for an inconsistent state.
+
+    The state was verified when it was stored, so the database is damaged.
+    """
     try:
         yield
     except (MissingNode, TrieError) as error:
@@ -233,9 +237,10 @@ def _failed(request: int, error: Exception) -> frames.Failed:
 
 
 def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int) -> None:
-    """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`.
+    """Serve the node behind this socket until it closes.
 
-    `progress` is the descriptor of a SharedNumber: the request that is being processed.
+    `runtimes` names a RuntimeFactory: `module:name`. `progress` is the descriptor of a SharedNumber: the
+    request that is being processed.
     """
     _exit_with_parent(parent)
     connection = socket.socket(fileno=descriptor)
@@ -245,8 +250,8 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
     factory: RuntimeFactory = getattr(import_module(module), name)
 
     def send(answers: Iterable[frames.Answer]) -> None:
-        for together in frames.joined(map(_frame, answers)):
-            connection.sendall(together)
+        for buffer in frames.joined(map(_frame, answers)):
+            connection.sendall(buffer)
 
     worker = Worker(StoreReader.open(Path(store)), factory, send, SharedNumber(progress))
     os.close(progress)
@@ -256,7 +261,7 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
 
 
 def _frame(answer: frames.Answer) -> bytes:
-    """The frame of an answer; raises MessageTooLarge."""
+    """Return the frame of an answer. Raises MessageTooLarge."""
     try:
         return frames.encode_frame(answer)
     except ValueError as error:

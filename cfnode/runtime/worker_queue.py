@@ -1,4 +1,4 @@
-"""How do requests reach one executor process, and what happens when it dies?
+"""The queue of requests to one executor process, and the replacement of a process that dies.
 
 All requests wait in one queue and are processed in order, by the one task that talks to the process. So no
 caller can interrupt the conversation: a cancelled caller just stops waiting, and its answer is dropped. Calls
@@ -32,13 +32,13 @@ ATTEMPTS = 3
 """Processes that may end before they begin with a request, until the request fails."""
 
 AHEAD = 8
-"""Calls that are sent before they are answered: more would wait there instead of here."""
+"""Calls that are sent before they are answered: more would wait in the process instead of in the queue."""
 
 START_S = 30.0
 """Seconds in which a new process must be ready."""
 
 NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
-"""What Python raises where the system gives no memory, no thread or no process."""
+"""The errors that Python raises where the system gives no memory, no thread or no process."""
 
 
 class WorkerQueue:
@@ -49,29 +49,29 @@ class WorkerQueue:
         self._runtimes = runtimes
         self._queue, self._inbox = trio.open_memory_channel[AnyRequest | Overlay](math.inf)
         self._unsent: deque[AnyRequest] = deque()
-        """Taken from the queue, to be sent next."""
+        """The requests taken from the queue, to be sent next."""
         self._sent: deque[AnyRequest] = deque()
-        """Sent to the present process, and not answered."""
+        """The requests sent to the present process, and not answered."""
         self._held: AnyRequest | Overlay | None = None
-        """Taken from the queue, but it has to wait until all that was sent is answered."""
+        """The item taken from the queue that has to wait until all that was sent is answered."""
         self._child: Child | None = None
         self.blocks = 0
-        """Blocks to be executed or built, including the current one."""
+        """The number of blocks to be executed or built, including the current one."""
         self.load = 0
-        """Requests that are not answered."""
+        """The number of requests that are not answered."""
         self.changed_at = trio.current_time()
-        """When there was last no request before one came, or none left."""
+        """The time at which the queue last changed between no request and some."""
         self.started = 0
-        """Processes so far: all but the first replaced one that died."""
+        """The number of processes so far: all but the first replaced one that died."""
 
     @property
     def pid(self) -> int | None:
-        """The present process."""
+        """The id of the present process."""
         return self._child.pid if self._child else None
 
     @property
     def restarts(self) -> int:
-        """Processes so far that replaced one that ended."""
+        """The number of processes so far that replaced one that ended."""
         return max(self.started - 1, 0)
 
     @property
@@ -85,7 +85,7 @@ class WorkerQueue:
         return self._child.working_on if self._child else 0
 
     def put(self, item: AnyRequest | Overlay) -> None:
-        """Queue a request, or the overlay of a new block in the store; raises ExecutorDied once closed."""
+        """Queue a request, or the overlay of a new block in the store. Raises ExecutorDied once closed."""
         try:
             self._queue.send_nowait(item)
         except trio.ClosedResourceError:
@@ -113,7 +113,7 @@ class WorkerQueue:
             await trio.sleep_until(end)
 
     def _count(self, requests: int, blocks: int) -> None:
-        """Requests, and blocks among them, that came (positive) or went."""
+        """Count requests, and blocks among them, that came (positive) or went."""
         was_idle = self.load == 0
         self.load += requests
         self.blocks += blocks
@@ -121,7 +121,7 @@ class WorkerQueue:
             self.changed_at = trio.current_time()
 
     async def serve(self) -> None:
-        """Process the queue until cancelled. Without a process, start one first."""
+        """Process the queue until cancelled; without a process, start one first."""
         if self._child is None:
             await self._renew()
         while True:
@@ -144,14 +144,14 @@ class WorkerQueue:
                 item.fail(_stopping())
 
     def _take_waiting(self) -> list[AnyRequest | Overlay]:
-        waiting: list[AnyRequest | Overlay] = [] if self._held is None else [self._held]
+        items: list[AnyRequest | Overlay] = [] if self._held is None else [self._held]
         self._held = None
         with suppress(trio.EndOfChannel, trio.WouldBlock):
             while True:
-                waiting.append(self._inbox.receive_nowait())
-        requests = [item.block_work for item in waiting if isinstance(item, Request)]
+                items.append(self._inbox.receive_nowait())
+        requests = [item.block_work for item in items if isinstance(item, Request)]
         self._count(-len(requests), -sum(requests))
-        return waiting
+        return items
 
     # --- the conversation
 
@@ -197,8 +197,10 @@ class WorkerQueue:
                 self._finished(request)
 
     async def _exchange(self, request: AnyRequest) -> None:
-        """Send what can be sent, and receive until the first of all requests is answered. Its caller may have
-        left while a process was started: then it is not sent, and nothing is received."""
+        """Send what can be sent, and receive until the first of all requests is answered.
+
+        Its caller may have left while a process was started: then it is not sent, and nothing is received.
+        """
         assert self._child is not None
         await self._send_ahead(self._child)
         if not request.sent:
@@ -231,7 +233,7 @@ class WorkerQueue:
             await child.send(encoded)
 
     def _sendable(self) -> AnyRequest | None:
-        """The next request, if it may be sent behind those that are sent."""
+        """Return the next request, if it may be sent behind those that are sent."""
         if self._sent and self._sent[0].block_work:
             return None
         if not self._unsent and self._held is None:
@@ -245,7 +247,10 @@ class WorkerQueue:
         return self._unsent[0]
 
     def _finished(self, request: AnyRequest) -> None:
-        """Forget a request, the first of those that are sent or of the others, unless it is forgotten."""
+        """Forget a request that is the first of the sent or of the unsent ones.
+
+        Do nothing if it is neither: then it is forgotten already.
+        """
         for queue in (self._sent, self._unsent):
             if queue and queue[0] is request:
                 queue.popleft()
@@ -253,7 +258,7 @@ class WorkerQueue:
                 return
 
     def _take_back(self) -> None:
-        """Send again to the next process what the present one has not answered."""
+        """Put back what the present process has not answered, to be sent to the next process."""
         while self._sent:
             self._unsent.appendleft(self._sent.pop())
             self._unsent[0].sent = False
@@ -261,14 +266,17 @@ class WorkerQueue:
     # --- processes
 
     async def _renew(self) -> None:
-        """Start a new process at once; if that fails, the next request tries again and reports the error."""
+        """Start a new process at once.
+
+        If that fails, the next request tries again and reports the error.
+        """
         try:
             await self.start()
         except ExecutorDied as error:
             log.error("%s", error)
 
     async def start(self) -> None:
-        """Start a new process, and end the present one; raises ExecutorDied."""
+        """Start a new process, and end the present one. Raises ExecutorDied."""
         self._take_back()
         if self._child is not None:
             self._child.kill()

@@ -1,35 +1,44 @@
 """Assets by chain and symbol, their display names, and the contracts of tokens.
 
-Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of
-`core.assets`.
+Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case). Names, decimals, numbers and the
+forms in which an asset may be given are those of `core.assets`.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cfnode.core.assets import (
     ASSETS,
-    CHAINS,
+    AnyAsset,
     Asset,
     UnknownAsset,
-    asset_by_symbol,
-    asset_in_text,
+    UnknownChain,
+    UnknownName,
+    asset_of,
+    asset_on,
+    chain_in_text,
+    symbols_of,
     units,
 )
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
 from cfnode.sdk.record import Record
 
 __all__ = [
     "AssetRef",
+    "asset_given",
     "asset_named",
-    "check_chain",
-    "check_symbol",
+    "asset_referred",
+    "chain_named",
+    "chain_of",
     "contract_address",
     "display_name",
+    "name_of",
+    "symbol_named",
+    "symbol_of",
     "units",
     "wire_asset",
 ]
@@ -133,12 +142,13 @@ _CONTRACTS = {
 class AssetRef(Record):
     """An asset in JSON documents: `{"chain": "Ethereum", "asset": "ETH"}`."""
 
-    chain: str
-    asset: str
+    chain: ChainName
+    asset: AssetSymbol
 
-    def known(self, field: str) -> Asset:
-        """Return the asset of this chain and symbol; raise ValidationError for an unknown pair."""
-        return _asset(self.chain, self.asset, f"{field}.chain", f"{field}.asset")
+
+def asset_referred(reference: AssetRef, field: str) -> Asset:
+    """Return the asset of a reference; raise ValidationError for an unknown pair of chain and symbol."""
+    return _asset(reference.chain, reference.asset, f"{field}.chain", f"{field}.asset")
 
 
 def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
@@ -149,29 +159,67 @@ def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
     return _asset(chain, symbol, f"{side}_chain", f"{side}_asset")
 
 
+def asset_given(asset: AnyAsset, field: str) -> Asset:
+    """Return the asset that a caller gives in any of its forms (`core.assets`). Raises ValidationError."""
+    try:
+        return asset_of(asset)
+    except UnknownName as error:
+        raise ValidationError.at(field, str(error)) from None
+
+
 def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
-    with suppress(KeyError, TypeError):
-        return asset_by_symbol(chain, symbol)
-    try:  # the names may be in another case
-        return asset_in_text(f"{chain}/{symbol}")
-    except UnknownAsset:
-        check_chain(chain, chain_field)
-        check_symbol(symbol, chain, symbol_field)
-        raise ValidationError.at(chain_field if chain is None else symbol_field, "Required") from None
+    try:
+        if chain is not None and symbol is not None:
+            return asset_on(str(chain), str(symbol))
+    except UnknownChain as error:
+        raise _unknown(error, chain_field) from None
+    except UnknownAsset as error:
+        raise _unknown(error, symbol_field) from None
+    chain_named(chain, chain_field)
+    symbol_named(symbol, chain, symbol_field)
+    raise ValidationError.at(chain_field if chain is None else symbol_field, "Required")
 
 
-def check_chain(chain: Any, field: str) -> None:
-    """Raise ValidationError for an unknown chain; None is any chain."""
-    if chain is not None and chain not in CHAINS:
-        raise ValidationError.at(field, unknown_value("chain", chain, CHAINS))
+def chain_named(chain: Any, field: str) -> str | None:
+    """Return the chain of a name in any case; None is any chain. Raises ValidationError."""
+    try:
+        return None if chain is None else chain_in_text(str(chain)).name
+    except UnknownChain as error:
+        raise _unknown(error, field) from None
 
 
-def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
-    """Raise ValidationError for a symbol that the chain (None: any chain) lacks; None is any asset."""
-    valid = sorted({asset.symbol for asset in ASSETS.values() if chain in (None, asset.chain)})
-    if symbol is not None and symbol not in valid:
-        kind = "asset" if chain is None else f"asset of {chain}"
-        raise ValidationError.at(field, unknown_value(kind, symbol, valid))
+def symbol_named(symbol: Any, chain: str | None, field: str) -> str | None:
+    """Return the symbol of a name in any case, on a chain or (None) on any; None is any asset.
+
+    Raises ValidationError for a symbol that the chain lacks.
+    """
+    if symbol is None:
+        return None
+    if chain is not None:
+        return _asset(chain, symbol, field, field).symbol
+    text, known = str(symbol).strip().upper(), symbols_of(None)
+    if text not in known:
+        raise ValidationError.at(field, unknown_value("asset", symbol, known))
+    return text
+
+
+def _unknown(error: UnknownName, field: str) -> ValidationError:
+    return ValidationError.at(field, unknown_value(error.kind, error.name, error.known))
+
+
+def chain_of(asset: Asset) -> ChainName:
+    """Return the chain of an asset, in the type of the SDK's records."""
+    return cast("ChainName", asset.chain)
+
+
+def symbol_of(asset: Asset) -> AssetSymbol:
+    """Return the symbol of an asset, in the type of the SDK's records."""
+    return cast("AssetSymbol", asset.symbol)
+
+
+def name_of(asset: Asset) -> AssetName:
+    """Return the name of an asset, in the type of the SDK's orders."""
+    return cast("AssetName", asset.name)
 
 
 def wire_asset(asset: Asset) -> dict[str, str]:

@@ -14,6 +14,7 @@ from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.names import ChainName, NetworkName
 from cfnode.sdk.options import BrokerOptions, Features, Options, Session
 from cfnode.sdk.watching import StatusWatch
 
@@ -32,12 +33,12 @@ class _Client(Driver):
         self,
         options: Options | Mapping[str, Any] | None = None,
         *,
-        network: str | None = None,
+        network: NetworkName | None = None,
         broker: BrokerOptions | Mapping[str, Any] | None = None,
         rpc_url: str | None = None,
         backend_url: str | None = None,
         enabled_features: Features | Mapping[str, bool] | None = None,
-        default_refund_addresses: Mapping[str, str] | None = None,
+        default_refund_addresses: Mapping[ChainName, str] | None = None,
         timeout: float | None = None,
         channel_timeout: float | None = None,
         rpc_token: str | None = None,
@@ -65,7 +66,16 @@ class _Client(Driver):
 
 
 class SwapSDK(_Client, BlockingDriver, BlockingMethods):
-    """The blocking client. It is a context manager, and threads may share it."""
+    """The blocking client.
+
+    It is a context manager, and threads may share it:
+
+        from cfnode.sdk import SwapSDK
+
+        with SwapSDK(network="dev") as sdk:
+            for asset in sdk.get_assets("Bitcoin"):
+                print(asset.symbol, asset.minimum_swap_amount)
+    """
 
     def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
@@ -91,7 +101,21 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
 
 
 class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
-    """The async client, for trio and asyncio; use it as an async context manager, or `await sdk.close()`."""
+    """The async client, for trio and asyncio.
+
+    Use it as an async context manager, or `await sdk.close()`:
+
+        import asyncio
+
+        from cfnode.sdk import AsyncSwapSDK
+
+        async def main() -> None:
+            async with AsyncSwapSDK(network="dev") as sdk:
+                quotes = await sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
+                print(quotes.regular.egress_amount)
+
+        asyncio.run(main())
+    """
 
     async def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES

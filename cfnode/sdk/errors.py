@@ -13,13 +13,14 @@ Each class has a `code` that never changes, so a program can branch on it withou
         ChainError       CHAIN         the State Chain refused: `pallet`, `error`, `text`
       BackendError       BACKEND       the swap service refused, with its message
       NoQuote            NO_QUOTE      the swap service returned no quote of that kind
+      ClientClosed       CLOSED        the client was closed before; nothing was sent
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from cfnode.core.messages import printable
 from cfnode.core.refusals import Refusal, read_refusal, refusal_text
@@ -29,6 +30,8 @@ __all__ = [
     "BadAnswer",
     "BadStatus",
     "ChainError",
+    "ClientClosed",
+    "ErrorCode",
     "Issue",
     "NoQuote",
     "RpcCallError",
@@ -47,15 +50,44 @@ _WITH_REASON = (-32601, -32020)
 The node lacks the method, or does not open it to this client; or a call has failed.
 """
 MAX_REASON = 300
-
-
 MAX_MESSAGE = 4_000
+ErrorCode: TypeAlias = Literal[
+    "SDK",
+    "VALIDATION",
+    "TRANSPORT",
+    "UNREACHABLE",
+    "TIMEOUT",
+    "HTTP_STATUS",
+    "BAD_ANSWER",
+    "BACKEND",
+    "NO_QUOTE",
+    "CLOSED",
+    "RPC",
+    "CHAIN",
+    "ORDERS_INCOMPLETE",
+    "RECOVERY",
+    "NO_SUCH_CALL",
+    "EXPIRED",
+    "BEING_SIGNED",
+    "ALREADY_SENT",
+    "WRONG_CHAIN",
+    "KEY_ROTATED",
+    "PENDING",
+    "NEEDS_ARCHIVE",
+    "NO_GAS_FUNDS",
+    "TOO_EXPENSIVE",
+    "WOULD_REVERT",
+    "BAD_PAYLOAD",
+    "MISSING_EXTRA",
+    "KEY_FILE",
+]
+"""The `code` of an error, of the SDK, a market maker's library and the recovery."""
 
 
 class SdkError(Exception):
     """Any error of the SDK. Its message is one printable line, whatever a server wrote into it."""
 
-    code: ClassVar[str] = "SDK"
+    code: ClassVar[ErrorCode] = "SDK"
 
     def __init__(self, message: str) -> None:
         self.message = printable(message, MAX_MESSAGE)
@@ -76,7 +108,7 @@ class ValidationError(SdkError, ValueError):
     Fields have their Python names (`fill_or_kill_params.min_price`), also for a mapping.
     """
 
-    code = "VALIDATION"
+    code: ClassVar[ErrorCode] = "VALIDATION"
 
     def __init__(self, field: str, message: str, issues: Sequence[Issue] = ()) -> None:
         super().__init__(message)
@@ -101,7 +133,7 @@ class TransportError(SdkError):
     the request is harmless and may help; it is never True if a deposit channel may have been opened.
     """
 
-    code = "TRANSPORT"
+    code: ClassVar[ErrorCode] = "TRANSPORT"
 
     def __init__(self, message: str, *, url: str, sent: bool, retryable: bool) -> None:
         super().__init__(message)
@@ -113,19 +145,19 @@ class TransportError(SdkError):
 class Unreachable(TransportError):
     """The connection to the server failed or broke."""
 
-    code = "UNREACHABLE"
+    code: ClassVar[ErrorCode] = "UNREACHABLE"
 
 
 class TimedOut(TransportError):
     """The time limit was exceeded before the answer was complete."""
 
-    code = "TIMEOUT"
+    code: ClassVar[ErrorCode] = "TIMEOUT"
 
 
 class BadStatus(TransportError):
     """The server answered with an HTTP status other than success."""
 
-    code = "HTTP_STATUS"
+    code: ClassVar[ErrorCode] = "HTTP_STATUS"
 
     def __init__(self, message: str, *, url: str, status: int, sent: bool, retryable: bool) -> None:
         super().__init__(message, url=url, sent=sent, retryable=retryable)
@@ -135,13 +167,13 @@ class BadStatus(TransportError):
 class BadAnswer(TransportError):
     """The answer is malformed."""
 
-    code = "BAD_ANSWER"
+    code: ClassVar[ErrorCode] = "BAD_ANSWER"
 
 
 class BackendError(SdkError):
     """The swap service refused the request, with a message; `status` is its HTTP status."""
 
-    code = "BACKEND"
+    code: ClassVar[ErrorCode] = "BACKEND"
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -151,13 +183,19 @@ class BackendError(SdkError):
 class NoQuote(SdkError):
     """The swap service returned no quote of the requested kind."""
 
-    code = "NO_QUOTE"
+    code: ClassVar[ErrorCode] = "NO_QUOTE"
+
+
+class ClientClosed(SdkError):
+    """The client is closed, or its `with` block has ended: create another one. Nothing was sent."""
+
+    code: ClassVar[ErrorCode] = "CLOSED"
 
 
 class RpcCallError(SdkError):
     """The node or broker answered with a JSON-RPC error object: `rpc_code`, `rpc_message`, `data`."""
 
-    code = "RPC"
+    code: ClassVar[ErrorCode] = "RPC"
 
     def __init__(self, rpc_code: int, message: str, data: Any = None, text: str | None = None) -> None:
         """Take the members of the error object; `text` is printed instead of the node's message."""
@@ -179,7 +217,7 @@ class ChainError(RpcCallError):
     The message is the error's documentation and what to do; `rpc_message` is the node's own text.
     """
 
-    code = "CHAIN"
+    code: ClassVar[ErrorCode] = "CHAIN"
 
     def __init__(self, rpc_code: int, message: str, data: Any, refusal: Refusal) -> None:
         super().__init__(rpc_code, message, data, _chain_text(refusal, data))

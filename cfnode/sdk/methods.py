@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
@@ -21,7 +22,7 @@ from cfnode.sdk.calls.infos import (
     GetRequiredBlockConfirmations,
     GetSwapLimits,
 )
-from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
+from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2, SwapQuote
 from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2
 from cfnode.sdk.calls.vault_swaps import EncodeVaultSwapData
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
@@ -30,6 +31,7 @@ from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, Quotes
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
 from cfnode.sdk.models.vault_swap import VaultSwapData
+from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
 
 __all__ = ["AwaitedMethods", "BlockingMethods"]
 
@@ -43,10 +45,26 @@ class BlockingMethods:
         """Run any call; return its result."""
         raise NotImplementedError
 
-    def get_quote(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, amount: int,
+    def quote(
+        self, source: AssetName, destination: AssetName, amount: Quantity,
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
+    ) -> Quote:
+        """Request the quote without chunks for a swap of one asset to another, the short form of `get_quote_v2`.
+
+        `amount` is in whole units of the source asset as text or a Decimal (`"0.1"`), or an int of base units.
+        The other arguments are those of `get_quote_v2`. Raises NoQuote without such a quote, and the errors of
+        `get_quote_v2`.
+        """
+        return self.call(SwapQuote(
+            source, destination, amount, broker_commission_bps, affiliate_brokers, ccm_params, is_vault_swap,
+        ))
+
+    def get_quote(
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        amount: int, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: QuoteCcmParams | None = None,
+        is_vault_swap: bool = False,
     ) -> QuoteResponse:
         """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`."""
         return self.call(GetQuote(
@@ -55,9 +73,10 @@ class BlockingMethods:
         ))
 
     def get_quote_v2(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, amount: int,
-        broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
-        ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        amount: int, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: QuoteCcmParams | None = None,
+        is_vault_swap: bool = False,
     ) -> QuotesResponse:
         """Request all quotes, also those for a swap in chunks if that feature is enabled.
 
@@ -82,11 +101,11 @@ class BlockingMethods:
         return self.call(GetStatusV2(id))
 
     def request_deposit_address(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, dest_address: str,
-        amount: int, fill_or_kill_params: FillOrKillParams | None = None, dca_params: DcaParams | None = None,
-        max_boost_fee_bps: int | None = None, src_address: str | None = None,
-        broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
-        ccm_params: CcmParams | None = None,
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        dest_address: str, amount: int, fill_or_kill_params: FillOrKillParams | None = None,
+        dca_params: DcaParams | None = None, max_boost_fee_bps: int | None = None,
+        src_address: str | None = None, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: CcmParams | None = None,
     ) -> DepositAddress:
         """Request a deposit address without a quote, the older form of `request_deposit_address_v2`.
 
@@ -133,11 +152,11 @@ class BlockingMethods:
             ccm_params,
         ))
 
-    def get_chains(self, source_chain: str | None = None) -> tuple[ChainInfo, ...]:
+    def get_chains(self, source_chain: ChainName | None = None) -> tuple[ChainInfo, ...]:
         """Return the chains of the supported assets, in order of first appearance, without `source_chain`."""
         return self.call(GetChains(source_chain))
 
-    def get_assets(self, chain: str | None = None) -> tuple[AssetInfo, ...]:
+    def get_assets(self, chain: ChainName | None = None) -> tuple[AssetInfo, ...]:
         """Return the supported assets, of one chain or of all."""
         return self.call(GetAssets(chain))
 
@@ -157,7 +176,8 @@ class BlockingMethods:
         return self.call(GetChannelOpeningFees())
 
     def get_boost_liquidity(
-        self, fee_tier_bps: int | None = None, chain: str | None = None, asset: str | None = None,
+        self, fee_tier_bps: int | None = None, chain: ChainName | None = None,
+        asset: AssetSymbol | None = None,
     ) -> tuple[BoostLiquidity, ...]:
         """Return the liquidity of the boost pools, in base units.
 
@@ -173,6 +193,15 @@ class BlockingMethods:
         """
         return self.call(DevDeposit(channel, amount))
 
+    def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+        """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
+
+        The boost needs a channel with a boost fee, and liquidity for it (`dev_setBoost`, `cfnode dev boost`);
+        `dev_deposit` confirms the deposit afterwards. `amount` is base units of the source asset (default: the
+        channel's expected amount). Raises RpcCallError without an open channel, and on a real network.
+        """
+        return self.call(DevAnnounce(channel, amount))
+
 
 class AwaitedMethods:
     """Each call as a method whose result is awaited."""
@@ -181,10 +210,24 @@ class AwaitedMethods:
         """Run any call; return its result."""
         raise NotImplementedError
 
-    async def get_quote(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, amount: int,
+    async def quote(
+        self, source: AssetName, destination: AssetName, amount: Quantity,
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
+    ) -> Quote:
+        """Request the quote without chunks for a swap of one asset to another, the short form of `get_quote_v2`.
+
+        Arguments and errors are those of `SwapSDK.quote`.
+        """
+        return await self.call(SwapQuote(
+            source, destination, amount, broker_commission_bps, affiliate_brokers, ccm_params, is_vault_swap,
+        ))
+
+    async def get_quote(
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        amount: int, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: QuoteCcmParams | None = None,
+        is_vault_swap: bool = False,
     ) -> QuoteResponse:
         """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`.
 
@@ -196,9 +239,10 @@ class AwaitedMethods:
         ))
 
     async def get_quote_v2(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, amount: int,
-        broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
-        ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        amount: int, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: QuoteCcmParams | None = None,
+        is_vault_swap: bool = False,
     ) -> QuotesResponse:
         """Request all quotes, also those for a swap in chunks if that feature is enabled.
 
@@ -224,11 +268,11 @@ class AwaitedMethods:
         return await self.call(GetStatusV2(id))
 
     async def request_deposit_address(
-        self, src_chain: str, src_asset: str, dest_chain: str, dest_asset: str, dest_address: str,
-        amount: int, fill_or_kill_params: FillOrKillParams | None = None, dca_params: DcaParams | None = None,
-        max_boost_fee_bps: int | None = None, src_address: str | None = None,
-        broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
-        ccm_params: CcmParams | None = None,
+        self, src_chain: ChainName, src_asset: AssetSymbol, dest_chain: ChainName, dest_asset: AssetSymbol,
+        dest_address: str, amount: int, fill_or_kill_params: FillOrKillParams | None = None,
+        dca_params: DcaParams | None = None, max_boost_fee_bps: int | None = None,
+        src_address: str | None = None, broker_commission_bps: int | None = None,
+        affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: CcmParams | None = None,
     ) -> DepositAddress:
         """Request a deposit address without a quote, the older form of `request_deposit_address_v2`.
 
@@ -267,14 +311,14 @@ class AwaitedMethods:
             ccm_params,
         ))
 
-    async def get_chains(self, source_chain: str | None = None) -> tuple[ChainInfo, ...]:
+    async def get_chains(self, source_chain: ChainName | None = None) -> tuple[ChainInfo, ...]:
         """Return the chains of the supported assets, in order of first appearance, without `source_chain`.
 
         Arguments and errors are those of `SwapSDK.get_chains`.
         """
         return await self.call(GetChains(source_chain))
 
-    async def get_assets(self, chain: str | None = None) -> tuple[AssetInfo, ...]:
+    async def get_assets(self, chain: ChainName | None = None) -> tuple[AssetInfo, ...]:
         """Return the supported assets, of one chain or of all.
 
         Arguments and errors are those of `SwapSDK.get_assets`.
@@ -303,7 +347,8 @@ class AwaitedMethods:
         return await self.call(GetChannelOpeningFees())
 
     async def get_boost_liquidity(
-        self, fee_tier_bps: int | None = None, chain: str | None = None, asset: str | None = None,
+        self, fee_tier_bps: int | None = None, chain: ChainName | None = None,
+        asset: AssetSymbol | None = None,
     ) -> tuple[BoostLiquidity, ...]:
         """Return the liquidity of the boost pools, in base units.
 
@@ -317,3 +362,10 @@ class AwaitedMethods:
         Arguments and errors are those of `SwapSDK.dev_deposit`.
         """
         return await self.call(DevDeposit(channel, amount))
+
+    async def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+        """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
+
+        Arguments and errors are those of `SwapSDK.dev_announce`.
+        """
+        return await self.call(DevAnnounce(channel, amount))

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from cfnode.core.assets import CHAINS
+from cfnode.sdk.assets import chain_named
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.names import ChainName, NetworkName
 from cfnode.sdk.networks import Network, network_named
 from cfnode.sdk.record import SECRET, GivenRecord, settle
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
-DEFAULT_NETWORK = "perseverance"
+DEFAULT_NETWORK: NetworkName = "perseverance"
 
 
 def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:
@@ -68,12 +69,12 @@ class Options(GivenRecord):
     """
 
     member_kind: ClassVar[str] = "option"
-    network: str = DEFAULT_NETWORK
+    network: NetworkName = DEFAULT_NETWORK
     broker: BrokerOptions | None = None
     rpc_url: str | None = field(default=None, repr=False)
     backend_url: str | None = field(default=None, repr=False, metadata={"aliases": ("backendServiceUrl",)})
     enabled_features: Features = Features()
-    default_refund_addresses: Mapping[str, str] = field(default_factory=dict)
+    default_refund_addresses: Mapping[ChainName, str] = field(default_factory=dict)
     timeout: float = 30.0
     channel_timeout: float = 120.0
     rpc_token: str | None = field(default=None, repr=False, metadata=SECRET)
@@ -90,14 +91,17 @@ class Options(GivenRecord):
         changed.check()
         return changed
 
+    def refund_address_on(self, chain: str) -> str | None:
+        """Return the default refund address of a chain; the option may name the chain in any case."""
+        named = {chain_named(name, name): address for name, address in self.default_refund_addresses.items()}
+        return named.get(chain)
+
     def check(self) -> None:
         """Raise ValidationError for an invalid value."""
         if self.broker is not None:
             checked_commission(self.broker.commission_bps, "broker.commission_bps")
         for chain in self.default_refund_addresses:
-            if chain not in CHAINS:
-                place = f"default_refund_addresses.{chain}"
-                raise ValidationError.at(place, unknown_value("chain", chain, CHAINS))
+            chain_named(chain, f"default_refund_addresses.{chain}")
         urls = {"rpc_url": self.rpc_url, "backend_url": self.backend_url}
         if self.broker is not None:
             urls["broker.url"] = self.broker.url

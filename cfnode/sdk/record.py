@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from typing import (
     Annotated,
@@ -231,10 +231,17 @@ def _reader(hint: Any, style: _Style) -> Callable[[Any, str], Any]:
         return partial(_read_map, _reader(parts[1], style))
     if isinstance(hint, type) and issubclass(hint, Record):
         return partial(_read_record, hint, style)
-    return _SCALARS.get(hint, _as_it_is)
+    return _read_str if _is_name(hint) else _SCALARS.get(hint, _as_it_is)
+
+
+def _is_name(hint: Any) -> bool:
+    """Return whether a type has names as its values: an enum of texts, or literal texts."""
+    return get_origin(hint) is Literal or (isinstance(hint, type) and issubclass(hint, StrEnum))
 
 
 def _any_of(choices: list[Any], style: _Style) -> Callable[[Any, str], Any]:
+    if all(_is_name(choice) for choice in choices):
+        return _read_str
     records = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, Record)]
     return partial(_read_record, records[0], style) if records else _as_it_is
 

@@ -18,7 +18,7 @@ from cfnode.clients.http import (
     Unusable,
 )
 from cfnode.sdk.credentials import NO_CREDENTIALS, Credentials
-from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, ValidationError
+from cfnode.sdk.errors import BadAnswer, ClientClosed, TimedOut, TransportError, Unreachable, ValidationError
 from cfnode.sdk.exchange import HttpCall, error_text, origin_of
 
 __all__ = ["MAX_ANSWER", "AsyncTransport", "Transport"]
@@ -34,11 +34,18 @@ class Transport:
         self._client = Client(AGENT)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
-        """Return the answer of one exchange; raise TransportError, or ValidationError for a malformed URL."""
+        """Return the answer of one exchange.
+
+        Raises TransportError, ValidationError for a malformed URL, ClientClosed after `close`.
+        """
         try:
             return self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:
             raise _translated(call, error) from error
+        except RuntimeError:
+            if self._client.is_closed:
+                raise _closed() from None
+            raise
 
     def close(self) -> None:
         """Close the connections."""
@@ -55,12 +62,16 @@ class AsyncTransport:
     async def exchange(self, call: HttpCall) -> HttpAnswer:
         """Return the answer of one exchange; cancelling ends it at once.
 
-        Raises TransportError, or ValidationError for a malformed URL.
+        Raises TransportError, ValidationError for a malformed URL, ClientClosed after `close`.
         """
         try:
             return await self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:
             raise _translated(call, error) from error
+        except RuntimeError:
+            if self._client.is_closed:
+                raise _closed() from None
+            raise
 
     async def close(self) -> None:
         """Close the connections."""
@@ -69,6 +80,10 @@ class AsyncTransport:
 
 def _with_token(call: HttpCall, credentials: Credentials) -> HttpCall:
     return replace(call, headers=call.headers + credentials.headers(call.url))
+
+
+def _closed() -> ClientClosed:
+    return ClientClosed("the client is closed, and sent nothing: create another one, or close it later")
 
 
 def _translated(call: HttpCall, error: HttpError) -> TransportError | ValidationError:

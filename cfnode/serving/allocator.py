@@ -1,4 +1,4 @@
-"""How does memory return to the system after a burst of large answers? By settings of glibc's allocator.
+"""Settings of glibc's allocator that return memory to the system after a burst of large answers.
 
 glibc maps each block of 128 KiB or more separately and unmaps it when it is freed. But once it has freed such
 a block of up to 32 MiB, it takes blocks of that size from its heap, and the heap shrinks only from its end.
@@ -25,12 +25,12 @@ MMAP_THRESHOLD_BYTES: Final = 128 * 1024
 BURST_BYTES: Final = 32 * 1024 * 1024
 """The heap is trimmed when the memory held for clients has fallen by this much."""
 TRIM_INTERVAL_S: Final = 5.0
-"""Trimming takes milliseconds in a thread, and is useless while a burst lasts."""
+"""Seconds between two checks: trimming takes milliseconds in a thread, and is useless while a burst lasts."""
 _M_MMAP_THRESHOLD: Final = -3  # malloc.h
 
 
 def _glibc(name: str) -> Any:
-    """A function of the C library; None if the library lacks it."""
+    """Return a function of the C library; None if the library lacks it."""
     try:
         return getattr(ctypes.CDLL(None), name, None)
     except OSError:
@@ -38,14 +38,15 @@ def _glibc(name: str) -> Any:
 
 
 def fix_threshold() -> None:
-    """Have large blocks returned to the system when they are freed, for the lifetime of the process."""
+    """Let the allocator of this process return large blocks to the system when they are freed."""
     if (mallopt := _glibc("mallopt")) is not None:
         mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
 async def trim_after_bursts(budgets: MemoryBudgets) -> None:
-    """Return free heap memory to the system whenever the memory held for clients has fallen by
-    BURST_BYTES.
+    """Return free heap memory to the system each time that clients hold BURST_BYTES less than before.
+
+    Runs until cancelled; returns at once without glibc.
     """
     malloc_trim = _glibc("malloc_trim")
     while malloc_trim is not None:

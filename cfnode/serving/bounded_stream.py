@@ -1,4 +1,4 @@
-"""How does a send to a client that does not read end? After a deadline, with the connection."""
+"""A socket stream whose sends have a deadline: it ends the connection of a client that does not read."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ MAX_PARTS: Final = 64
 
 
 class BoundedStream:
-    """The stream interface that a hypercorn TCPServer uses. `on_abort` is called when the stream is
-    aborted.
+    """The stream interface that a hypercorn TCPServer uses.
+
+    `on_abort` is called when the stream is aborted.
     """
 
     def __init__(self, stream: trio.SocketStream, on_abort: Callable[[], None]) -> None:
@@ -30,7 +31,7 @@ class BoundedStream:
         self._on_abort = on_abort
         self.socket = stream.socket
         self.is_over = False
-        """If set, nothing more is read."""
+        """Whether nothing more is read."""
         self._is_drained = True
         """Whether the last read left nothing in the kernel's buffer."""
 
@@ -42,14 +43,17 @@ class BoundedStream:
         await self.send_rest(parts, self.send_now(parts))
 
     async def send_rest(self, parts: Sequence[Part], sent: int) -> None:
-        """As `send_all`, without the first `sent` bytes."""
+        """Send the parts without their first `sent` bytes, or close.
+
+        Raises BrokenResourceError if the client does not read.
+        """
         for part in parts:
             if sent < len(part):
                 await self._send_part(memoryview(part)[sent:])
             sent = max(0, sent - len(part))
 
     def send_now(self, parts: Sequence[Part]) -> int:
-        """Send what the kernel accepts at once; returns the number of bytes. Raises BrokenResourceError."""
+        """Send what the kernel accepts at once; return the number of bytes. Raises BrokenResourceError."""
         try:
             return os.writev(self.socket.fileno(), parts[:MAX_PARTS])
         except BlockingIOError:
@@ -69,7 +73,9 @@ class BoundedStream:
             raise trio.BrokenResourceError("the client does not read")
 
     async def receive_some(self, max_bytes: int) -> bytes:
-        """The next bytes; empty at the end of the stream. Raises BrokenResourceError or ClosedResourceError.
+        """Return the next bytes; none at the end of the stream.
+
+        Raises BrokenResourceError or ClosedResourceError.
 
         A client mostly sends a request when it has the answer to the last one: until then the kernel has
         nothing, so it is not asked before it reports more.

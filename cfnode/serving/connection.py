@@ -1,8 +1,7 @@
-"""One bounded TCP connection: hypercorn's, with the limits that it lacks.
+"""One bounded TCP connection: hypercorn's, with the deadlines and limits that it lacks.
 
 hypercorn's sends cannot be cancelled, so a client that reads nothing would keep the server from stopping; and
-hypercorn handles all received bytes in one turn, however many they are. This module, and no other, changes
-that:
+hypercorn handles all received bytes in one turn, however many they are. This module changes that:
 
 - a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
   with all tasks that run for it;
@@ -43,32 +42,37 @@ from cfnode.serving.short_request import Admission, ShortRequest, short_request
 __all__ = ["Connection", "Messages", "ShortRequests"]
 
 C = TypeVar("C")
-"""What the application knows of a client."""
+"""The type of the application's own data about a client."""
 
 LINGER_S: Final = 2.0
 """Seconds for which the rest of a refused body is discarded."""
 LINGER_BYTES: Final = 1024 * 1024
-"""Bytes of it that are discarded; beyond, the connection is reset."""
+"""Bytes of a refused body that are discarded; beyond, the connection is reset."""
 DEADLINE_STEP: Final = 1.0
 """Seconds by which the deadline of an idle connection may be too early: moving it costs as much as parsing a
 call, so it is not moved with each request."""
 _GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 PORTION: Final = 16 * 1024
-"""Bytes that the protocol gets at once: the head of a request has no more, and one read may hold thousands of
-headers, chunks or frames."""
+"""Bytes that the protocol gets at once: one read may hold thousands of headers, chunks or frames.
+
+The head of a request has no more.
+"""
 
 
 class ShortRequests(Protocol[C]):
     """The application, as far as it answers short requests."""
 
     def admit(self, connection: Connection, request: ShortRequest) -> Admission[C] | None:
-        """What the head allows; None if the request is refused, or for a scope: hypercorn passes it on."""
+        """Return what the head allows.
+
+        None if the request is refused, or has to come to hypercorn as a scope.
+        """
 
     def answer_now(self, admission: Admission[C], body: bytes) -> Reply | None:
-        """The whole answer, with its head, to a call that needs no waiting; None for any other."""
+        """Return the whole answer, with its head, to a call that needs no waiting; None for any other."""
 
     async def answer(self, connection: Connection, admission: Admission[C], body: bytes) -> Reply:
-        """The whole answer, with its head."""
+        """Return the whole answer, with its head."""
         ...
 
 
@@ -76,9 +80,9 @@ class Messages(Protocol):
     """The application's side of a WebSocket, as far as it answers short messages."""
 
     def answer_now(self, message: bytes, before: int) -> Reply | None:
-        """The answer to a message that needs no waiting; None if the application has to get the message.
+        """Return the answer to a message that needs no waiting.
 
-        `before`: the number of messages that came before it.
+        None if the application has to get the message. `before`: the number of messages that came before it.
         """
 
 
@@ -111,19 +115,19 @@ class Connection(TCPServer):
         self.session: Messages | None = None
         """The application's side of the WebSocket, once it is open."""
         self._is_between = True
-        """Whether hypercorn's protocol has no request, and no part of one."""
+        """Whether hypercorn's protocol has neither a request nor a part of one."""
         self._is_answering = False
         """Whether a short request is being answered."""
         self._lingers_until = 0.0
-        """If set, received bytes are discarded until then: the connection is over."""
+        """The time until which received bytes are discarded because the connection is over; 0 before."""
         self._discarded = 0
         self._listening = trio.CancelScope()
         self._is_listening = False
-        """Whether it waits for bytes; then the deadline of `_listening` counts."""
+        """Whether the connection waits for bytes; then the deadline of `_listening` counts."""
         self._since = trio.current_time()
         """The time of the last change between idle, reading a head, and serving a request."""
         self._is_reading_head = True
-        """Whether a part of a request's head has come, or the first request has not."""
+        """Whether a part of a request's head has been received, or no request yet."""
 
     @property
     def is_idle(self) -> bool:
@@ -136,14 +140,14 @@ class Connection(TCPServer):
 
     @property
     def idle_since(self) -> float | None:
-        """When an HTTP connection became idle; None while it has a request, and for a WebSocket."""
+        """The time at which an HTTP connection became idle; None during a request, and for a WebSocket."""
         protocol: Any = getattr(self, "protocol", None)
         if protocol is None or not self.is_idle or not _is_between_requests(protocol):
             return None
         return None if _has_data(protocol) or self._bounded.has_unread else self._since
 
     def abort(self) -> None:
-        """Close it now, even in the middle of a message."""
+        """Close the connection now, even in the middle of a message."""
         self._bounded.abort()
 
     async def protocol_send(self, event: Event) -> None:
@@ -167,9 +171,10 @@ class Connection(TCPServer):
                 self.abort()
 
     async def _linger(self) -> None:
-        """End the connection after an answer that came before the whole body, but discard what still comes
-        of that for a while: closing a socket with unread bytes resets the connection, and the client might
-        not receive the answer (RFC 9112, 9.6).
+        """End the connection after an answer that was sent before the whole body was received.
+
+        Discard for a while what is still received of the body: closing a socket with unread bytes resets the
+        connection, and the client might not receive the answer (RFC 9112, 9.6).
         """
         with contextlib.suppress(*_GONE):
             await self._bounded.send_eof()
@@ -190,10 +195,10 @@ class Connection(TCPServer):
                         break
                     continue
                 if (reply := self._answer_now(data)) is not None:
-                    sent = self._bounded.send_now(reply.parts) if reply else 0
-                    if sent < reply.size:
+                    sent_bytes = self._bounded.send_now(reply.parts) if reply else 0
+                    if sent_bytes < reply.size:
                         listening.deadline = math.inf
-                        await self._send_rest(reply, sent)
+                        await self._send_rest(reply, sent_bytes)
                     continue
                 listening.deadline, self._is_listening = math.inf, False
                 await self._hand_on(data)
@@ -209,8 +214,10 @@ class Connection(TCPServer):
         self._is_listening = True
 
     def _answer_now(self, data: bytes) -> Reply | None:
-        """The answer to received bytes if they are just one request or message of the usual kind whose call
-        needs no waiting; None for anything else, of which nothing was handled.
+        """Return the answer to received bytes that need no waiting.
+
+        They must be just one request or message of the usual kind, with a call that needs no waiting. None
+        for anything else, of which nothing was handled.
         """
         if self.send_lock.locked() or self.context.terminated.is_set():
             return None
@@ -237,7 +244,7 @@ class Connection(TCPServer):
         return None if reply is None else framed(reply)
 
     def _deadline(self) -> float:
-        """The time at which the connection ends if nothing more comes."""
+        """Return the time at which the connection ends if no more bytes are received."""
         if self._lingers_until:
             return self._lingers_until
         if self._is_between and not self._is_reading_head:
@@ -263,7 +270,7 @@ class Connection(TCPServer):
             await self.protocol.handle(RawData(data[start : start + PORTION]))
 
     async def _answer_short(self, data: bytes) -> bytes:
-        """Answer the short requests at the beginning of received bytes; returns the rest, for hypercorn."""
+        """Answer the short requests at the beginning of received bytes; return the rest, for hypercorn."""
         protocol = cast(Http1, self.protocol)
         self._is_between = _is_between_requests(protocol) and not _has_data(protocol)
         if self._short is None or not self._is_between:
@@ -286,9 +293,9 @@ class Connection(TCPServer):
         return data
 
     def _admitted(self, short: ShortRequests[Any], data: bytes) -> Admission[Any] | None:
-        """What the head at the beginning of `data` allows; None if no short request begins there."""
-        if (known := self._admission) is not None and known.covers(data):
-            return known
+        """Return what the head at the beginning of `data` allows; None if no short request begins there."""
+        if (last_admission := self._admission) is not None and last_admission.covers(data):
+            return last_admission
         if (request := short_request(data)) is None:
             return None
         admission = short.admit(self, request)
@@ -320,14 +327,14 @@ class Connection(TCPServer):
         CLIENT.set(self)
         TURN.set(self.turn)
         try:
-            with self._everything as everything:
+            with self._everything as scope:
                 async with self._task_group:
                     self.protocol = cast(Any, protocol)
                     await self.idle_task.restart(self._task_group, self._idle_timeout)
                     await self._read_data()
                     # The remaining tasks sleep: until the next ping, or the end of the idle time.
                     if isinstance(protocol.connection, H11WSConnection):
-                        everything.cancel()
+                        scope.cancel()
                     await self.idle_task.stop()
         except OSError:
             pass  # the client has disconnected
@@ -355,11 +362,11 @@ class Connection(TCPServer):
 
 
 def _is_between_requests(protocol: Any) -> bool:
-    """Whether an HTTP connection has no request, or only a part of its head."""
+    """Return whether an HTTP connection has no request, or only a part of its head."""
     connection = protocol.connection
     return isinstance(connection, h11.Connection) and connection.their_state is h11.IDLE
 
 
 def _has_data(protocol: Any) -> bool:
-    """Whether a part of the next request has come."""
+    """Return whether a part of the next request has been received."""
     return bool(protocol.connection.trailing_data[0])

@@ -1,7 +1,8 @@
-"""How many small or empty WebSocket frames may a client send? As many as these limits allow.
+"""Limits on the frames of a WebSocket, and the framing of short messages.
 
-Reading a frame costs the same whatever its size, and a read of 64 KiB can hold nine thousand frames. A client
-that answers pings and splits its messages into reasonable pieces stays far below the limits.
+How many small or empty frames may a client send? Reading a frame costs the same whatever its size, and a read
+of 64 KiB can hold nine thousand frames. A client that answers pings and splits its messages into reasonable
+pieces stays far below the limits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from cfnode.serving.reply import Reply
 MIN_FRAGMENT: Final = 256
 """Minimum average size of a message's frames, in bytes; clients that split messages use 4 KiB or more."""
 FREE_FRAGMENTS: Final = 32
-"""Frames of one message that may be smaller than that."""
+"""Frames of one message that may be smaller than MIN_FRAGMENT."""
 MAX_CONTROL_FRAMES: Final = 120
 """Pings and pongs at once, and in CONTROL_WINDOW_S from then on. The server pings every 20 s; clients ping
 once a second at most."""
@@ -24,7 +25,7 @@ FRAMES_A_TURN: Final = 32
 
 
 class FrameBudget:
-    """Counts the frames of one connection."""
+    """The counted frames of one connection."""
 
     def __init__(self) -> None:
         self._fragments = 0
@@ -32,7 +33,7 @@ class FrameBudget:
         self._control = Rate(MAX_CONTROL_FRAMES / CONTROL_WINDOW_S, MAX_CONTROL_FRAMES)
 
     def fragment(self, size: int, *, ends_frame: bool, ends_message: bool) -> str | None:
-        """Count received bytes of a message. Returns the reason to close the connection, or None."""
+        """Count received bytes of a message. Return the reason to close the connection, or None."""
         self._size += size
         self._fragments += ends_frame
         is_too_many = self._fragments > FREE_FRAGMENTS + self._size // MIN_FRAGMENT
@@ -41,21 +42,21 @@ class FrameBudget:
         return "fragments too small" if is_too_many else None
 
     def control(self, seconds: float) -> str | None:
-        """Count a received ping or pong. Returns the reason to close the connection, or None."""
+        """Count a received ping or pong. Return the reason to close the connection, or None."""
         return None if self._control.allows(seconds) else "too many control frames"
 
 
 class FrameBoundary:
-    """Follows frames through received bytes: whether the next byte begins a frame, and a message.
+    """A tracker of frames in received bytes: whether the next byte begins a frame, and a message.
 
-    Only the lengths are read, and the opcodes; what is malformed is found by wsproto, which reads the frames.
+    Only the lengths are read, and the opcodes; wsproto, which reads the frames, finds what is malformed.
     """
 
     def __init__(self) -> None:
         self._head = b""
-        """The part of a frame's head that has come."""
+        """The part of a frame's head that has been received."""
         self._missing = 0
-        """Bytes of a payload that have not come yet."""
+        """Bytes of a payload that have not been received yet."""
         self._is_message_open = False
 
     @property
@@ -80,13 +81,13 @@ class FrameBoundary:
             start = end
 
     def _begin(self, first: int) -> None:
-        """A frame with this first byte: only a control frame leaves the message as it is."""
+        """Begin a frame with this first byte: only a control frame leaves the message as it is."""
         if not first & 0x08:
             self._is_message_open = not first & 0x80
 
 
 def _head_size(data: bytes, start: int) -> int | None:
-    """The bytes of the head of a masked frame; None if they are not known yet."""
+    """Return the number of bytes of the head of a masked frame; None if they are not known yet."""
     if len(data) < start + 2:
         return None
     second = data[start + 1]
@@ -106,8 +107,9 @@ MAX_SHORT: Final = 16 * 1024
 
 
 def short_message(data: bytes) -> bytes | None:
-    """The message in received bytes that are one frame: a masked text message (RFC 6455, 5.2) of at most
-    MAX_SHORT bytes, well-formed. None for anything else.
+    """Return the message in received bytes that are one short frame; None for anything else.
+
+    The frame must be a masked text message (RFC 6455, 5.2) of at most MAX_SHORT bytes, and well-formed.
     """
     if len(data) < 6 or data[0] != 0x81 or data[1] < 0x80:
         return None
@@ -141,7 +143,7 @@ def _is_text(message: bytes) -> bool:
 
 
 def text_frame_head(size: int) -> bytes:
-    """The frame header of an unmasked text message of one frame (RFC 6455, 5.2)."""
+    """Return the frame header of an unmasked text message of one frame (RFC 6455, 5.2)."""
     if size < 126:
         return bytes((0x81, size))
     if size < 65536:
@@ -150,5 +152,5 @@ def text_frame_head(size: int) -> bytes:
 
 
 def framed(reply: Reply) -> Reply:
-    """A reply as one text message; an empty one is none."""
+    """Return a reply as one text message; an empty reply as it is."""
     return Reply(text_frame_head(reply.size), *reply.parts) if reply else reply

@@ -1,9 +1,9 @@
-"""The protocols of a port: HTTP/1.1 and the WebSocket upgrade alone; hypercorn's, with stricter choices.
+"""The protocols of a port: HTTP/1.1 and the WebSocket upgrade, as hypercorn's with stricter choices.
 
 - HTTP/2 is not spoken, by upgrade or by prior knowledge: a proxy that passes an upgrade on would become a
   tunnel to all paths.
-- An answer that is sent before the whole body has come says `Connection: close`, since the connection ends
-  with it (RFC 9112, 9.3); so does any answer while the server stops.
+- An answer that is sent before the whole body was received says `Connection: close`, since the connection
+  ends with it (RFC 9112, 9.3). Any answer while the server stops says so too.
 - What a client has not read yet counts as held for it.
 """
 
@@ -33,7 +33,7 @@ MAX_EARLY: Final = 16
 _CLOSE: Final = (b"connection", b"close")
 _VERSIONS: Final = (b"1.0", b"1.1")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
-"""Removed from requests: a compressed message of 61 kB can expand to 60 MiB."""
+"""A header that is removed from requests: a compressed message of 61 kB can expand to 60 MiB."""
 
 
 class ReplyStream(HTTPStream):
@@ -53,7 +53,7 @@ class ReplyStream(HTTPStream):
 
 
 def _body_of(message: Any) -> Reply:
-    """The piece of a body in a message of the application."""
+    """Return the piece of a body in a message of the application."""
     return Reply(*message["parts"]) if "parts" in message else whole(message.get("body", b""))
 
 
@@ -64,10 +64,10 @@ class Http1(H11Protocol):
     budget: MemoryBudget
     turn: Turn
     is_pipelined = False
-    """Whether a request was handled since the last read: then the next one was pipelined."""
+    """Whether a request was handled since the last read: the next one was then pipelined."""
     _head = b""
     websocket: WebSocketStream | None = None
-    """The WebSocket stream, after an upgrade was asked for."""
+    """The WebSocket stream, after a request asked for an upgrade."""
 
     def detach(self) -> None:
         """Drop references after the connection has ended."""
@@ -78,7 +78,7 @@ class Http1(H11Protocol):
     async def stream_send(self, event: Event) -> None:
         """Send an event of the request's stream."""
         if isinstance(event, Response) and event.status_code >= 200 and self._ends_with_answer:
-            headers = [each for each in event.headers if each[0] != b"connection"]
+            headers = [header for header in event.headers if header[0] != b"connection"]
             event = replace(event, headers=[*headers, _CLOSE])
         await super().stream_send(event)
 
@@ -89,7 +89,7 @@ class Http1(H11Protocol):
 
     @property
     def is_body_missing(self) -> bool:
-        """Whether a part of the request's body has not come yet."""
+        """Whether a part of the request's body has not been received yet."""
         connection = self.connection
         return isinstance(connection, h11.Connection) and connection.their_state is h11.SEND_BODY
 
@@ -113,10 +113,10 @@ class Http1(H11Protocol):
         if not isinstance(event, h11.Data) or not isinstance(event.data, tuple):
             return [self.connection.send(event) or b""]
         connection: Any = self.connection
-        found: list[Part] = []
+        parts: list[Part] = []
         for part in event.data:
-            found += connection.send_with_data_passthrough(h11.Data(data=part)) or ()
-        return found
+            parts += connection.send_with_data_passthrough(h11.Data(data=part)) or ()
+        return parts
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Ignore an offer to upgrade to HTTP/2: the request is answered in HTTP/1.1."""
@@ -146,7 +146,7 @@ class Http1(H11Protocol):
             await self._begin(stream, request)
 
     async def _begin(self, stream: ReplyStream, request: h11.Request) -> None:
-        """Start the application for a request, with as much of the body as has come."""
+        """Start the application for a request, with as much of the body as was received."""
         try:
             body, is_whole = self._received_body()
         except h11.RemoteProtocolError as error:
@@ -161,7 +161,7 @@ class Http1(H11Protocol):
             await stream.handle(EndBody(stream_id=STREAM_ID))
 
     def _received_body(self) -> tuple[bytes, bool]:
-        """The received part of a request's body, and whether it is the whole.
+        """Return the received part of a request's body, and whether it is the whole.
 
         It is read before the application starts, so that an answer that comes at once knows whether the
         connection can serve a further request.
@@ -186,8 +186,10 @@ class Http1(H11Protocol):
 
 
 def _refusal(request: h11.Request) -> int | None:
-    """The status with which a request is refused, or None. A request with both lengths is refused: a proxy
-    might read it differently than this server, and the difference could hide a second request.
+    """Return the status with which a request is refused, or None.
+
+    A request with both lengths is refused: a proxy might read it differently than this server, and the
+    difference could hide a second request.
     """
     if request.http_version not in _VERSIONS:
         return 505

@@ -1,8 +1,8 @@
-"""The events that an application has not taken yet: parts of a body, messages, the end of the client.
+"""Queues of events for applications: parts of a body, messages, and the end of the client.
 
-hypercorn's own queue is full after a few events, and a task that adds one then waits: also the application,
-which adds the end of a request whose body it has not read, and so waits for itself. Here the end of a request
-always fits, and ends the wait of those that were adding something before it.
+hypercorn's own queue is full after a few events, and a task that adds one then waits. That may be the
+application itself, which adds the end of a request whose body it has not read, and so waits for itself. Here
+the end of a request always fits, and ends the wait of tasks that were adding an event before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Inbox:
         self._changed = trio.lowlevel.ParkingLot()
 
     async def put(self, event: Any) -> None:
-        """Add an event as soon as there is room; one after the end is dropped."""
+        """Add an event as soon as there is room; drop an event after the end."""
         if event["type"] in _ENDS:
             self._end = event
         else:
@@ -44,7 +44,7 @@ class Inbox:
         self._changed.unpark_all()
 
     async def receive(self) -> Any:
-        """The next event."""
+        """Return the next event; wait for it."""
         await trio.lowlevel.checkpoint()
         while not self._events and self._end is None:
             await self._changed.park()
@@ -66,7 +66,7 @@ class Applications(TaskGroup):
         scope: Scope,
         send: Callable[[ASGISendEvent | None], Awaitable[None]],
     ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
-        """Start the application for a request; returns what takes its events."""
+        """Start the application for a request; return the function that takes the request's events."""
         inbox = Inbox()
         threads = trio.to_thread.run_sync, trio.from_thread.run
         self._nursery.start_soon(_handle, app, config, scope, inbox.receive, send, *threads)

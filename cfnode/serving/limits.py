@@ -1,4 +1,4 @@
-"""The settings of one listening port: how many connections it serves, and how it ends."""
+"""The settings of one listening port: connections that it serves, deadlines, and how it closes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cfnode.web.networks import Network
 __all__ = ["HEAD_S", "KEEP_ALIVE_S", "READ_S", "Limits", "hypercorn_config"]
 
 HEAD_S: Final = 10.0
-"""Seconds for the whole head of a request; also those until the first request of a connection."""
+"""Seconds for the whole head of a request; also the seconds until the first request of a connection."""
 KEEP_ALIVE_S: Final = 75.0
 """Seconds that an HTTP connection may be idle: longer than clients and proxies keep theirs, mostly 60 s, so
 that they close it, and no request meets a closed connection."""
@@ -45,11 +45,11 @@ class Limits:
     grace_s: float = 1.0
     """Seconds for running requests when the port closes."""
     before_grace: Callable[[], Awaitable[None]] | None = None
-    """Called when the port closes, before that time."""
+    """The function that is called when the port closes, before those seconds."""
 
 
 def hypercorn_config(limits: Limits) -> HypercornConfig:
-    """hypercorn's own settings."""
+    """Return the settings of hypercorn for a port."""
     settings = HypercornConfig()
     settings.errorlog = logging.getLogger(f"{limits.log.name}.http")
     settings.include_server_header = False

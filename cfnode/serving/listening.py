@@ -1,4 +1,4 @@
-"""Listening sockets, and the errors of a port that cannot be listened on."""
+"""Listening sockets, and the errors of a port that cannot be opened."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import logging
 import resource
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,24 +30,27 @@ class ListenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Where to listen. `what` names the port in errors: "JSON-RPC"; `remedy` says what the user can do."""
+    """The addresses and the port to listen at.
+
+    `what` names the port in errors: "JSON-RPC"; `remedy` says what the user can do.
+    """
 
     hosts: Sequence[str]
-    """Host names or addresses. Of a name, all addresses; those after the first may fail."""
+    """Host names or addresses. All addresses of a name are used; those after the first may fail."""
     port: int
-    """0: any free port, the same at all addresses."""
+    """The port; 0 for any free one, the same at all addresses."""
     what: str
     remedy: str
 
 
 def listen(where: Listen) -> list[socket.socket]:
-    """Listening sockets. Raises ListenError if there is none at the first address.
+    """Return listening sockets. Raises ListenError if the first address gets none.
 
-    So a machine without IPv6 gets the IPv4 socket alone.
+    Further addresses may fail: a machine without IPv6 gets the IPv4 socket alone.
     """
-    (family, host), *others = _resolved(where)
+    (family, host), *other_addresses = _resolved(where)
     sockets = [_bind(where, family, host, where.port)]
-    for family, host in others:
+    for family, host in other_addresses:
         try:
             sockets.append(_bind(where, family, host, sockets[0].getsockname()[1]))
         except ListenError as error:
@@ -55,14 +59,14 @@ def listen(where: Listen) -> list[socket.socket]:
 
 
 def _resolved(where: Listen) -> list[tuple[socket.AddressFamily, str]]:
-    found: dict[tuple[socket.AddressFamily, str], None] = {}
+    addresses: dict[tuple[socket.AddressFamily, str], None] = {}
     try:
         for host in where.hosts:
             for family, *_, address in socket.getaddrinfo(host, where.port, type=socket.SOCK_STREAM):
-                found[family, str(address[0])] = None
+                addresses[family, str(address[0])] = None
     except OSError as error:
         raise ListenError(_failure(where, error, host)) from None
-    return list(found)
+    return list(addresses)
 
 
 def _bind(where: Listen, family: socket.AddressFamily, host: str, port: int) -> socket.socket:
@@ -73,7 +77,8 @@ def _bind(where: Listen, family: socket.AddressFamily, host: str, port: int) -> 
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+        if sys.platform == "linux":
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
         if family is socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind((host, port))
@@ -94,7 +99,7 @@ def _failure(where: Listen, error: OSError, host: str) -> str:
 
 
 def addresses(sockets: Sequence[socket.socket]) -> list[str]:
-    """`127.0.0.1:9944` and `[::1]:9944`."""
+    """Return the addresses of sockets as texts: `127.0.0.1:9944` and `[::1]:9944`."""
     names = [sock.getsockname() for sock in sockets]
     return [f"[{name[0]}]:{name[1]}" if len(name) == 4 else f"{name[0]}:{name[1]}" for name in names]
 
@@ -104,13 +109,13 @@ def allow_files(connections: int, remedy: str) -> None:
 
     `remedy`: what a warning advises besides raising the limit, such as "lower --rpc-max-connections".
     """
-    wanted = connections + OTHER_FILES
+    needed = connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
+    if hard != resource.RLIM_INFINITY and hard < needed:
         log.warning(
             "%d connections need %d open files, this process may have %d: %s, "
-            "or raise the limit (ulimit -n, LimitNOFILE= of a service)", connections, wanted, hard, remedy,
+            "or raise the limit (ulimit -n, LimitNOFILE= of a service)", connections, needed, hard, remedy,
         )  # fmt: skip
-        wanted = hard
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        needed = hard
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

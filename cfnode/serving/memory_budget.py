@@ -1,4 +1,4 @@
-"""How much memory may the server hold for all clients together? At most MAX_BYTES.
+"""Counts of the memory held for each client, and the limit on their total, MAX_BYTES.
 
 A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
 read: each connection has limits for all of these, but a hundred connections at their limits would take
@@ -20,7 +20,7 @@ __all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
 log = logging.getLogger("cfnode.serving")
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Enough for sixty clients that fetch the metadata at the same moment."""
+"""Bytes held for all clients: enough for sixty clients that fetch the metadata at the same moment."""
 
 
 class MemoryBudget:
@@ -31,12 +31,13 @@ class MemoryBudget:
         self._cut_off = cut_off
         self._is_over = False
         self._shared: dict[int, int] = {}
-        """How many answers hold a shared text, by the id() of the text; the answers keep it alive."""
+        """The number of answers that hold a shared text, by the text's id(); the answers keep it alive."""
         self.size = 0
 
     def add(self, size: int) -> None:
-        """Count `size` more bytes. If the total is too large, the heaviest connection is cut off: maybe this
-        one.
+        """Count `size` more bytes.
+
+        If the total is too large, the heaviest connection is cut off: maybe this one.
         """
         if not self._is_over:
             self.size += size
@@ -48,7 +49,7 @@ class MemoryBudget:
 
     @contextmanager
     def holding(self) -> Iterator[Callable[[int], None]]:
-        """Yields a function that adds bytes; they are removed at the end of the block."""
+        """Yield a function that adds bytes; they are removed at the end of the block."""
         held = 0
 
         def add(size: int) -> None:
@@ -62,8 +63,9 @@ class MemoryBudget:
             self.remove(held)
 
     def keep(self, reply: Reply) -> None:
-        """Count an answer that waits to be sent. Text that several answers of a connection share counts
-        once.
+        """Count an answer that waits to be sent.
+
+        Text that several answers of a connection share counts once.
         """
         self.add(reply.own)
         for part in reply.shared:
@@ -96,7 +98,7 @@ class MemoryBudget:
         self._cut_off()
 
     def end(self) -> None:
-        """The connection has ended: nothing is held for it any more."""
+        """Discount all bytes: the connection has ended."""
         if not self._is_over:
             self._budgets.forget(self)
             self._is_over = True
@@ -122,7 +124,7 @@ class MemoryBudgets:
         return budget
 
     def added(self, size: int) -> None:
-        """Called by a connection's budget."""
+        """Count bytes that a connection's budget has added; cut connections off above the limit."""
         self.size += size
         self.peak = max(self.peak, self.size)
         while self.size > self._max_bytes:
@@ -131,6 +133,6 @@ class MemoryBudgets:
             heaviest.cut_off()
 
     def forget(self, budget: MemoryBudget) -> None:
-        """Called by a connection's budget when it ends."""
+        """Remove the budget of a connection that has ended."""
         self._all.discard(budget)
         self.size -= budget.size

@@ -1,4 +1,4 @@
-"""An answer while it waits to be sent: a list of pieces, of which many answers may share the largest.
+"""An answer as a list of pieces that wait to be sent; many answers may share the largest piece.
 
 Data for many clients is encoded once and kept as text. An answer with such a text has its own head and a view
 of the text, so that a hundred slow clients share one copy of it.
@@ -12,7 +12,7 @@ __all__ = ["NOTHING", "SHARED_FROM", "Part", "Reply", "whole"]
 
 Part = bytes | memoryview
 SHARED_FROM: Final = 16 * 1024
-"""Cached text of this size or more is not copied into an answer; below it, a copy is cheaper than a piece."""
+"""Bytes from which on cached text is not copied into an answer; below, a copy is cheaper than a piece."""
 
 
 class Reply:
@@ -42,5 +42,5 @@ NOTHING: Final = Reply()
 
 
 def whole(data: bytes) -> Reply:
-    """An answer of one piece; NOTHING if it is empty."""
+    """Return an answer of one piece; NOTHING if `data` is empty."""
     return Reply(data) if data else NOTHING

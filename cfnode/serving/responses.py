@@ -1,4 +1,4 @@
-"""HTTP answers as events of ASGI; a refusal is a status and a text."""
+"""HTTP answers as ASGI events, and refusals with a status and a text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 def budget_of(scope: Scope) -> MemoryBudget:
-    """The memory account of the request's connection."""
+    """Return the memory budget of the request's connection."""
     budget: MemoryBudget = scope["state"]["connection"].budget
     return budget
 
@@ -46,7 +46,7 @@ def budget_of(scope: Scope) -> MemoryBudget:
 async def respond(
     send: Send, status: int, body: bytes | Reply, headers: Headers, *, close: bool = False
 ) -> None:
-    """One whole HTTP answer."""
+    """Send one whole HTTP answer."""
     reply = body if isinstance(body, Reply) else whole(body)
     head = [*headers, (b"content-length", b"%d" % reply.size)]
     if close:
@@ -56,13 +56,13 @@ async def respond(
 
 
 def answer_start(headers: Headers) -> bytes:
-    """The head of an answer with status 200, up to its length."""
+    """Return the head of an answer with status 200, up to its length."""
     fields = b"".join(b"%b: %b\r\n" % field for field in headers)
     return b"%b%bcontent-length: " % (_status_line(200), fields)
 
 
 def with_status(start: bytes, status: int) -> bytes:
-    """The head that `answer_start` returned, with another status."""
+    """Return the head that `answer_start` returned, with another status."""
     return _status_line(status) + start.removeprefix(_status_line(200))
 
 
@@ -71,7 +71,10 @@ def _status_line(status: int) -> bytes:
 
 
 def with_head(reply: Reply, start: bytes) -> Reply:
-    """An answer with its head, which begins with `start`: the same bytes as hypercorn sends for `respond`."""
+    """Return an answer with its head, which begins with `start`.
+
+    The bytes are those that hypercorn sends for `respond`.
+    """
     return Reply(b"%b%d\r\ndate: %b\r\n\r\n" % (start, reply.size, _date(int(time()))), *reply.parts)
 
 

@@ -42,8 +42,8 @@ Companion = Callable[[], Awaitable[None]]
 class Server:
     """The connections of one port.
 
-    `short`: what answers short requests, without a scope. `companions`: tasks that requests need; they run
-    until the last request has ended.
+    `short`: the application's side of short requests, which get no scope. `companions`: tasks that requests
+    need; they run until the last request has ended.
     """
 
     def __init__(
@@ -147,8 +147,10 @@ def _turned_away(text: bytes) -> bytes:
 
 
 def _turn_away(descriptor: int, answer: bytes) -> None:
-    """Send a 429 without waiting for anything. Received bytes are read first: closing a socket with unread
-    bytes resets the connection, and the client might not receive the answer.
+    """Send a 429 without waiting for anything.
+
+    Received bytes are read first: closing a socket with unread bytes resets the connection, and the client
+    might not receive the answer.
     """
     with contextlib.suppress(OSError):  # no request yet, or disconnected
         os.read(descriptor, 65536)

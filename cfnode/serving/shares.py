@@ -1,10 +1,13 @@
-"""Which connection is refused or closed when there are too many? No address may have all connections.
+"""Shares of a port's connections by address, and the choice of connections to refuse or close.
 
-An idle HTTP connection takes no place: when one is needed, it is closed, of the address with most connections
-first, and of those the one that is idle longest. What is then left to share out are connections in use:
+No address may have all connections.
 
-- Each address has a share of them. This machine has more, and all if the server listens for it alone. So have
-  the exempt networks, such as those of trusted proxies, which connect for many clients.
+An idle HTTP connection takes no place: when a place is needed, such a connection is closed, of the address
+with most connections first, and of those the one that is idle longest. What is left to share are connections
+in use:
+
+- Each address has a share of them. This machine has more, and all of them if the server listens for it alone.
+  The exempt networks may have all too, such as those of trusted proxies, which connect for many clients.
 - When the server is full, an idle WebSocket (or a request whose head is not complete) of the address with
   most makes way for a connection of an address with fewer.
 """
@@ -29,7 +32,7 @@ SHARE: Final = 4
 """An address (of IPv6, a network of 64 bits) may have one connection in SHARE: browsers open six, the scripts
 of a machine some ten."""
 OTHERS: Final = 10
-"""Of an external port, one connection in OTHERS is kept for other machines than this one."""
+"""One connection in OTHERS of an external port is kept for other machines than this one."""
 THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1"})
 MIN_IDLE_S: Final = 1.0
 """An HTTP connection that is idle for a shorter time keeps its place: its next request may be on the way."""
@@ -48,10 +51,10 @@ class Served(Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        """When an HTTP connection became idle; None for others."""
+        """The time at which an HTTP connection became idle; None for other connections."""
 
     def abort(self) -> None:
-        """Close it now."""
+        """Close the connection now."""
 
 
 class Shares:
@@ -64,21 +67,36 @@ class Shares:
         self._exempt = tuple(exempt)
 
     def admit(self, address: str, served: Collection[Served]) -> bool:
-        """Whether to serve a connection from `address`; an idle one of `served` may be closed for it."""
+        """Return whether to serve a connection from `address`.
+
+        An idle one of `served` may be closed for it.
+        """
         holder = _holder(address)
         counts = Counter(_holder(connection.address) for connection in served)
         if counts[holder] >= self._share_of(address):
-            return _close_idle(counts, [each for each in served if _holder(each.address) == holder])
+            return _close_idle(
+                counts, [connection for connection in served if _holder(connection.address) == holder]
+            )
         if len(served) < self._limit:
             return True
         return _close_idle(counts, served) or self._evict(counts, counts[holder] + 1, served)
 
     def _evict(self, counts: Counter[str], minimum: int, served: Collection[Served]) -> bool:
-        """Close an idle connection of the address with most, if it has more than `minimum`."""
+        """Close an idle connection of the address with most, if it has more than `minimum`.
+
+        Return whether one was closed.
+        """
         for holder, count in counts.most_common():
             if count <= minimum:
                 return False
-            idle = next((each for each in served if _holder(each.address) == holder and each.is_idle), None)
+            idle = next(
+                (
+                    connection
+                    for connection in served
+                    if _holder(connection.address) == holder and connection.is_idle
+                ),
+                None,
+            )
             if idle is not None and not self._is_exempt(idle.address) and not _is_here(idle.address):
                 log.debug("closing an idle connection of %s to make room", idle.address)
                 idle.abort()
@@ -99,7 +117,7 @@ def _is_here(address: str) -> bool:
 
 
 def _holder(address: str) -> str:
-    """The address, or of IPv6 its network of 64 bits: a client has a whole one to choose from."""
+    """Return the address, or for IPv6 its network of 64 bits: a client has a whole one to choose from."""
     parsed = peer_address(address)
     if not isinstance(parsed, IPv6Address) or parsed.is_loopback:
         return str(parsed)
@@ -107,12 +125,12 @@ def _holder(address: str) -> str:
 
 
 def _close_idle(counts: Counter[str], connections: Collection[Served]) -> bool:
-    """Close one idle HTTP connection, if there is one."""
+    """Close one idle HTTP connection if there is one, and return whether there was."""
     latest = trio.current_time() - MIN_IDLE_S
     idle = [
-        (-counts[_holder(each.address)], since, number, each)
-        for number, each in enumerate(connections)
-        if (since := each.idle_since) is not None and since <= latest
+        (-counts[_holder(connection.address)], since, number, connection)
+        for number, connection in enumerate(connections)
+        if (since := connection.idle_since) is not None and since <= latest
     ]
     if not idle:
         return False

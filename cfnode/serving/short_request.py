@@ -1,12 +1,12 @@
-"""Short requests, which need no protocol library: the usual POST of a client that came in one piece.
+"""Parsing of short requests: the usual POST of a client that was received in one piece.
 
-Nearly every request is a few headers and a small JSON body, received together. For such a one it is enough
-to find its end; hypercorn's protocol, which is made for everything that HTTP allows, takes ten times as long.
-Whatever is unusual here (another method, a chunked body, a header that is repeated or malformed, a part still
+Nearly every request is a few headers and a small JSON body, received together. For such a request it is
+enough to find its end; hypercorn's protocol, which handles everything that HTTP allows, takes ten times as
+long. An unusual request (another method, a chunked body, a header that is repeated or malformed, a part still
 missing) is no short request, and goes to hypercorn unchanged: this module refuses nothing itself.
 
-A client sends the same head with each request of a connection. So what a head allows is found out once (an
-`Admission`) and serves for each further request that begins with the same bytes.
+A client sends the same head with each request of a connection. So what a head allows is determined once (an
+`Admission`), and holds for each further request that begins with the same bytes.
 
 Syntax: RFC 9112, section 5; RFC 9110, section 5.
 """
@@ -23,7 +23,7 @@ import trio
 __all__ = ["Admission", "ShortRequest", "short_request"]
 
 C = TypeVar("C")
-"""What the application knows of a client."""
+"""The type of the application's own data about a client."""
 
 MAX_HEAD: Final = 8 * 1024
 """Bytes of the request line and the headers."""
@@ -44,44 +44,44 @@ class ShortRequest:
     """A whole POST."""
 
     path: str
-    """Without a query."""
+    """The path, without a query."""
     headers: Mapping[bytes, bytes]
-    """By name in lower case; no name occurs twice."""
+    """The values by name in lower case; no name occurs twice."""
     body: bytes
     head: bytes
     """The bytes before the body."""
 
     @property
     def size(self) -> int:
-        """Its bytes in all."""
+        """The number of bytes of the head and the body."""
         return len(self.head) + len(self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class Admission(Generic[C]):
-    """What a head allows: the same for each request of its connection that begins with these bytes."""
+    """What a head allows each request of its connection that begins with these bytes."""
 
     head: bytes = field(repr=False)
-    """With the empty line; it may hold a token."""
+    """The bytes of the head, with the empty line; it may hold a token."""
     length: int
     """Bytes of the body."""
     client: C
     answer_start: bytes
     """The head of an answer, up to its length."""
     ends: trio.Event | None
-    """Set when the tokens have been read again: the head is then judged anew."""
+    """The event that is set when the tokens have been read again: the head is then judged anew."""
     is_repeatable: bool
-    """Whether it serves for further requests; otherwise each is judged."""
+    """Whether the admission holds for further requests; otherwise each request is judged."""
 
     def covers(self, data: bytes) -> bool:
-        """Whether the received bytes begin with a whole request that has this head."""
+        """Return whether the received bytes begin with a whole request that has this head."""
         if len(data) < len(self.head) + self.length or not data.startswith(self.head):
             return False
         return self.ends is None or not self.ends.is_set()
 
 
 def short_request(data: bytes) -> ShortRequest | None:
-    """The short request at the beginning of received bytes; None if there is none."""
+    """Return the short request at the beginning of received bytes; None if there is none."""
     end = data.find(b"\r\n\r\n", 0, MAX_HEAD)
     if end < 0 or (head := _HEAD.fullmatch(data, 0, end)) is None:
         return None

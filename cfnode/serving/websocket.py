@@ -1,4 +1,4 @@
-"""How do frames become messages, and replies become frames? By hypercorn's WebSocket stream, with limits.
+"""The WebSocket of a connection, from frames to messages and replies: hypercorn's stream, with limits.
 
 hypercorn handles all frames of a read in one turn, joins messages as text, and copies a message five times
 when it sends it. This module changes that:
@@ -32,7 +32,7 @@ from cfnode.serving.memory_budget import MemoryBudget
 log = logging.getLogger("cfnode.serving")
 
 ENDLESS: Final = 16
-"""How many times the limit a message may be long before its connection is closed."""
+"""The multiple of the limit at which a message ends its connection."""
 
 
 class WebSocketStream(WSStream):
@@ -42,7 +42,7 @@ class WebSocketStream(WSStream):
     _budget: MemoryBudget
 
     def attach(self, bounded: BoundedStream, budget: MemoryBudget, turn: Turn) -> None:
-        """Set the objects of its connection."""
+        """Set the objects of the connection."""
         self._bounded, self._budget, self._turn = bounded, budget, turn
         self._frames = FrameBudget()
         self._boundary = FrameBoundary()
@@ -50,12 +50,10 @@ class WebSocketStream(WSStream):
         """The number of messages handed to the session."""
         self._incoming = Incoming()
         self._skipped = 0
-        """Bytes of the present message from the piece on that made it too long."""
+        """Bytes of the present message, beginning with the piece that made it too long."""
 
     def detach(self) -> None:
-        """After the connection has ended, free unread messages at once instead of by the garbage
-        collector.
-        """
+        """Free unread messages at once, not by the garbage collector, after the connection has ended."""
         self._incoming = Incoming()
         self.app_put = None
         self.closed = True
@@ -105,7 +103,7 @@ class WebSocketStream(WSStream):
             await self._send_wsproto_event(ping.response())
 
     async def _take(self, event: Any) -> bool:
-        """Handle one event; returns whether to continue."""
+        """Handle one event; return whether to continue."""
         if isinstance(event, Message):
             return await self._take_piece(event)
         if isinstance(event, Ping | Pong):
@@ -147,7 +145,7 @@ class WebSocketStream(WSStream):
         return not self._bounded.is_over
 
     async def _hand_over(self) -> None:
-        """Give the session the message."""
+        """Give the message to the session."""
         message, self._incoming = self._incoming, Incoming()
         if not self._is_first:
             await self._turn.take()
@@ -157,7 +155,7 @@ class WebSocketStream(WSStream):
         await self.app_put({"type": "websocket.receive", "message": message})
 
     async def _end(self, code: CloseReason, reason: str | None) -> bool:
-        """Close with a reason, and read no more."""
+        """Close with a reason, and read no more; return False."""
         log.debug("closing a WebSocket: %s", reason or code.name)
         self._bounded.is_over = True
         await self._send_wsproto_event(CloseConnection(code=code, reason=reason))

@@ -1,4 +1,4 @@
-"""What does a node keep on disk? The chain in a pruned LMDB database, and key files."""
+"""What a node keeps on disk: the chain in a pruned LMDB database, and key files."""
 
 from __future__ import annotations
 

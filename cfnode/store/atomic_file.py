@@ -1,4 +1,4 @@
-"""How is a small file of the chain's directory written so that a reader finds the old content or the new one?
+"""Replacement of a small file so that a reader finds either the old content or the new one.
 
 The content is written to a second file of the same directory, which is then renamed. A missing directory is
 created with mode 0700, since the node key may be written there later. Most of these files can be rebuilt, so
@@ -21,7 +21,10 @@ class AtomicFileError(StoreError):
 
 
 def replace(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Writes the file's new content; if `durable`, it survives a loss of power. Blocks; raises StoreError."""
+    """Write the file's new content.
+
+    If `durable`, the content survives a loss of power. Blocks; raises StoreError.
+    """
     create_directory(path.parent)
     temporary = path.with_suffix(".new")
     try:

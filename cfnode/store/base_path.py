@@ -1,4 +1,4 @@
-"""Where on disk does a chain live, who may write there, and what may be deleted?
+"""The base path: where a chain's files are, the lock of the running node, and safe deletion of a database.
 
 Layout, as operators know it from Substrate nodes::
 
@@ -7,8 +7,8 @@ Layout, as operators know it from Substrate nodes::
     <base>/chains/<chain id>/keystore      session and broker keys
     <base>/chains/<chain id>/network       the node key
 
-Only files of known names are deleted, in a directory that is not a link; no tree is walked. So whatever a
-mistyped `--base-path` points to, no file of another program can be lost.
+Only files of known names are deleted, in a directory that is not a link; no tree is walked. So no file of
+another program can be lost, wherever a mistyped `--base-path` points to.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class ChainPaths:
 
 
 def default_base_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_DATA_HOME/cfnode`, or `~/.local/share/cfnode` (a relative XDG_DATA_HOME counts as unset)."""
+    """Return `$XDG_DATA_HOME/cfnode`, or `~/.local/share/cfnode`.
+
+    A relative XDG_DATA_HOME counts as unset. Raises BasePathError without a home directory.
+    """
     data_home = environ.get("XDG_DATA_HOME", "")
     if data_home.startswith("/"):
         return Path(data_home) / "cfnode"
@@ -74,7 +77,10 @@ def default_base_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 @contextlib.contextmanager
 def locked(base: Path) -> Iterator[None]:
-    """Locks the base path for this process, creating it if needed. Raises BasePathError if it is locked."""
+    """Lock the base path for this process, creating it if needed.
+
+    Raises BasePathError if it is locked.
+    """
     with translated_errors(base):
         _refuse_link(base)
         base.mkdir(parents=True, exist_ok=True)
@@ -101,7 +107,7 @@ def _lock(descriptor: int, base: Path) -> None:
 
 
 def open_database_path(paths: ChainPaths) -> Path:
-    """Checks the path of the database, creates missing directories and returns it; existing files stay."""
+    """Check the path of the database, create missing directories and return it; existing files stay."""
     with translated_errors(paths.database):
         _check(paths)
         paths.database.mkdir(parents=True, exist_ok=True)
@@ -109,10 +115,10 @@ def open_database_path(paths: ChainPaths) -> Path:
 
 
 def delete_database(paths: ChainPaths) -> bool:
-    """Deletes the database and nothing else; True if there was one. The base path must be locked.
+    """Delete the database and nothing else; return whether there was one.
 
-    The database is renamed first: a process that dies meanwhile leaves either the whole database or none, and
-    the next call deletes the rest of the renamed one.
+    The base path must be locked. The database is renamed first: a process that dies meanwhile leaves either
+    the whole database or none, and the next call deletes the rest of the renamed one.
     """
     with translated_errors(paths.database):
         _check(paths)
@@ -128,7 +134,7 @@ def delete_database(paths: ChainPaths) -> bool:
 
 
 def _renamed(paths: ChainPaths) -> list[Path]:
-    """Databases that were renamed and not deleted."""
+    """Return the databases that were renamed and not yet deleted."""
     parent = paths.database.parent
     return sorted(parent.glob("full_light.old-*")) if parent.is_dir() else []
 
@@ -140,7 +146,7 @@ def _delete(directory: Path) -> None:
 
 
 def refuse_links(paths: ChainPaths) -> None:
-    """Raises BasePathError if a directory on the way to the database is a link, or not a directory."""
+    """Raise BasePathError if a directory on the way to the database is a link, or not a directory."""
     for directory in (paths.base, paths.chain.parent, paths.chain, paths.database.parent):
         _refuse_link(directory)
 
@@ -170,22 +176,25 @@ def _refuse_foreign(directory: Path) -> None:
         if entry.name not in DATABASE_FILES or not entry.is_file(follow_symlinks=False)
     )  # fmt: skip
     if foreign:
-        named = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        names = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
         raise BasePathError(
-            f"{directory} contains files that are not cfnode's ({named}), so it is left as it is: "
+            f"{directory} contains files that are not cfnode's ({names}), so it is left as it is: "
             "give another --base-path, or move them away"
         )
 
 
 @contextlib.contextmanager
 def translated_errors(path: Path) -> Iterator[None]:
-    """OSErrors as BasePathError, but for BlockingIOError: the lock is taken."""
+    """Raise OSErrors of the block as BasePathError.
+
+    BlockingIOError is raised as it is: the lock is taken.
+    """
     try:
         yield
     except BlockingIOError:
         raise
     except OSError as error:
-        where = error.filename or path
+        failed_path = error.filename or path
         raise BasePathError(
-            f"cannot use {where}: {error.strerror}; check the base path's rights and disk"
+            f"cannot use {failed_path}: {error.strerror}; check the base path's rights and disk"
         ) from None

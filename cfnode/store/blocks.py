@@ -1,9 +1,10 @@
-"""Which blocks are known, what do they contain, and which of them are final?
+"""Tables of blocks: headers, bodies, justifications, the finalized chain, unfinalized and stale blocks.
 
-Tables of headers, bodies (lists of extrinsics, each with its length prefix) and justifications by hash;
-number → hash of the finalized chain; the unfinalized blocks in order; the *stale* ones, which lost against a
-finalized block and stay readable for one more window of bodies; and those stale ones whose overlays are
-*kept*. `ChainMetadata` is one row: a snapshot reads its finalized block and its windows at once.
+Headers, bodies (lists of extrinsics, each with its length prefix) and justifications are stored by hash.
+Further tables hold: number → hash of the finalized chain; the unfinalized blocks in order; the *stale*
+blocks, which lost against a finalized block and stay readable for one more window of bodies; and those stale
+blocks whose overlays are *kept*. `ChainMetadata` is one row: a snapshot reads its finalized block and its
+windows at once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class ChainMetadata:
     oldest_body: int
     """The first finalized block whose body is stored."""
     generation: int
-    """Increases with each commit that moves states (finality, spilling): readers may then drop overlays."""
+    """A number that increases with each commit that moves states (finality, spilling).
+
+    Readers may then drop overlays.
+    """
     newest_justified: bytes
     """The finalized block with the newest justification; zeros before the first."""
 
@@ -69,7 +73,7 @@ class Blocks:
         self._periodic = database.table("periodic")
 
     def metadata(self, txn: Transaction) -> ChainMetadata | None:
-        """None before the store has been initialised."""
+        """Return the chain's metadata; None before the store has been initialised."""
         data = txn.get(_METADATA_ROW, db=self._meta)
         if data is None:
             return None
@@ -87,22 +91,25 @@ class Blocks:
         return txn.get(b"genesis", db=self._meta)
 
     def put_genesis(self, txn: Transaction, header: Header) -> None:
-        """Writes the store's first block: final, without a body."""
+        """Write the store's first block: final, without a body."""
         txn.put(b"genesis", header.hash, db=self._meta)
         self.put_block(txn, header, [])
         txn.delete(block_suffix(header.number) + header.hash, db=self._unfinalized)
         txn.put(block_suffix(header.number), header.hash, db=self._numbers)
 
     def oldest_header(self, txn: Transaction) -> int:
-        """The number from which on all headers are stored: that of genesis, or of an imported state."""
+        """Return the number from which on all headers are stored.
+
+        It is that of the genesis block, or of the block whose state was imported.
+        """
         return int.from_bytes(txn.get(b"beginning", db=self._meta) or b"", "big")
 
     def put_oldest_header(self, txn: Transaction, number: int) -> None:
-        """No header between the genesis block and this one is stored."""
+        """Record that no header between the genesis block and this number is stored."""
         txn.put(b"beginning", block_suffix(number), db=self._meta)
 
     def put_block(self, txn: Transaction, header: Header, body: Sequence[bytes]) -> None:
-        """Writes a new unfinalized block."""
+        """Write a new unfinalized block."""
         block = header.hash
         txn.put(block, block_suffix(header.number) + header.encode(), db=self._headers)
         txn.put(block, _encode(list(body)), db=self._bodies)
@@ -117,7 +124,7 @@ class Blocks:
         return None if data is None else int.from_bytes(data[:4], "big")
 
     def number_and_root(self, txn: Transaction, block: bytes) -> tuple[int, bytes] | None:
-        """Number and state root, which are read from the start of the header."""
+        """Return a block's number and state root, which are read from the start of the header."""
         data = txn.get(block, db=self._headers)
         if data is None:
             return None
@@ -125,7 +132,10 @@ class Blocks:
         return int.from_bytes(data[:4], "big"), data[end : end + 32]
 
     def parent(self, txn: Transaction, block: bytes) -> bytes | None:
-        """The parent's hash. A header begins with it, so the header is not decoded."""
+        """Return the parent's hash.
+
+        A header begins with it, so the header is not decoded.
+        """
         data = txn.get(block, db=self._headers)
         return None if data is None else data[4:36]
 
@@ -138,8 +148,10 @@ class Blocks:
         return [] if data is None else _justifications.decode(data)
 
     def public_justifications(self, txn: Transaction, block: bytes) -> list[Justification]:
-        """The justifications that other nodes of the network keep too: of blocks that change the authority
-        set, and of the first block that became final in each period.
+        """Return the justifications of a block that other nodes of the network keep too.
+
+        These are of blocks that change the authority set, and of the first block that became final in each
+        period. Empty for any other block.
         """
         if txn.get(block, db=self._periodic) is None:
             number = self.number(txn, block)
@@ -148,23 +160,23 @@ class Blocks:
         return self.justifications(txn, block)
 
     def mark_periodic(self, txn: Transaction, block: bytes) -> None:
-        """Marks a block as the first of its period to become final."""
+        """Mark a block as the first of its period to become final."""
         txn.put(block, b"", db=self._periodic)
 
     def _changes_set(self, txn: Transaction, block: BlockRef) -> bool:
         return txn.get(block_suffix(block.number), db=self._set_changes) == block.hash
 
     def put_justifications(self, txn: Transaction, block: bytes, added: Sequence[Justification]) -> None:
-        """Adds justifications; a new one replaces the old one of the same engine."""
+        """Add justifications; a new one replaces the old one of the same engine."""
         if added:
-            known = dict(self.justifications(txn, block)) | dict(added)
-            txn.put(block, _encode(list(known.items())), db=self._justifications)
+            justifications = dict(self.justifications(txn, block)) | dict(added)
+            txn.put(block, _encode(list(justifications.items())), db=self._justifications)
 
     def hash_at(self, txn: Transaction, number: int) -> bytes | None:
         return txn.get(block_suffix(number), db=self._numbers) if 0 <= number < 1 << 32 else None
 
     def unfinalized(self, txn: Transaction) -> Iterator[tuple[BlockRef, bytes]]:
-        """Each unfinalized block and its parent's hash, oldest first."""
+        """Yield each unfinalized block and its parent's hash, oldest first."""
         with txn.cursor(self._unfinalized) as cursor:
             for key, parent in cursor:
                 yield BlockRef(key[4:], int.from_bytes(key[:4], "big")), parent
@@ -173,12 +185,12 @@ class Blocks:
         return txn.get(block_suffix(block.number) + block.hash, db=self._unfinalized) is not None
 
     def set_changes(self, txn: Transaction, after: int) -> Iterator[BlockRef]:
-        """The finalized blocks after number `after` whose header changes the authority set, oldest first."""
+        """Yield the finalized blocks after number `after` that change the authority set, oldest first."""
         with txn.cursor(self._set_changes) as cursor:
-            found = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
-            while found:
+            has_entry = cursor.set_range(block_suffix(min(after + 1, 0xFFFFFFFF)))
+            while has_entry:
                 yield BlockRef(cursor.value(), int.from_bytes(cursor.key(), "big"))
-                found = cursor.next()
+                has_entry = cursor.next()
 
     def make_final(self, txn: Transaction, block: BlockRef) -> None:
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
@@ -188,30 +200,38 @@ class Blocks:
             txn.put(block_suffix(block.number), block.hash, db=self._set_changes)
 
     def make_stale(self, txn: Transaction, block: BlockRef, finalized: int) -> None:
-        """Marks a block that lost against finalized block number `finalized`; it is pruned with that body."""
+        """Mark a block that lost against finalized block number `finalized`; it is pruned with that body."""
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
         txn.put(block_suffix(finalized) + block.hash, b"", db=self._stale)
 
     def kept(self, txn: Transaction) -> dict[bytes, int]:
-        """The lost blocks whose overlays stay, each with the number of the final block it forked from."""
+        """Return the lost blocks whose overlays stay.
+
+        The values are the numbers of the final blocks that they forked from.
+        """
         with txn.cursor(self._kept) as cursor:
             return {block: int.from_bytes(fork, "big") for block, fork in cursor}
 
     def fork_of_kept(self, txn: Transaction, block: bytes) -> int | None:
-        """The number of the final block that a lost one forked from; None if its overlay does not stay."""
+        """Return the number of the final block that a lost block forked from.
+
+        None if the block's overlay does not stay.
+        """
         fork = txn.get(block, db=self._kept)
         return None if fork is None else int.from_bytes(fork, "big")
 
     def keep(self, txn: Transaction, blocks: Mapping[bytes, int]) -> None:
-        """Replaces the blocks that `kept` returns."""
+        """Replace the blocks that `kept` returns."""
         for block in self.kept(txn).keys() - blocks.keys():
             txn.delete(block, db=self._kept)
         for block, fork in blocks.items():
             txn.put(block, block_suffix(fork), db=self._kept)
 
     def prune(self, txn: Transaction, number: int, newest_justified: bytes) -> None:
-        """Deletes the finalized body at a number, its justification unless that one stays, and all of the
-        blocks that lost against it."""
+        """Delete the finalized body at a number, and all of the blocks that lost against it.
+
+        Its justification is deleted too, unless it is the newest one or changes the authority set.
+        """
         block = self.hash_at(txn, number)
         if block is not None:
             txn.delete(block, db=self._bodies)
@@ -226,17 +246,19 @@ class Blocks:
 
     def _prune_stale(self, txn: Transaction, number: int) -> None:
         with txn.cursor(self._stale) as cursor:
-            found = cursor.set_range(block_suffix(0))
-            while found and cursor.key()[:4] <= block_suffix(number):
+            has_entry = cursor.set_range(block_suffix(0))
+            while has_entry and cursor.key()[:4] <= block_suffix(number):
                 block = cursor.key()[4:]
                 for table in (self._headers, self._bodies, self._justifications):
                     txn.delete(block, db=table)
-                found = cursor.delete() and cursor.key() != b""
+                has_entry = cursor.delete() and cursor.key() != b""
 
 
 def changes_authorities(header: Header) -> bool:
-    """Whether a block signals a change of the GRANDPA authority set, so that its justification stays for
-    ever."""
+    """Return whether a block signals a change of the GRANDPA authority set.
+
+    Then its justification stays for ever.
+    """
     return any(
         item.kind is DigestKind.CONSENSUS and item.engine == GRANDPA and item.data[:1] in _CHANGE_TAGS
         for item in header.digest

@@ -1,4 +1,4 @@
-"""How is the LMDB file opened, read and written, and what do its errors mean to a person?
+"""The LMDB environment: opening, reading, writing and growing its file, and its errors as readable texts.
 
 LMDB (lmdb.tech/doc) has one writer and any number of readers, in any number of processes; a reader sees the
 last commit from before it began, for as long as its transaction is open. Two of its rules shape this class:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Handle: TypeAlias = lmdb._Database
 
 SCHEMA = 1
-"""Increases with each change of the tables' layout."""
+"""The version of the tables' layout; it increases with each change."""
 
 TABLES = (
     *("headers", "bodies", "justifications", "numbers", "unfinalized", "stale", "kept", "set-changes"),
@@ -41,12 +41,12 @@ TABLES = (
     *("storage", "storage-undo", "nodes", "nodes-undo", "undo-index"),
     *("shelf-blocks", "shelf-tips", "shelf-storage", "shelf-nodes", "shelf-index", "shelf-garbage"),
 )
-"""By their names on disk. Those of spilled overlays (`spill.py`) begin with `shelf`."""
+"""The tables, by their names on disk. Those of spilled overlays (`spill.py`) begin with `shelf`."""
 
 LARGE_MAP = 1 << 38
-"""Bytes of address space for the file, 256 GiB: a map that never has to grow."""
+"""Bytes of address space for the file, 256 GiB: such a map never has to grow."""
 SMALL_MAP = 64 << 20
-"""Bytes of the first map where the address space is limited; other parts of the process need it, too."""
+"""Bytes of the first map where the address space is limited; other parts of the process need some too."""
 MAX_GROWTH = 1 << 30
 CHECK_S = 0.1
 """Seconds between two checks of the process's resident memory, at the end of a read or a write."""
@@ -62,7 +62,10 @@ class Database:
     def __init__(
         self, path: Path, *, readonly: bool = False, sync: bool = True, map_size: int | None = None
     ) -> None:
-        """`map_size`: bytes of address space at first; None for as many as the system has."""
+        """Open the environment and its tables. Raises StoreError.
+
+        `map_size`: bytes of address space at first; None for as many as the system has.
+        """
         self.path = path
         self.readonly = readonly
         self._sync = sync
@@ -100,7 +103,7 @@ class Database:
                     self._open_in(txn)
 
     def _open_in(self, txn: Transaction | None) -> None:
-        """Opens the tables, or creates them all in one transaction, once the schema has been checked."""
+        """Open the tables, or create them all in one transaction, once the schema has been checked."""
         create = txn is not None
         self.meta: Handle = self._environment.open_db(b"meta", txn, create=create)
         self._check_schema(txn)
@@ -109,9 +112,11 @@ class Database:
         }
 
     def _refuse_cut_short(self) -> None:
-        """Refuses a truncated file: reading beyond its end would kill this process. A file shorter than its
-        pages may be complete (pages allocated and freed in one transaction are never written), so another
-        process reads it first."""
+        """Refuse a truncated file: reading beyond its end would kill this process.
+
+        A file shorter than its pages may be complete (pages allocated and freed in one transaction are never
+        written), so another process reads it first.
+        """
         pages = int(self._environment.info()["last_pgno"]) + 1
         missing = pages - (self.path / "data.mdb").stat().st_size // int(self._environment.stat()["psize"])
         if missing > 0 and not survives_reading(self.path):
@@ -119,11 +124,11 @@ class Database:
 
     def _check_schema(self, txn: Transaction | None) -> None:
         with contextlib.nullcontext(txn) if txn else self.read() as transaction:
-            found = transaction.get(b"schema", db=self.meta)
-        if found is None and txn is not None:
+            schema = transaction.get(b"schema", db=self.meta)
+        if schema is None and txn is not None:
             txn.put(b"schema", b"%d" % SCHEMA, db=self.meta)
-        elif found != b"%d" % SCHEMA:
-            version = (found or b"none").decode(errors="replace")
+        elif schema != b"%d" % SCHEMA:
+            version = (schema or b"none").decode(errors="replace")
             age = "a newer" if version.isdigit() and int(version) > SCHEMA else "another"
             raise StoreError(
                 f"the database in {self.path} was made by {age} version of cfnode (schema {version}, ours is "
@@ -134,14 +139,17 @@ class Database:
         return self._tables[name]
 
     def empty(self, txn: Transaction) -> None:
-        """Deletes all rows of all tables but `meta`."""
+        """Delete all rows of all tables but `meta`."""
         for table in self._tables.values():
             txn.drop(table, delete=False)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A snapshot of the last commit. It must end before the call that opened it returns: while it is
-        open, no page freed since can be used again, and the map cannot grow."""
+        """Open a snapshot of the last commit for the block.
+
+        The block must end before the call that opened it returns: while a snapshot is open, no page freed
+        since can be used again, and the map cannot grow.
+        """
         transaction = self._enter()
         try:
             with translate_errors(self.path):
@@ -152,15 +160,15 @@ class Database:
             self._limit_resident_pages()
 
     def _enter(self) -> Transaction:
-        me = threading.get_ident()
+        thread_id = threading.get_ident()
         with self._gate:
-            if self.readonly and me in self._reading:
+            if self.readonly and thread_id in self._reading:
                 raise RuntimeError("a snapshot is open in this thread already: close it first")
             if self._growing:  # without this wait, a busy reader would keep the map from growing
-                self._gate.wait_for(lambda: not self._growing or me in self._reading)
+                self._gate.wait_for(lambda: not self._growing or thread_id in self._reading)
             with translate_errors(self.path):
                 transaction = self._begin()
-            self._reading[me] = self._reading.get(me, 0) + 1
+            self._reading[thread_id] = self._reading.get(thread_id, 0) + 1
         return transaction
 
     def _begin(self) -> Transaction:
@@ -172,16 +180,19 @@ class Database:
             return self._environment.begin()
 
     def _leave(self) -> None:
-        me = threading.get_ident()
+        thread_id = threading.get_ident()
         with self._gate:
-            self._reading[me] -= 1
-            if not self._reading[me]:
-                del self._reading[me]
+            self._reading[thread_id] -= 1
+            if not self._reading[thread_id]:
+                del self._reading[thread_id]
                 self._gate.notify_all()
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Runs `work` in one transaction, which is committed as a whole or not at all. `work` may run again
-        from the start (on a larger map), so it must change nothing outside the transaction."""
+        """Run `work` in one transaction, which is committed as a whole or not at all.
+
+        `work` may run again from the start (on a larger map), so it must change nothing outside the
+        transaction.
+        """
         if threading.get_ident() in self._reading:
             raise RuntimeError("a snapshot is open in this thread: close it before writing")
         with self._writing, translate_errors(self.path):
@@ -195,12 +206,12 @@ class Database:
                     self._grow()
 
     def copy(self, path: Path) -> None:
-        """Writes the last commit, without free pages, as a database into an empty directory."""
+        """Write the last commit, without free pages, as a database into an empty directory."""
         with self._writing, translate_errors(path):  # no map grows meanwhile
             self._environment.copy(str(path), compact=True)
 
     def replace(self, txn: Transaction, path: Path) -> None:
-        """Replaces all rows, also those of `meta`, with the rows of a copy."""
+        """Replace all rows, also those of `meta`, with the rows of a copy."""
         with (
             translate_errors(path),
             lmdb.open(str(path), readonly=True, lock=False, max_dbs=len(TABLES) + 1) as copied,
@@ -233,7 +244,10 @@ class Database:
         return (int(self._environment.info()["last_pgno"]) + 1) * int(self._environment.stat()["psize"])
 
     def forget_dead_readers(self) -> int:
-        """Frees the reader slots of processes that died while reading, which keep pages in use."""
+        """Free the reader slots of processes that died while reading, which keep pages in use.
+
+        Return the number of slots.
+        """
         with translate_errors(self.path):
             return int(self._environment.reader_check())
 
@@ -244,7 +258,7 @@ class Database:
             self.release_pages()
 
     def release_pages(self) -> None:
-        """Releases the pages in memory if they are many; worth a call after a long read."""
+        """Release the pages in memory if they are many; worth a call after a long read."""
         release_pages(self.path / "data.mdb")
 
     def close(self) -> None:
@@ -289,7 +303,10 @@ _DAMAGE_ERRORS = (
 
 @contextlib.contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """LMDB's errors as StoreError. MapFullError and MapResizedError are handled before they get here."""
+    """Raise LMDB's errors of the block as StoreError.
+
+    MapFullError and MapResizedError are handled before they get here.
+    """
     try:
         yield
     except lmdb.Error as error:

@@ -1,4 +1,4 @@
-"""What can go wrong on disk, in words for the operator of the node?
+"""Errors of the disk, in words for the operator of the node, and errors of a single call.
 
 `StoreError` and its subclasses end the process (exit code 4): the disk, the files or the base path need a
 person. The other errors are the result of a single call, and the node goes on.

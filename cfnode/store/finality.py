@@ -1,4 +1,4 @@
-"""What does finality change in the database, and what is deleted then?
+"""Finality in the database: folding of finalized blocks, dropping of lost ones, and pruning.
 
 One transaction makes a run of blocks final: their changes are folded into the finalized tables, oldest first,
 with undo rows for the states that the window still covers; blocks on other branches lose their states and
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from cfnode.store.database import Transaction
 
 PRUNE_AT_ONCE = 1_024
-"""Blocks that leave a window in one transaction at most, when a store that kept more is opened with one."""
+"""Blocks that leave a window in one transaction at most, when a store that kept more is opened."""
 
 JUSTIFICATION_PERIOD = 512
-"""Other nodes keep one justification of so many blocks: GRANDPA's `justification_generation_period` in the
-official node. They report any others that they receive as unnecessary."""
+"""Blocks of which other nodes keep one justification: GRANDPA's `justification_generation_period`.
+
+Other nodes report any further justification that they receive as unnecessary.
+"""
 
 COLLECT_AT_ONCE = 4
 """Discarded blocks whose spilled rows are deleted in one transaction."""
@@ -39,7 +41,7 @@ COLLECT_AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """How many finalized blocks before the finalized one keep their bodies and states; None keeps all."""
+    """The numbers of blocks before the finalized one that keep bodies and states; None keeps all."""
 
     blocks: int | None = 128
     state: int | None = 128
@@ -73,7 +75,10 @@ class Finality:
         self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, block: bytes,
         justification: Justification | None, held: Mapping[bytes, int],
     ) -> Finalized:  # fmt: skip
-        """Makes a block and all below it final. `held`: the held blocks, each with its base (`holds.py`)."""
+        """Make a block and all below it final.
+
+        `held`: the held blocks, each with its base (`holds.py`). Raises UnknownBlock or StateDiscarded.
+        """
         run = self._run_to(txn, block, before)
         if justification is not None:
             self._justify(txn, before, block, justification)
@@ -88,14 +93,17 @@ class Finality:
         )
         self._fold(txn, before, after, tree, run)
         dropped = self._drop(txn, before, run)
-        kept = self._keep(txn, after, tree, dropped, held)
+        kept_blocks = self._keep(txn, after, tree, dropped, held)
         self._prune(txn, before, after)
         self._tables.spill.collect_garbage(txn, COLLECT_AT_ONCE)
         self._blocks.put_metadata(txn, after)
-        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept)
+        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept_blocks)
 
     def _run_to(self, txn: Transaction, block: bytes, before: ChainMetadata) -> list[BlockRef]:
-        """The blocks above the finalized one up to `block`, oldest first; none if it is final already."""
+        """Return the blocks above the finalized one up to `block`, oldest first.
+
+        The list is empty if the block is final already. Raises UnknownBlock or StateDiscarded.
+        """
         run = []
         number = self._blocks.number(txn, block)
         if number is None:
@@ -135,11 +143,14 @@ class Finality:
         tree: OverlayTree,
         run: Sequence[BlockRef],
     ) -> None:
-        """Brings the finalized tables to the end of the run. Blocks that leave the window at once are folded
-        together as far as they are spilled, since a branch has its changes summed up."""
-        outside = [ref for ref in run if ref.number <= after.oldest_state]
-        together = self._fold_spilled(txn, before, tree, outside)
-        for ref in run[together:]:
+        """Bring the finalized tables to the end of the run.
+
+        Blocks that leave the window at once are folded together as far as they are spilled, since a branch
+        has its changes summed up.
+        """
+        unspilled = [ref for ref in run if ref.number <= after.oldest_state]
+        folded = self._fold_spilled(txn, before, tree, unspilled)
+        for ref in run[folded:]:
             storage, nodes = self._changes_of(txn, tree, ref.hash)
             keep_undo = ref.number > after.oldest_state
             self._tables.storage.apply(txn, ref.number, storage.items(), keep_undo=keep_undo)
@@ -151,7 +162,7 @@ class Finality:
     def _fold_spilled(
         self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, run: Sequence[BlockRef]
     ) -> int:
-        """Folds the spilled blocks at the start of a run, without undo rows; returns their number."""
+        """Fold the spilled blocks at the start of a run, without undo rows; return their number."""
         spilled = list(itertools.takewhile(lambda ref: tree.get(ref.hash) is None, run))
         if not spilled:
             return 0
@@ -176,52 +187,60 @@ class Finality:
         return self._tables.spill.changes(txn, branch)
 
     def _drop(self, txn: Transaction, before: ChainMetadata, run: Sequence[BlockRef]) -> list[BlockRef]:
-        """Makes the blocks stale that do not descend from the end of the run.
+        """Make the blocks stale that do not descend from the end of the run; return them.
 
         Each of them has a losing ancestor no higher than the run's end; if there is none, no block above is
         read.
         """
-        dropped: list[BlockRef] = []
+        dropped_blocks: list[BlockRef] = []
         if not run:
-            return dropped
-        lost = {before.finalized.hash, *(ref.hash for ref in run[:-1])}
+            return dropped_blocks
+        lost_hashes = {before.finalized.hash, *(ref.hash for ref in run[:-1])}
         for block, parent in self._blocks.unfinalized(txn):
-            if block.number > run[-1].number and not dropped:
+            if block.number > run[-1].number and not dropped_blocks:
                 break
-            if parent in lost:
-                lost.add(block.hash)
-                dropped.append(block)
-        for block in dropped:
+            if parent in lost_hashes:
+                lost_hashes.add(block.hash)
+                dropped_blocks.append(block)
+        for block in dropped_blocks:
             self._blocks.make_stale(txn, block, run[-1].number)
             self._tables.spill.discard(txn, block.hash)
-        return dropped
+        return dropped_blocks
 
     def _keep(
         self, txn: Transaction, after: ChainMetadata, tree: OverlayTree, dropped: Sequence[BlockRef],
         held: Mapping[bytes, int],
     ) -> frozenset[bytes]:  # fmt: skip
-        """Keeps the overlays of held blocks that have lost, and of the lost blocks below them: first those
-        kept before, then those held for longest."""
+        """Keep the overlays of held blocks that have lost, and of the lost blocks below them.
+
+        Return the hashes of all these blocks. Blocks kept before come first, then the blocks that were held
+        for longest.
+        """
         before = self._blocks.kept(txn)
-        lost = before.keys() | {ref.hash for ref in dropped}
-        kept: dict[bytes, int] = {}
+        lost_hashes = before.keys() | {ref.hash for ref in dropped}
+        kept_forks: dict[bytes, int] = {}
         size = 0
-        for block in sorted(filter(lost.__contains__, held), key=lambda block: block not in before):
-            branch, fork = self._lost_branch(txn, tree, block, lost)
-            added = {entry.hash: entry.size for entry in branch if entry.hash not in kept}
-            has_room = len(kept) + len(added) <= MAX_KEPT and size + sum(added.values()) <= MAX_KEPT_BYTES
+        for block in sorted(filter(lost_hashes.__contains__, held), key=lambda block: block not in before):
+            branch, fork = self._lost_branch(txn, tree, block, lost_hashes)
+            branch_sizes = {entry.hash: entry.size for entry in branch if entry.hash not in kept_forks}
+            has_room = (
+                len(kept_forks) + len(branch_sizes) <= MAX_KEPT
+                and size + sum(branch_sizes.values()) <= MAX_KEPT_BYTES
+            )
             if fork >= after.oldest_state and has_room:
-                kept |= dict.fromkeys(added, fork)
-                size += sum(added.values())
-        if before or kept:
-            self._blocks.keep(txn, kept)
-        return frozenset(kept)
+                kept_forks |= dict.fromkeys(branch_sizes, fork)
+                size += sum(branch_sizes.values())
+        if before or kept_forks:
+            self._blocks.keep(txn, kept_forks)
+        return frozenset(kept_forks)
 
     def _lost_branch(
         self, txn: Transaction, tree: OverlayTree, block: bytes, lost: Set[bytes]
     ) -> tuple[list[OverlayEntry], int]:
-        """The overlays from a lost block down, and the number of the final block that they forked from; -1 if
-        one of them is not in memory."""
+        """Return the overlays from a lost block down, and the number of the final block below them.
+
+        The number is -1 if one of the overlays is not in memory.
+        """
         branch: list[OverlayEntry] = []
         while block in lost:
             entry = tree.get(block)
@@ -251,8 +270,9 @@ class Finality:
 
 
 def _begins_period(before: int, number: int) -> bool:
-    """Whether a block that becomes final after block `before` is the first of its period; as in Substrate,
-    the first after genesis counts too.
+    """Return whether a block that becomes final after block `before` is the first of its period.
+
+    As in Substrate, the first after genesis counts too.
     """
     if number <= before:
         return False
@@ -262,14 +282,17 @@ def _begins_period(before: int, number: int) -> bool:
 def _advanced(
     oldest: int, before: ChainMetadata, target: BlockRef, window: int | None, held: Mapping[bytes, int]
 ) -> int:
-    """The first block of a window once `target` is final: held blocks keep it back, up to `MAX_BEHIND`."""
-    wanted = _without_holds(oldest, before, target, window)
-    kept_back = max(min(held.values(), default=wanted), wanted - MAX_BEHIND)
-    return max(oldest, min(wanted, kept_back))
+    """Return the first block of a window once `target` is final.
+
+    Held blocks keep it back, up to `MAX_BEHIND`.
+    """
+    wanted_oldest = _without_holds(oldest, before, target, window)
+    kept_back = max(min(held.values(), default=wanted_oldest), wanted_oldest - MAX_BEHIND)
+    return max(oldest, min(wanted_oldest, kept_back))
 
 
 def _without_holds(oldest: int, before: ChainMetadata, target: BlockRef, window: int | None) -> int:
-    """The first block of the window if nothing was held."""
+    """Return the first block of the window as if no block was held."""
     if window is None or target.number - window <= oldest:
         return oldest
     if before.finalized.number - oldest > max(window, PRUNE_AT_ONCE):

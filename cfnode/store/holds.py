@@ -1,8 +1,8 @@
-"""Which states are in use, and stay for longer than the window?
+"""The states in use by clients, which stay for longer than the window.
 
 A client that follows the head of the chain reads the state of a reported block again and again: it *holds*
 the block. Windows do not pass a held block, and when its branch loses, the overlays from the fork up to the
-block stay too. Both have a bound; beyond it a held state is discarded, and the store names the block to its
+block stay too. Both have a bound; beyond it the store discards a held state, and returns the block to its
 caller.
 
 Holds end with the process.
@@ -31,17 +31,20 @@ class Holds:
         return block in self._bases
 
     def hold(self, block: bytes, base: int = 0) -> None:
-        """Adds a holder. `base`, used for the first one: the number of a final block that the block's state
-        lies over, whichever branch wins."""
+        """Add a holder.
+
+        `base`, used for the first holder: the number of a final block that the block's state lies over,
+        whichever branch wins.
+        """
         self._holders[block] += 1
         self._bases.setdefault(block, base)
 
     def release(self, block: bytes) -> None:
-        """Removes a holder."""
+        """Remove a holder."""
         self._holders[block] -= 1
         if not self._holders[block]:
             del self._holders[block], self._bases[block]
 
     def now(self) -> Mapping[bytes, int]:
-        """The base of each held block: a copy."""
+        """Return a copy of the base of each held block."""
         return dict(self._bases)

@@ -1,6 +1,6 @@
-"""Which keys does this node hold?
+"""Substrate's local keystore: a file for each session key and signing key of this node.
 
-Substrate's local keystore, byte for byte: one file per key, named by the hex of the four-byte key type and of
+The format is Substrate's, byte for byte: one file per key, named by the hex of the four-byte key type and of
 the public key; its content is the secret URI as a JSON string. So keystores can be copied from and to the
 official node. The name alone identifies the key; the content is read, and checked against the name, when the
 key has to sign.
@@ -24,7 +24,7 @@ BROKER = "brok"
 PROVIDER = "lqpr"
 """The key type that signs for the methods of a liquidity provider."""
 SIGNERS = {BROKER: "broker", PROVIDER: "liquidity provider"}
-"""What errors call the keys that sign for methods, by key type."""
+"""The names that errors give to the keys that sign for methods, by key type."""
 ED25519_KEY_TYPES = frozenset({"gran", "grnd"})
 KEY_TYPE_LENGTH = 4
 MAX_FILES = 100_000
@@ -53,21 +53,24 @@ class Keystore:
         return f"Keystore({str(self.path)!r})"
 
     def keys(self, key_type: str) -> list[bytes]:
-        """The public keys of this type, sorted."""
+        """Return the public keys of this type, sorted."""
         prefix = _encode_key_type(key_type).hex()
         return sorted(bytes.fromhex(name[len(prefix) :]) for name in self._names() if name.startswith(prefix))
 
     def entries(self) -> list[tuple[str, bytes]]:
-        """Type and public key of each key, sorted by their bytes."""
+        """Return the type and the public key of each key, sorted by their bytes."""
         names = [bytes.fromhex(name) for name in self._names()]
         return [(name[:KEY_TYPE_LENGTH].decode("latin-1"), name[KEY_TYPE_LENGTH:]) for name in names]
 
     def has(self, key_type: str, public: bytes) -> bool:
-        """Whether there is a file for this key."""
+        """Return whether there is a file for this key."""
         return self._file(key_type, public).name in self._names()
 
     def pair(self, key_type: str, public: bytes) -> Keypair:
-        """The pair of a public key (32 or 33 bytes); KeystoreError if its file is missing or malformed."""
+        """Return the pair of a public key (32 or 33 bytes).
+
+        Raises KeystoreError if its file is missing or malformed.
+        """
         path = self._file(key_type, public)
         suri = self._read(path)
         problem = "it contains the secret of another key"
@@ -85,11 +88,11 @@ class Keystore:
     def insert(
         self, key_type: str, suri: str, scheme: Scheme | None = None, *, public: bytes | None = None
     ) -> bytes:
-        """Writes the key file of a secret and returns the public key. An existing key file is not changed.
+        """Write the key file of a secret and return the public key; an existing key file is not changed.
 
         `public` is the key that the secret should give. Without `scheme`, the scheme follows from `public`,
         or else from the key type (ed25519 for GRANDPA keys, sr25519 for the others). Raises SuriError for a
-        malformed secret.
+        malformed secret, KeystoreError for a secret of another key.
         """
         pair = self._derive(_schemes(key_type, public) if scheme is None else (scheme,), suri, public)
         path = self._file(key_type, pair.public)
@@ -108,9 +111,9 @@ class Keystore:
         raise KeystoreError("the secret does not give the stated public key")
 
     def signer(self, key_type: str) -> Keypair | None:
-        """The key pair that signs for the methods of a type in SIGNERS.
+        """Return the key pair that signs for the methods of a type in SIGNERS.
 
-        None if the keystore has none, MultipleKeysError if it has several.
+        None if the keystore has no such key. Raises MultipleKeysError if it has several.
         """
         publics, name = self.keys(key_type), SIGNERS[key_type]
         if len(publics) > 1:
@@ -122,24 +125,24 @@ class Keystore:
         return self.pair(key_type, publics[0]) if publics else None
 
     def warnings(self) -> list[str]:
-        """A warning for each key file, and for the directory, that other users of the machine can access."""
+        """Return a warning for each key file, and for the directory, that other users can access."""
         paths = [self.path, *(self.path / name for name in self._names())]
         return [warning for path in paths if (warning := secret_file.exposed(path))]
 
     def _names(self) -> list[str]:
-        """The names of key files; other files in the directory are ignored."""
+        """Return the sorted names of key files; other files in the directory are ignored."""
         try:
-            found = [entry.name for entry in self.path.iterdir()]
+            names = [entry.name for entry in self.path.iterdir()]
         except FileNotFoundError:
             return []
         except OSError as error:
             raise KeystoreError(f"cannot read the keystore {self.path}: {error.strerror}") from None
-        if len(found) > MAX_FILES:
+        if len(names) > MAX_FILES:
             raise KeystoreError(
-                f"the keystore {self.path} has {len(found)} files, more than {MAX_FILES}: move away those "
+                f"the keystore {self.path} has {len(names)} files, more than {MAX_FILES}: move away those "
                 "that are no key files"
             )
-        return sorted(name for name in found if _is_key_name(name))
+        return sorted(name for name in names if _is_key_name(name))
 
     def _file(self, key_type: str, public: bytes) -> Path:
         return self.path / (_encode_key_type(key_type) + public).hex()
@@ -170,8 +173,8 @@ def _is_key_name(name: str) -> bool:
 
 
 def _schemes(key_type: str, public: bytes | None) -> tuple[Scheme, ...]:
-    """The schemes that this key may be of, the likely one first."""
+    """Return the schemes that this key may be of, the likely one first."""
     if public is not None and len(public) != 32:
         return ("ecdsa",)
-    first: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"
-    return (first, *(scheme for scheme in SCHEMES if scheme not in (first, "ecdsa")))
+    first_scheme: Scheme = "ed25519" if key_type in ED25519_KEY_TYPES else "sr25519"
+    return (first_scheme, *(scheme for scheme in SCHEMES if scheme not in (first_scheme, "ecdsa")))

@@ -1,6 +1,6 @@
-"""Which identity does this node have on the network?
+"""The node key: the node's ed25519 identity on the network, in a file.
 
-The node key is an ed25519 secret in a file: 32 raw bytes, or 64 hex digits as Substrate also accepts. The
+The file holds an ed25519 secret: 32 raw bytes, or 64 hex digits as Substrate also accepts. The
 default file is `network/secret_ed25519` in the chain's directory.
 """
 
@@ -21,7 +21,10 @@ SECRET_LENGTH = 32
 
 
 def decode(content: bytes, where: str) -> Keypair:
-    """The key pair of a node key file's content; `where` names it in the error."""
+    """Return the key pair of a node key file's content.
+
+    `where` names the content in the error. Raises SecretFileError.
+    """
     stripped = content.strip()
     if len(content) != SECRET_LENGTH and len(stripped) == 2 * SECRET_LENGTH:
         try:
@@ -35,12 +38,12 @@ def decode(content: bytes, where: str) -> Keypair:
 
 
 def load(path: Path) -> Keypair:
-    """The node key in a file; raises SecretFileError."""
+    """Return the node key in a file. Raises SecretFileError."""
     return decode(secret_file.read(path, follow_links=True), str(path))
 
 
 def create(path: Path) -> Keypair:
-    """Writes a new node key to a new file, raw; SecretFileError if the file exists."""
+    """Write a new node key to a new file, raw. Raises SecretFileError if the file exists."""
     secret = secrets.token_bytes(SECRET_LENGTH)
     secret_file.create_directory(path.parent)
     secret_file.create_all({path: secret})
@@ -48,5 +51,5 @@ def create(path: Path) -> Keypair:
 
 
 def load_or_create(path: Path) -> Keypair:
-    """The node key in a file, which is created on first use."""
+    """Return the node key in a file, which is created on first use. Raises SecretFileError."""
     return load(path) if path.exists() else create(path)

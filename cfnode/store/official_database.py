@@ -1,7 +1,7 @@
-"""What happens to a database that the official node left in this base path? It is set aside, never deleted.
+"""The official node's RocksDB database in this base path, which is renamed and never deleted.
 
-In light-RPC mode the official node keeps a RocksDB database at the path of ours. It is renamed, so that a
-volume of that node works as it is, and so that the operator can go back to it.
+In light-RPC mode the official node keeps its database at the path of cfnode's. It is set aside under another
+name, so that a volume of that node works as it is, and so that the operator can go back to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_SET_ASIDE = 9
 
 
 def set_aside_official_database(paths: ChainPaths) -> Path | None:
-    """Renames the official node's database; gives its new path, None if there is none.
+    """Rename the official node's database; return its new path, or None if there is none.
 
     The base path must be locked. Raises BasePathError if a node uses that database, or too many are kept.
     """
@@ -35,7 +35,7 @@ def set_aside_official_database(paths: ChainPaths) -> Path | None:
 
 
 def _is_rocksdb(directory: Path) -> bool:
-    """Has the directory the files of RocksDB, and none of ours?"""
+    """Return whether the directory has the files of RocksDB, and none of cfnode's."""
     if directory.is_symlink() or not directory.is_dir():
         return False
     names = {path.name for path in directory.iterdir()}
@@ -44,7 +44,10 @@ def _is_rocksdb(directory: Path) -> bool:
 
 
 def _refuse_in_use(directory: Path) -> None:
-    """RocksDB holds a POSIX lock on its file LOCK as long as it is open."""
+    """Raise BasePathError if a node uses the database.
+
+    RocksDB holds a POSIX lock on its file LOCK as long as it is open.
+    """
     try:
         descriptor = os.open(directory / "LOCK", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where is the state of unfinalized blocks, and how much memory may it take?
+"""Overlays: the changes of unfinalized blocks in memory, as a bounded tree.
 
 An *overlay* is one block with its changes. The overlays of all unfinalized blocks form a tree; a state is the
 overlays from a block down to the first block that the database holds, laid over the database. The tree is
@@ -21,9 +21,12 @@ from cfnode.core.state import Changes
 MAX_BLOCKS = 64
 MAX_BYTES = 64 << 20
 KEPT_SHARE = 0.75
-"""The rest is spilled at once: neighbouring rows share pages, and one commit serves many blocks."""
+"""The share of a bound that stays in memory when overlays are spilled.
+
+The rest is spilled at once: neighboring rows share pages, and one commit serves many blocks.
+"""
 GROUP = 8
-"""Blocks that are merged into one layer: at most 21 layers of 64 blocks."""
+"""Blocks that are merged into one layer: 64 blocks have at most 21 layers."""
 ENTRY_COST = 250
 """Bytes that CPython takes for an entry besides its key and value: two bytes objects, slots in two dicts."""
 
@@ -47,11 +50,11 @@ class OverlayTable:
         self._sorted: dict[bytes, list[bytes]] = {}
 
     def written(self, child: bytes) -> Mapping[bytes, bytes | None]:
-        """By key, the values written in a child trie; None for a deleted key."""
+        """Return by key the values written in a child trie; None for a deleted key."""
         return self._changes.get(child) or {}
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
-        """The next key that was written or deleted."""
+        """Return the next key that was written or deleted; None after the last."""
         if child not in self._changes:
             return None
         keys = self._sorted.get(child)
@@ -62,7 +65,7 @@ class OverlayTable:
 
 
 Tables: TypeAlias = tuple[OverlayTable, OverlayTable]
-"""Storage and nodes."""
+"""The tables of storage and of nodes."""
 
 
 class OverlayEntry:
@@ -85,10 +88,16 @@ class OverlayEntry:
         return self.number, self.overlay.changes.root
 
     def merged(self, group: Sequence[OverlayEntry]) -> Tables:
-        """This block and those below it as one layer; `group` (newest first) is the same at each call."""
+        """Return this block and those below it as one layer.
+
+        `group` (newest first) must be the same at each call.
+        """
         if self._merged is None:
             changes = [entry.overlay.changes for entry in reversed(group)]
-            self._merged = _merge(each.storage for each in changes), _merge(each.nodes for each in changes)
+            self._merged = (
+                _merge(change.storage for change in changes),
+                _merge(change.nodes for change in changes),
+            )
         return self._merged
 
 
@@ -117,11 +126,11 @@ class OverlayTree:
         return tree
 
     def without(self, blocks: Iterable[bytes]) -> OverlayTree:
-        removed = frozenset(blocks)
-        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed)
+        removed_hashes = frozenset(blocks)
+        return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed_hashes)
 
     def excess(self, max_blocks: int, max_bytes: int, exempt: Container[bytes] = ()) -> list[OverlayEntry]:
-        """The oldest overlays to remove once a bound is exceeded, down to `KEPT_SHARE` of both bounds.
+        """Return the oldest overlays to remove once a bound is exceeded, down to `KEPT_SHARE` of both bounds.
 
         `exempt` overlays are neither counted nor removed. A parent is older than its children, so no removed
         overlay lies above a remaining one.
@@ -142,20 +151,20 @@ class OverlayTree:
 
 
 def layers(entries: Sequence[OverlayEntry]) -> list[Tables]:
-    """Storage and nodes of a branch, the newest block first, with one layer for each whole group."""
-    found, index = [], 0
+    """Return storage and nodes of a branch, the newest block first, with one layer for each whole group."""
+    tables, index = [], 0
     while index < len(entries):
         entry, group = entries[index], entries[index : index + GROUP]
-        whole = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
-        found.append(entry.merged(group) if whole else (entry.storage, entry.nodes))
-        index += GROUP if whole else 1
-    return found
+        is_whole_group = entry.number % GROUP == GROUP - 1 and len(group) == GROUP
+        tables.append(entry.merged(group) if is_whole_group else (entry.storage, entry.nodes))
+        index += GROUP if is_whole_group else 1
+    return tables
 
 
 def _merge(changes: Iterable[Mapping[bytes, Mapping[bytes, bytes | None]]]) -> OverlayTable:
-    """One table of several, the oldest first."""
+    """Return one table of several, the oldest first."""
     merged: dict[bytes, dict[bytes, bytes | None]] = {}
-    for each in changes:
-        for child, table in each.items():
+    for changed_tables in changes:
+        for child, table in changed_tables.items():
             merged.setdefault(child, {}).update(table)
     return OverlayTable(merged)

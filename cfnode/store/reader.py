@@ -1,8 +1,8 @@
-"""How does the executor process read states while the node's process writes?
+"""States of the store as the executor process reads them, while the node's process writes.
 
-It opens the same database read only and has a copy of the overlays. Every call reads in a snapshot of its
-own. The reader drops an overlay once a snapshot shows that the database holds its state, or that its branch
-has lost and is not kept. It checks this with every state and every new overlay.
+The executor process opens the same database read only and has a copy of the overlays. Every call reads in a
+snapshot of its own. The reader drops an overlay once a snapshot shows that the database holds its state, or
+that its branch has lost and is not kept. It checks this with every state and every new overlay.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class StoreReader:
 
     @classmethod
     def open(cls, path: Path) -> StoreReader:
-        """Opens a database that the writer has created. Raises StoreError."""
+        """Open a database that the writer has created. Raises StoreError."""
         return cls(Database(path, readonly=True))
 
     def close(self) -> None:
         self.database.close()
 
     def add_overlay(self, overlay: Overlay) -> None:
-        """Keeps an overlay if it is needed, and drops the others: a state may not be read for long."""
+        """Keep an overlay if it is needed, and drop the others: no state may be read for long."""
         entry = OverlayEntry(overlay)
         with self.database.read() as txn:
             self._drop_needless(txn)
@@ -82,7 +82,10 @@ class StoreReader:
 
     @property
     def ends(self) -> ChainEnds:
-        """First, best and last final block. Raises StoreError if the database has not been initialised."""
+        """The first, the best and the last final block.
+
+        Raises StoreError if the database has not been initialised.
+        """
         with self.database.read() as txn:
             metadata, genesis = self._tables.blocks.metadata(txn), self._tables.blocks.genesis_hash(txn)
             unfinalized = [block for block, _ in self._tables.blocks.unfinalized(txn)]
@@ -92,13 +95,17 @@ class StoreReader:
         return ChainEnds(genesis, best, metadata.finalized)
 
     def header(self, block: bytes) -> Header | None:
-        """The header of a block; None if the block is unknown."""
+        """Return the header of a block; None if the block is unknown."""
         with self.database.read() as txn:
             return self._tables.blocks.header(txn, block)
 
     @contextmanager
     def state(self, block: bytes) -> Iterator[StateView]:
-        """The state at a block: as `Store.state`."""
+        """Open the state at a block for the block of `with`.
+
+        Raises UnknownBlock for a block that is unknown (or not executed), StateDiscarded for one whose state
+        has been pruned or whose branch has lost.
+        """
         with self.database.read() as txn:
             view = self._tables.view(txn, block, self._tree)
             self._drop_needless(txn)
@@ -123,18 +130,18 @@ class StoreReader:
         self._tree = OverlayTree(needed)
 
     def _is_kept(self, txn: Transaction, entry: OverlayEntry) -> bool:
-        """Whether the block has lost, and its overlay stays because it is held."""
+        """Return whether the block has lost, and its overlay stays because it is held."""
         return self._tables.blocks.fork_of_kept(txn, entry.hash) is not None
 
     def _descends_from_finalized(
         self, txn: Transaction, metadata: ChainMetadata, entry: OverlayEntry, live: set[bytes]
     ) -> bool:
-        """Whether the block descends from the finalized one and its state is not in the database yet.
+        """Return whether the block descends from the finalized one and its state is not in the database yet.
 
         Its parent is then one of the `live` overlays, the finalized block or a spilled one.
         """
         spill = self._tables.spill
         if entry.number <= metadata.finalized.number or spill.branch_of(txn, entry.hash) is not None:
             return False
-        known = entry.parent in live or entry.parent == metadata.finalized.hash
-        return known or spill.branch_of(txn, entry.parent) is not None
+        descends = entry.parent in live or entry.parent == metadata.finalized.hash
+        return descends or spill.branch_of(txn, entry.parent) is not None

@@ -1,4 +1,4 @@
-"""How much of the database counts as memory of the process that reads it?
+"""Release of the database's mapped pages, which would count as memory of the process that reads them.
 
 A page of the mapped file stays in the process's resident set, once read, for as long as the system has memory
 to spare. Such pages are page cache and take memory from no other process, but the node would seem to grow
@@ -16,11 +16,14 @@ import mmap
 from pathlib import Path
 
 MAX_MAPPED = 128 << 20
-"""Bytes of mapped files (libraries too) in the resident set beyond which the database's are released."""
+"""Bytes of mapped files (libraries too) in the resident set; beyond, the database's pages are released."""
 
 
 def release_pages(file: Path, limit: int = MAX_MAPPED) -> bool:
-    """Releases the pages of a mapped file if more than `limit` bytes are resident; True if it did."""
+    """Release the pages of a mapped file if more than `limit` bytes are resident.
+
+    Return whether pages were released.
+    """
     try:
         resident = int(Path("/proc/self/statm").read_bytes().split()[2]) * mmap.PAGESIZE
         if resident <= limit:
@@ -34,7 +37,7 @@ def release_pages(file: Path, limit: int = MAX_MAPPED) -> bool:
 
 
 def _spans(file: str) -> list[tuple[int, int]]:
-    """The address ranges at which a file is mapped shared, from /proc/self/maps (proc_pid_maps(5))."""
+    """Return the address ranges at which a file is mapped shared, from /proc/self/maps (proc_pid_maps(5))."""
     spans = []
     for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
         fields = line.split(maxsplit=5)

@@ -1,4 +1,4 @@
-"""How does a storage key of any length become an LMDB key, with the order of keys kept?
+"""Row keys: storage keys of any length as LMDB keys, in the same order.
 
 A *row key* is the child trie's name and the key, each encoded so that its order is kept and its end marked:
 00 becomes 00 ff, and 00 00 is the end. So no row key is a prefix of another, and with a suffix (a block
@@ -19,13 +19,13 @@ from typing import TypeAlias
 import msgspec
 
 ROW_LIMIT = 500
-"""Row keys of this length are buckets; longer ones do not exist. 4 bytes before and 4 after it fit in 511."""
+"""Bytes of a bucket's row key; longer row keys do not exist. 4 bytes before and 4 after it fit in 511."""
 
 Bucket: TypeAlias = list[tuple[bytes, bytes | None]]
 """The rests of long row keys, sorted, with their values; None (a deletion) only in buckets of changes."""
 
 RowChange: TypeAlias = "bytes | dict[bytes, bytes | None] | None"
-"""A row's new value, None for a deletion, or for a bucket the same for each rest."""
+"""A row's new value, None for a deletion, or for a bucket a new value (or None) for each rest."""
 
 _END = b"\0\0"
 _bucket = msgspec.msgpack.Decoder(Bucket)
@@ -33,19 +33,22 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def delimited(text: bytes) -> bytes:
-    """Order-preserving and self-delimiting: 00 → 00 ff, and 00 00 at the end."""
+    """Return a text that keeps its order and marks its end: 00 becomes 00 ff, and 00 00 is the end."""
     return text.replace(b"\0", b"\0\xff") + _END
 
 
 def key_of(row: bytes, child_row: bytes) -> bytes | None:
-    """The key of a whole (uncut) row key, or None if it belongs to another child than `delimited(child)`."""
+    """Return the key of a whole (uncut) row key.
+
+    None if the row key belongs to another child than `delimited(child)`.
+    """
     if not row.startswith(child_row):
         return None
     return row[len(child_row) : -len(_END)].replace(b"\0\xff", b"\0")
 
 
 def row_changes(changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> dict[bytes, RowChange]:
-    """A block's changes (by child, then by key) as changes of rows, sorted by row key."""
+    """Return a block's changes (by child, then by key) as changes of rows, sorted by row key."""
     rows: dict[bytes, RowChange] = {}
     for child, table in changes.items():
         child_row = delimited(child)
@@ -55,7 +58,7 @@ def row_changes(changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> dict[b
 
 
 def row_deletions(whole: Iterable[bytes]) -> dict[bytes, RowChange]:
-    """Changes that delete these whole row keys."""
+    """Return changes that delete these whole row keys."""
     rows: dict[bytes, RowChange] = {}
     for row in whole:
         _change(rows, row, None)
@@ -80,16 +83,16 @@ def decode_bucket(data: bytes | None) -> Bucket:
 
 
 def merged(old: bytes | None, change: RowChange) -> bytes | None:
-    """The value of a row after a change; an emptied bucket is a deleted row."""
+    """Return the value of a row after a change; an emptied bucket is a deleted row."""
     if not isinstance(change, dict):
         return change
     entries = dict(decode_bucket(old)) | change
-    kept = {rest: value for rest, value in entries.items() if value is not None}
-    return encode_bucket(kept) if kept else None
+    set_entries = {suffix: value for suffix, value in entries.items() if value is not None}
+    return encode_bucket(set_entries) if set_entries else None
 
 
 def tagged(value: bytes | None) -> bytes:
-    """A value that may be absent, for rows that have to record absence."""
+    """Encode a value that may be absent, for rows that have to record absence."""
     return b"\0" if value is None else b"\1" + value
 
 
@@ -104,14 +107,14 @@ class RowWalk(ABC):
 
     @abstractmethod
     def data(self, row: bytes) -> bytes | None:
-        """The value of a row; None if there is no such row."""
+        """Return the value of a row; None if there is no such row."""
 
     @abstractmethod
     def following(self, row: bytes) -> bytes | None:
-        """The next row key after this one; `data` may return None for it."""
+        """Return the next row key after this one; `data` may return None for it."""
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
-        """The first key after `key` that has a value."""
+        """Return the first key after `key` that has a value; None after the last."""
         child_row = delimited(child)
         row = self._next_row(child_row + delimited(key))
         return None if row is None else key_of(row, child_row)
@@ -120,15 +123,15 @@ class RowWalk(ABC):
         return decode_bucket(self.data(row))
 
     def _next_row(self, whole: bytes) -> bytes | None:
-        """The first whole row key after `whole`."""
+        """Return the first whole row key after `whole`."""
         row = whole[:ROW_LIMIT]
         if len(whole) >= ROW_LIMIT:
             bucket = self.bucket(row)
             index = bisect_right(bucket, whole[ROW_LIMIT:], key=lambda entry: entry[0])
             if index < len(bucket):
                 return row + bucket[index][0]
-        while (following := self.following(row)) is not None:
-            row = following
+        while (next_row := self.following(row)) is not None:
+            row = next_row
             data = self.data(row)
             if data is not None:
                 return row if len(row) < ROW_LIMIT else row + decode_bucket(data)[0][0]

@@ -1,9 +1,9 @@
-"""How is a secret written to disk so that no other user can read it and no crash leaves half of it?
+"""Files with secrets, which no other user can read and no crash leaves half written.
 
 A file is created under a temporary name with mode 0600 (whatever the umask), written, synced, then linked to
-its own name, which fails if that exists; then the directory is synced. So the name appears with the whole
-content or not at all, and no file is ever overwritten. Symbolic links are followed neither for reading nor
-for writing, so no other user can choose which file a name in a key directory refers to.
+its own name, which fails if that name exists; then the directory is synced. So the name appears with the
+whole content or not at all, and no file is ever overwritten. Symbolic links are followed neither for reading
+nor for writing, so no other user can choose which file a name in a key directory refers to.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class SecretFileError(StoreError):
-    """A file with a secret cannot be read or written; the text names the file and the remedy, never the
-    secret.
+    """A file with a secret cannot be read or written.
+
+    The text names the file and the remedy, never the secret.
     """
 
     exit_code = 3
 
 
 def create_directory(path: Path) -> None:
-    """Creates a directory with mode 0700, and its parents with the usual mode; keeps an existing one."""
+    """Create a directory with mode 0700, and its parents with the usual mode; keep an existing one.
+
+    Raises SecretFileError.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
@@ -53,7 +57,7 @@ def create_directory(path: Path) -> None:
 
 
 def create(path: Path, content: bytes) -> None:
-    """Writes a new file of mode 0600. Raises FileExistsError if the file exists, or SecretFileError."""
+    """Write a new file of mode 0600. Raises FileExistsError if the file exists, or SecretFileError."""
     temporary = path.with_name(f".{path.name[:32]}.{secrets.token_hex(8)}.new")
     try:
         try:
@@ -69,15 +73,15 @@ def create(path: Path, content: bytes) -> None:
 
 
 def create_all(contents: Mapping[Path, bytes]) -> None:
-    """Writes all of these new files or none. Raises SecretFileError, which names the file that failed."""
+    """Write all of these new files or none. Raises SecretFileError, which names the file that failed."""
     written: list[Path] = []
     try:
         for path, content in contents.items():
             create(path, content)
             written.append(path)
     except (FileExistsError, SecretFileError) as error:
-        for done in written:
-            done.unlink(missing_ok=True)
+        for created in written:
+            created.unlink(missing_ok=True)
         if isinstance(error, SecretFileError):
             raise
         raise SecretFileError(f"{path} exists and is not overwritten: nothing was saved") from None
@@ -86,7 +90,7 @@ def create_all(contents: Mapping[Path, bytes]) -> None:
 def read(
     path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False, private: bool = False
 ) -> bytes:
-    """The content of a regular file of at most `limit` bytes; raises SecretFileError.
+    """Return the content of a regular file of at most `limit` bytes. Raises SecretFileError.
 
     `private`: refuse a file that other users may access.
     """
@@ -100,8 +104,8 @@ def read(
                 raise SecretFileError(_open_to_others(path, mode))
             content = file.read(limit + 1)
     except OSError as error:
-        linked = path.is_symlink() and not follow_links
-        reason = "it is a symbolic link; put the file itself there" if linked else error.strerror
+        is_refused_link = path.is_symlink() and not follow_links
+        reason = "it is a symbolic link; put the file itself there" if is_refused_link else error.strerror
         raise SecretFileError(f"cannot read {path}: {reason}") from None
     if len(content) > limit:
         raise SecretFileError(f"{path} is larger than {limit} bytes: this is not a key file")
@@ -109,7 +113,7 @@ def read(
 
 
 def exposed(path: Path) -> str | None:
-    """A warning if other users may access this file or directory, else None."""
+    """Return a warning if other users may access this file or directory, else None."""
     with contextlib.suppress(OSError):
         mode = stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
         if mode & OTHERS:
@@ -118,9 +122,9 @@ def exposed(path: Path) -> str | None:
 
 
 def _open_to_others(path: Path, mode: int) -> str:
-    wanted = "700" if path.is_dir() else "600"
+    mode_wanted = "700" if path.is_dir() else "600"
     now = f"{stat.S_IMODE(mode):04o}"
-    return f"{path} is open to other users of this machine (mode {now}): chmod {wanted} {path}"
+    return f"{path} is open to other users of this machine (mode {now}): chmod {mode_wanted} {path}"
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -133,7 +137,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _rename(temporary: Path, path: Path) -> None:
-    """Raises FileExistsError rather than replacing a file."""
+    """Rename a file, or raise FileExistsError: no file is replaced."""
     try:
         os.link(temporary, path, follow_symlinks=False)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""How is a chain specification read from a file?"""
+"""Reading of a chain specification from a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_SPEC_FILE = 1 << 30
 
 
 def read_spec(path: Path) -> ChainSpec:
-    """The chain that a file specifies; ChainSpecError names the file and the fault."""
+    """Read the chain that a file specifies. Raises ChainSpecError, which names the file and the fault."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SPEC_FILE + 1)

@@ -1,6 +1,6 @@
-"""Where do the states of unfinalized blocks go when memory is full?
+"""Spilled overlays: states of unfinalized blocks in the database, when there are too many for memory.
 
-They are *spilled*: when finality stalls, the oldest overlays are written to tables of their own. The
+When finality stalls, the oldest overlays are *spilled*: written to tables of their own. The
 finalized tables stay as they are, so they never have to be reverted, whichever fork wins in the end. A
 spilled block belongs to a *branch*, a line of blocks without a fork; a row is written under
 
@@ -43,7 +43,7 @@ _BRANCH = struct.Struct(">III32s")
 
 
 class Untouched(Enum):
-    """What a branch returns for a key that it has not written."""
+    """The result of a branch for a key that it has not written."""
 
     UNTOUCHED = 0
 
@@ -71,7 +71,7 @@ class SpillTable:
         self._index = index
 
     def put(self, txn: Transaction, branch: Branch, rows: Mapping[bytes, RowChange]) -> None:
-        """Writes the changes of the branch's block `number`."""
+        """Write the changes of the branch's block `number`."""
         before = BranchView(self, txn, branch.id, branch.number - 1)
         for row, change in rows.items():
             if isinstance(change, dict):
@@ -82,7 +82,7 @@ class SpillTable:
         self._index.put(txn, self._name(branch), list(rows))
 
     def changes(self, txn: Transaction, branch: Branch) -> dict[bytes, RowChange]:
-        """The changes of block `number` alone (in a bucket: of its branch up to that block)."""
+        """Return the changes of block `number` alone (in a bucket: of its branch up to that block)."""
         rows: dict[bytes, RowChange] = {}
         for row in self._index.rows(txn, self._name(branch)):
             data = txn.get(_row(branch, row), db=self.handle)
@@ -91,7 +91,7 @@ class SpillTable:
         return rows
 
     def summary(self, txn: Transaction, branch: Branch) -> Iterator[tuple[bytes, RowChange]]:
-        """The changes of the branch up to block `number`: each row once, however often it changed."""
+        """Yield the changes of the branch up to block `number`: each row once, however often it changed."""
         view = BranchView(self, txn, branch.id, branch.number)
         row = view.first()
         while row is not None:
@@ -101,7 +101,7 @@ class SpillTable:
             row = view.following(row)
 
     def delete(self, txn: Transaction, branch: Branch) -> None:
-        """Deletes the rows of block `number`."""
+        """Delete the rows of block `number`."""
         for row in self._index.take(txn, self._name(branch)):
             txn.delete(_row(branch, row), db=self.handle)
 
@@ -130,12 +130,12 @@ class OverlaySpill:
         self.nodes = SpillTable(1, database.table("shelf-nodes"), index)
 
     def branch_of(self, txn: Transaction, block: bytes) -> Branch | None:
-        """The branch up to a block; None if the block is not spilled."""
+        """Return the branch up to a block; None if the block is not spilled."""
         data = txn.get(block, db=self._blocks)
         return None if data is None else Branch(*_BRANCH.unpack(data))
 
     def put(self, txn: Transaction, entry: OverlayEntry) -> None:
-        """Spills a block whose parent is finalized or spilled."""
+        """Spill a block whose parent is finalized or spilled."""
         branch = self._branch_for(txn, entry)
         data = _BRANCH.pack(branch.id, branch.number, branch.first, branch.origin)
         txn.put(entry.hash, data, db=self._blocks)
@@ -145,7 +145,7 @@ class OverlaySpill:
         self.nodes.put(txn, branch, row_changes(changes.nodes))
 
     def _branch_for(self, txn: Transaction, entry: OverlayEntry) -> Branch:
-        """The parent's branch where the parent is its tip, a new one otherwise."""
+        """Return the parent's branch where the parent is its tip, a new branch otherwise."""
         parent = self.branch_of(txn, entry.parent)
         if parent is not None:
             tip = txn.get(parent.id.to_bytes(4, "big"), db=self._tips)
@@ -158,11 +158,11 @@ class OverlaySpill:
     def changes(
         self, txn: Transaction, branch: Branch
     ) -> tuple[dict[bytes, RowChange], dict[bytes, RowChange]]:
-        """The changes of the branch's block `number`: of storage and of nodes."""
+        """Return the changes of the branch's block `number`: of storage and of nodes."""
         return self.storage.changes(txn, branch), self.nodes.changes(txn, branch)
 
     def discard(self, txn: Transaction, block: bytes) -> None:
-        """Forgets a block that has become final or has lost; nothing happens if it is not spilled.
+        """Forget a block that has become final or has lost; do nothing if it is not spilled.
 
         `collect_garbage` deletes its rows later. Until then they do no harm: nothing refers to the rows of a
         lost block, and the rows of a final one agree with the finalized tables.
@@ -177,15 +177,18 @@ class OverlaySpill:
         txn.put(name + branch.number.to_bytes(4, "big"), b"", db=self._garbage)
 
     def collect_garbage(self, txn: Transaction, max_blocks: int) -> None:
-        """Deletes the rows of a few discarded blocks: thousands of them would make one huge commit."""
+        """Delete the rows of at most `max_blocks` discarded blocks.
+
+        Thousands of them would make one huge commit.
+        """
         with txn.cursor(self._garbage) as cursor:
-            found = cursor.first()
-            while found and max_blocks > 0:
+            has_entry = cursor.first()
+            while has_entry and max_blocks > 0:
                 name, number = struct.unpack(">II", cursor.key())
                 branch = Branch(name, number, number, b"")
                 self.storage.delete(txn, branch)
                 self.nodes.delete(txn, branch)
-                found, max_blocks = cursor.delete() and cursor.key() != b"", max_blocks - 1
+                has_entry, max_blocks = cursor.delete() and cursor.key() != b"", max_blocks - 1
 
 
 class BranchView(RowWalk):
@@ -203,17 +206,19 @@ class BranchView(RowWalk):
         if len(row) < ROW_LIMIT:
             data = self.data(row)
             return UNTOUCHED if data is None else untagged(data)
-        wanted = row[ROW_LIMIT:]
-        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), UNTOUCHED)
+        wanted_suffix = row[ROW_LIMIT:]
+        return next(
+            (value for suffix, value in self.bucket(row[:ROW_LIMIT]) if suffix == wanted_suffix), UNTOUCHED
+        )
 
     def data(self, row: bytes) -> bytes | None:
-        wanted = self._branch + row
-        if not self._cursor.set_range(wanted + self._at) or self._cursor.key()[:-4] != wanted:
+        prefix = self._branch + row
+        if not self._cursor.set_range(prefix + self._at) or self._cursor.key()[:-4] != prefix:
             return None
         return self._cursor.value()
 
     def first(self) -> bytes | None:
-        """The first row key of the branch; it may have changed only after block `number`."""
+        """Return the first row key of the branch; it may have changed only after block `number`."""
         return self._row_from(self._branch)
 
     def following(self, row: bytes) -> bytes | None:
@@ -222,5 +227,5 @@ class BranchView(RowWalk):
     def _row_from(self, start: bytes) -> bytes | None:
         if not self._cursor.set_range(start):
             return None
-        found = self._cursor.key()
-        return found[4:-4] if found.startswith(self._branch) else None
+        cursor_key = self._cursor.key()
+        return cursor_key[4:-4] if cursor_key.startswith(self._branch) else None

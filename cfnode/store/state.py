@@ -1,7 +1,7 @@
-"""What is the state at a block, in one snapshot?
+"""The state at a block in one snapshot, from its layers: overlays, spilled branches, finalized tables.
 
 From the block down: overlays in memory, then spilled branches, then the finalized tables, which hold the
-state of the finalized block and undo rows for the window before it. All that is read comes from one read
+state of the finalized block and undo rows for the window before it. All of it is read in one read
 transaction; the overlays laid over it are those above what *this snapshot* holds, so it does not matter what
 the writer does meanwhile.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Walkable(Protocol):
-    """Keys in order."""
+    """A layer whose keys can be walked in order."""
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
 
@@ -55,20 +55,20 @@ class Layered:
         return self._base.get(child, key)
 
     def _written_in(self, child: bytes) -> list[Mapping[bytes, bytes | None]]:
-        """The changes of a child trie in the overlays, without those overlays that have none."""
-        found = self._written.get(child)
-        if found is None:
+        """Return the changes of a child trie in the overlays, without those overlays that have none."""
+        written = self._written.get(child)
+        if written is None:
             tables = (overlay.written(child) for overlay in self._overlays)
-            found = self._written[child] = [table for table in tables if table]
-        return found
+            written = self._written[child] = [table for table in tables if table]
+        return written
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
         if not self._overlays and not self._branches:
             return self._base.next_key(child, key)
         layers: list[Walkable] = [*self._overlays, *self._branches, self._base]
         while True:
-            found = [layer.next_key(child, key) for layer in layers]
-            candidates = [candidate for candidate in found if candidate is not None]
+            next_keys = [layer.next_key(child, key) for layer in layers]
+            candidates = [candidate for candidate in next_keys if candidate is not None]
             if not candidates:
                 return None
             key = min(candidates)
@@ -77,7 +77,7 @@ class Layered:
 
 
 class _Ended(Layered):
-    """What a view reads from when its `with` block is over."""
+    """The layers of a view whose `with` block is over: each read raises RuntimeError."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ _ENDED = _Ended((), (), cast("TableView", None))
 
 
 class StateView:
-    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot it was made in."""
+    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot that it reads."""
 
     __slots__ = ("_nodes", "_storage", "number", "root")
 
@@ -112,7 +112,7 @@ class StateView:
         return self._nodes.get(child, path)
 
     def end(self) -> None:
-        """Let go of the snapshot: its cursors would keep a reader slot of the database taken."""
+        """Release the snapshot: its cursors would keep a reader slot of the database taken."""
         self._storage = self._nodes = _ENDED
 
 
@@ -141,12 +141,12 @@ class Tables:
 
     @property
     def with_spill(self) -> Sequence[tuple[VersionedTable, SpillTable]]:
-        """Storage and nodes, each with its spill table."""
+        """The tables of storage and of nodes, each with its spill table."""
         return (self.storage, self.spill.storage), (self.nodes, self.spill.nodes)
 
     @contextmanager
     def state(self, block: bytes, overlays: OverlayTree) -> Iterator[StateView]:
-        """The state at a block; raises UnknownBlock or StateDiscarded."""
+        """Open the state at a block for the block of `with`. Raises UnknownBlock or StateDiscarded."""
         with self.database.read() as txn:
             view = self.view(txn, block, overlays)
             try:
@@ -155,79 +155,85 @@ class Tables:
                 view.end()
 
     def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
-        """The state at a block, in the caller's snapshot; raises UnknownBlock or StateDiscarded."""
+        """Return the state at a block, in the caller's snapshot. Raises UnknownBlock or StateDiscarded."""
         stack = self.layer_stack(txn, block, overlays)
         entry = overlays.get(block)  # in the executor process, its block may not have been written yet
-        known = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
-        if known is None:
+        number_and_root = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
+        if number_and_root is None:
             raise UnknownBlock(block)
-        laid = layers(stack.overlays)
+        overlay_layers = layers(stack.overlays)
 
         def layered(laid: list[OverlayTable], spill: SpillTable, table: VersionedTable) -> Layered:
             branches = [BranchView(spill, txn, branch.id, branch.number) for branch in stack.branches]
             return Layered(laid, branches, TableView(table, txn, stack.at))
 
         return StateView(
-            *known,
-            layered([storage for storage, _ in laid], self.spill.storage, self.storage),
-            layered([nodes for _, nodes in laid], self.spill.nodes, self.nodes),
+            *number_and_root,
+            layered([storage for storage, _ in overlay_layers], self.spill.storage, self.storage),
+            layered([nodes for _, nodes in overlay_layers], self.spill.nodes, self.nodes),
         )
 
     def current(self, txn: Transaction, root: bytes) -> StateView:
-        """The finalized tables as they are, whatever block they belong to; `root` is not checked."""
+        """Return the finalized tables as they are, whatever block they belong to; `root` is not checked."""
         storage, nodes = (
             Layered([], [], TableView(table, txn, None)) for table in (self.storage, self.nodes)
         )
         return StateView(0, root, storage, nodes)
 
     def layer_stack(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> LayerStack:
-        """The layers of the state at a block; raises UnknownBlock or StateDiscarded."""
+        """Return the layers of the state at a block. Raises UnknownBlock or StateDiscarded."""
         metadata = self.blocks.metadata(txn)
         if metadata is None:
             raise UnknownBlock(block)
         try:
             return self._live_stack(txn, metadata, block, overlays)
         except StateDiscarded:
-            kept = self._kept_stack(txn, metadata, block, overlays)
-            if kept is None:
+            kept_stack = self._kept_stack(txn, metadata, block, overlays)
+            if kept_stack is None:
                 raise
-            return kept
+            return kept_stack
 
     def _live_stack(
         self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack:
-        """The layers of a block that is final or descends from the finalized one."""
-        laid = list(_overlays_above(metadata, block, overlays))
-        below = laid[-1].parent if laid else block
-        if below == metadata.finalized.hash:
+        """Return the layers of a block that is final or descends from the finalized one."""
+        overlay_entries = list(_overlays_above(metadata, block, overlays))
+        lowest_parent = overlay_entries[-1].parent if overlay_entries else block
+        if lowest_parent == metadata.finalized.hash:
             if metadata.oldest_state > metadata.finalized.number:
                 raise StateDiscarded(block)
-            return LayerStack(laid, [], None)
-        branches = list(self.branches(txn, metadata, below))
+            return LayerStack(overlay_entries, [], None)
+        branches = list(self.branches(txn, metadata, lowest_parent))
         if branches:
-            return LayerStack(laid, branches, None)
-        if laid:
+            return LayerStack(overlay_entries, branches, None)
+        if overlay_entries:
             raise StateDiscarded(block)
         return LayerStack([], [], self._number_in_window(txn, metadata, block))
 
     def _kept_stack(
         self, txn: Transaction, metadata: ChainMetadata, block: bytes, overlays: OverlayTree
     ) -> LayerStack | None:
-        """The layers of a held block that has lost: its branch lies over the final state it forked from."""
+        """Return the layers of a held block that has lost; None if they are not all there.
+
+        Its branch lies over the final state that it forked from.
+        """
         fork = self.blocks.fork_of_kept(txn, block)
         if fork is None or fork < metadata.oldest_state:
             return None
-        laid: list[OverlayEntry] = []
+        overlay_entries: list[OverlayEntry] = []
         while self.blocks.fork_of_kept(txn, block) is not None:
             entry = overlays.get(block)
             if entry is None:
                 return None
-            laid.append(entry)
+            overlay_entries.append(entry)
             block = entry.parent
-        return LayerStack(laid, [], fork)
+        return LayerStack(overlay_entries, [], fork)
 
     def branches(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> Iterator[Branch]:
-        """The branches from a spilled block down to the finalized one, each up to where the next forks."""
+        """Yield the branches from a spilled block down to the finalized one.
+
+        Each is the branch up to the block where the next one forks.
+        """
         while (branch := self.spill.branch_of(txn, block)) is not None:
             yield branch
             if branch.first <= metadata.finalized.number + 1:
@@ -235,7 +241,7 @@ class Tables:
             block = branch.origin
 
     def _number_in_window(self, txn: Transaction, metadata: ChainMetadata, block: bytes) -> int:
-        """The number of a finalized block within the window; raises UnknownBlock or StateDiscarded."""
+        """Return the number of a finalized block within the window. Raises UnknownBlock or StateDiscarded."""
         number = self.blocks.number(txn, block)
         if number is None:
             raise UnknownBlock(block)
@@ -246,7 +252,10 @@ class Tables:
         raise StateDiscarded(block)
 
     def has_state(self, txn: Transaction, block: bytes) -> bool:
-        """Whether the snapshot itself holds the state of a block: it is the finalized one or spilled."""
+        """Return whether the snapshot itself holds the state of a block.
+
+        It does for the finalized block and for spilled ones.
+        """
         metadata = self.blocks.metadata(txn)
         if metadata is not None and metadata.finalized.hash == block:
             return metadata.oldest_state <= metadata.finalized.number
@@ -254,7 +263,7 @@ class Tables:
 
 
 def _overlays_above(metadata: ChainMetadata, block: bytes, overlays: OverlayTree) -> Iterator[OverlayEntry]:
-    """The overlays from a block down to the finalized one, as far as they are in the tree."""
+    """Yield the overlays from a block down to the finalized one, as far as they are in the tree."""
     while block != metadata.finalized.hash:
         entry = overlays.get(block)
         if entry is None or entry.number <= metadata.finalized.number:

@@ -1,4 +1,4 @@
-"""How does a state that was downloaded, not executed, become the state of the finalized block?
+"""Import of a downloaded state as the state of the finalized block.
 
 A store can import the state of a block whose finality has been proven: a store with only its first block, or
 one so far behind that no peer has the blocks in between.
@@ -11,7 +11,7 @@ one so far behind that no peer has the blocks in between.
    at older blocks.
 5. `finish` makes the block the finalized one, in one transaction.
 
-Until then the store has no state, and a process killed before begins again.
+Until then the store has no state; if the process is killed before, the import begins again.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["Row", "StateImport"]
 
 ROWS_AT_ONCE = 50_000
-"""Rows after which pages are given back."""
+"""Rows after which pages in memory are released."""
 
 Row = tuple[bytes, bytes, bytes]
-"""Child trie (empty: the top trie), key or path, value or encoded node."""
+"""A child trie (empty: the top trie), a key or path, and a value or encoded node."""
 
 
 class StateImport:
-    """One import into a store; made by `Store.import_state`. `on_cleared` empties what is in memory."""
+    """One import into a store, which `Store.import_state` begins. `on_cleared` empties what is in memory."""
 
     def __init__(self, tables: Tables, on_cleared: Callable[[], None]) -> None:
         self._tables = tables
@@ -51,7 +51,7 @@ class StateImport:
         self._on_cleared = on_cleared
 
     def clear(self) -> None:
-        """Deletes the present chain but for its first header."""
+        """Delete the present chain but for its first header."""
         self._database.write(self._clear)
         self._on_cleared()
 
@@ -66,34 +66,44 @@ class StateImport:
         self._database.empty(txn)
         blocks.put_genesis(txn, genesis)
         blocks.put_oldest_header(txn, genesis.number)
-        first = BlockRef(genesis.hash, genesis.number)
+        genesis_ref = BlockRef(genesis.hash, genesis.number)
         blocks.put_metadata(
-            txn, ChainMetadata(first, first.number + 1, first.number, metadata.generation + 1, NO_BLOCK)
+            txn,
+            ChainMetadata(
+                genesis_ref, genesis_ref.number + 1, genesis_ref.number, metadata.generation + 1, NO_BLOCK
+            ),
         )
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
-        """Writes a batch in one transaction; existing rows are replaced."""
+        """Write a batch in one transaction; existing rows are replaced."""
         changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
         self._database.write(partial(self._merge, *changes))
 
     def walk(self, healing: Healing, max_nodes: int, max_missing: int) -> Found:
-        """Goes on with the walk over the rows, in one snapshot. Raises TrieError."""
+        """Continue the walk over the rows, in one snapshot. Raises TrieError.
+
+        It stops at `max_nodes` visited or `max_missing` missing nodes.
+        """
         with self._database.read() as txn:
-            found = healing.walk(self._tables.current(txn, NO_BLOCK), max_nodes, max_missing)
+            walked = healing.walk(self._tables.current(txn, NO_BLOCK), max_nodes, max_missing)
         self._database.release_pages()
-        return found
+        return walked
 
     def delete_leftovers(self, healing: Healing, root: bytes) -> int:
-        """After a complete walk: deletes the rows that are not part of the state; returns their number."""
+        """Delete the rows that are not part of the state, after a complete walk; return their number.
+
+        Raises StoreError if the state is incomplete.
+        """
         with self._database.read() as txn:
             rows = tuple(sum(1 for _ in self._rows(txn, table)) for table in self._both)
             if rows == (healing.keys, healing.nodes):
                 return 0
             storage, nodes = self._leftovers(txn, root)
-        kept = rows[0] - len(storage), rows[1] - len(nodes)
-        if kept != (healing.keys, healing.nodes):
+        kept_rows = rows[0] - len(storage), rows[1] - len(nodes)
+        if kept_rows != (healing.keys, healing.nodes):
             raise StoreError(
-                f"the imported state is incomplete: {kept} keys and nodes of {(healing.keys, healing.nodes)}"
+                f"the imported state is incomplete: {kept_rows} keys and nodes "
+                f"of {(healing.keys, healing.nodes)}"
             )
         self._database.write(partial(self._merge, row_deletions(storage), row_deletions(nodes)))
         return len(storage) + len(nodes)
@@ -103,14 +113,14 @@ class StateImport:
         return self._tables.storage, self._tables.nodes
 
     def _rows(self, txn: Transaction, table: VersionedTable) -> Iterator[bytes]:
-        """All rows of a table; pages in memory are released on the way."""
+        """Yield all rows of a table; pages in memory are released on the way."""
         for count, row in enumerate(table.rows(txn), 1):
             yield row
             if count % ROWS_AT_ONCE == 0:
                 self._database.release_pages()
 
     def _leftovers(self, txn: Transaction, root: bytes) -> tuple[list[bytes], list[bytes]]:
-        """The rows of storage and of nodes that the trie does not contain."""
+        """Return the rows of storage and of nodes that the trie does not contain."""
         state = self._tables.current(txn, root)
         storage, nodes = (_Leftovers(self._rows(txn, table)) for table in self._both)
         tries = [(TOP, root)]
@@ -132,7 +142,7 @@ class StateImport:
         self._tables.nodes.merge(txn, nodes.items())
 
     def finish(self, header: Header, body: Sequence[bytes], justifications: Sequence[Justification]) -> None:
-        """Makes the block the finalized one, with this state. Call `delete_leftovers` first."""
+        """Make the block the finalized one, with this state. Call `delete_leftovers` first."""
         ref = BlockRef(header.hash, header.number)
 
         def work(txn: Transaction) -> None:
@@ -160,7 +170,7 @@ class _Leftovers:
         self._found: list[bytes] = []
 
     def skip(self, row: bytes) -> None:
-        """Skips the next row of the state; the rows before it that were not skipped are leftovers."""
+        """Skip the next row of the state; the rows before it that were not skipped are leftovers."""
         while self._at is not None and self._at < row:
             self._found.append(self._at)
             self._at = next(self._rows, None)
@@ -168,9 +178,9 @@ class _Leftovers:
             self._at = next(self._rows, None)
 
     def all(self) -> list[bytes]:
-        """All leftovers, once every row of the state has been skipped."""
-        rest = [] if self._at is None else [self._at, *self._rows]
-        return self._found + rest
+        """Return all leftovers, once every row of the state has been skipped."""
+        remaining_rows = [] if self._at is None else [self._at, *self._rows]
+        return self._found + remaining_rows
 
 
 def _tables(rows: Iterable[Row]) -> dict[bytes, dict[bytes, bytes | None]]:

@@ -1,4 +1,4 @@
-"""How is a chain written to the database, and what stays of it?
+"""The store: blocks, states and finality of the chain, written by the node's process alone.
 
 The store is the only writer. A block is added unfinalized: its header and body are written, its state is kept
 as an overlay (or spilled, when there are too many overlays). Finality folds a run of blocks into the tables,
@@ -46,7 +46,10 @@ class StoreCopy:
 
 
 class Store:
-    """The chain on disk, in the process that writes it. `max_blocks`, `max_bytes`: of overlays in memory."""
+    """The chain on disk, in the process that writes it.
+
+    `max_blocks`, `max_bytes`: of overlays in memory.
+    """
 
     def __init__(
         self, database: Database, pruning: Pruning, *,
@@ -68,8 +71,10 @@ class Store:
     def open(
         cls, path: Path, *, pruning: Pruning = WINDOW, sync: bool = True, map_size: int | None = None,
     ) -> Store:  # fmt: skip
-        """Opens or creates the database in a directory. Without `sync` it survives a killed process, but
-        perhaps no power cut. Raises StoreError."""
+        """Open or create the database in a directory. Raises StoreError.
+
+        Without `sync` it survives a killed process, but perhaps no power cut.
+        """
         return cls(Database(path, sync=sync, map_size=map_size), pruning)
 
     def close(self) -> None:
@@ -85,8 +90,9 @@ class Store:
 
     @property
     def chain_metadata(self) -> ChainMetadata:
-        """The finalized block and how far back states and bodies reach. Raises StoreError before
-        `initialise`.
+        """The finalized block and how far back states and bodies reach.
+
+        Raises StoreError before `initialise`.
         """
         with self.database.read() as txn:
             return self._metadata(txn)
@@ -100,7 +106,7 @@ class Store:
             return self._blocks.header(txn, block)
 
     def body(self, block: bytes) -> list[bytes] | None:
-        """The extrinsics, each with its length prefix; None if the body is unknown or pruned."""
+        """Return the extrinsics, each with its length prefix; None if the body is unknown or pruned."""
         with self.database.read() as txn:
             return self._blocks.body(txn, block)
 
@@ -109,12 +115,12 @@ class Store:
             return self._blocks.justifications(txn, block)
 
     def public_justifications(self, block: bytes) -> list[Justification]:
-        """The justifications that other nodes keep as well, and expect in answers."""
+        """Return the justifications that other nodes keep too, and expect in answers."""
         with self.database.read() as txn:
             return self._blocks.public_justifications(txn, block)
 
     def hash_at(self, number: int) -> bytes | None:
-        """The hash at a number of the finalized chain."""
+        """Return the hash at a number of the finalized chain."""
         with self.database.read() as txn:
             return self._blocks.hash_at(txn, number)
 
@@ -125,13 +131,18 @@ class Store:
             return self._blocks.oldest_header(txn)
 
     def set_changes(self, after: int, limit: int) -> list[BlockRef]:
-        """The first finalized blocks after `after` that change the authority set; all have justifications."""
+        """Return the first finalized blocks after number `after` that change the authority set.
+
+        At most `limit` of them; all have justifications.
+        """
         with self.database.read() as txn:
             return list(itertools.islice(self._blocks.set_changes(txn, after), limit))
 
     def unfinalized(self) -> list[tuple[Header, list[bytes]]]:
-        """The unfinalized blocks, parents first. After a restart, those without `has_state` have to be
-        executed and added again."""
+        """Return the unfinalized blocks, parents first.
+
+        After a restart, those without `has_state` have to be executed and added again.
+        """
         with self.database.read() as txn:
             return [
                 (header, self._blocks.body(txn, block.hash) or [])
@@ -142,10 +153,10 @@ class Store:
     # States
 
     def state(self, block: bytes) -> AbstractContextManager[StateView]:
-        """The state at a block, as a context manager that must not be held across an await or a write.
+        """Return a context manager with the state at a block.
 
-        Raises UnknownBlock for a block that is unknown (or not executed), StateDiscarded for one whose state
-        has been pruned or whose branch has lost.
+        It must not be held across an await or a write. Raises UnknownBlock for a block that is unknown (or
+        not executed), StateDiscarded for one whose state has been pruned or whose branch has lost.
         """
         return self._tables.state(block, self._tree)
 
@@ -159,26 +170,31 @@ class Store:
         return True
 
     def hold(self, block: bytes) -> None:
-        """Keeps the state and the body of a block until `release`, within the bounds of `holds.py`."""
+        """Keep the state and the body of a block until `release`, within the bounds of `holds.py`."""
         base = 0
         if block not in self._holds:
             with self.database.read() as txn:
                 numbers = self._blocks.number(txn, block), self._blocks.fork_of_kept(txn, block)
                 finalized = self._metadata(txn).finalized.number
-                base = min(finalized, *(each for each in numbers if each is not None))
+                base = min(finalized, *(number for number in numbers if number is not None))
         self._holds.hold(block, base)
 
     def release(self, block: bytes) -> None:
-        """Ends one `hold`."""
+        """End one `hold`."""
         self._holds.release(block)
 
     def discarded_holds(self, step: Finalized) -> tuple[bytes, ...]:
-        """The held blocks whose states this step of finality discarded."""
-        oldest, lost = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
-        return tuple(block for block, base in self._holds.now().items() if base < oldest or block in lost)
+        """Return the held blocks whose states this step of finality discarded."""
+        oldest, lost_blocks = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
+        return tuple(
+            block for block, base in self._holds.now().items() if base < oldest or block in lost_blocks
+        )
 
     def overlays(self) -> list[Overlay]:
-        """All overlays, parents first, including those of lost blocks that are held: for a new executor."""
+        """Return all overlays, parents first, for a new executor.
+
+        Those of lost blocks that are held are included.
+        """
         return [entry.overlay for entry in self._tree.oldest_first()]
 
     # Writing
@@ -187,8 +203,11 @@ class Store:
         self, header: Header, top: Mapping[bytes, bytes] | None,
         children: Mapping[bytes, Mapping[bytes, bytes]] | None = None, *, version: int = 1,
     ) -> None:  # fmt: skip
-        """Begins the chain with a final block and its state (None: unknown), whose trie has state version
-        `version`. Raises StoreError if the store has a chain already or the state has another root."""
+        """Begin the chain with a final block and its state.
+
+        `top` and `children`: the state; None if it is unknown. `version`: the state version of its trie.
+        Raises StoreError if the store has a chain already or the state has another root.
+        """
         changes = None if top is None else initial_state(top, children or {}, version)
         if changes is not None and changes.root != header.state_root:
             raise StoreError(
@@ -213,7 +232,7 @@ class Store:
         self._blocks.put_metadata(txn, ChainMetadata(ref, oldest_state, header.number, 0, NO_BLOCK))
 
     def import_state(self) -> StateImport:
-        """Begins to replace the present chain with a downloaded state."""
+        """Begin to replace the present chain with a downloaded state."""
         return StateImport(self._tables, self._clear_memory)
 
     def _clear_memory(self) -> None:
@@ -224,7 +243,7 @@ class Store:
         self, header: Header, body: Sequence[bytes], changes: Changes,
         justifications: Sequence[Justification] = (),
     ) -> Overlay:  # fmt: skip
-        """Adds an unfinalized block with its changes; nothing happens if its state is stored already.
+        """Add an unfinalized block with its changes; do nothing if its state is stored already.
 
         Raises UnknownBlock(parent) if the parent's state is missing, ValueError for a wrong number or root.
         """
@@ -270,31 +289,30 @@ class Store:
             self._blocks.put_metadata(txn, replace(metadata, generation=metadata.generation + 1))
 
     def finalize(self, block: bytes, justification: Justification | None = None) -> Finalized:
-        """Makes a block and all below it final, in one transaction. For a final block it only adds the
-        justification.
+        """Make a block and all below it final, in one transaction.
 
-        Raises UnknownBlock if one of the blocks is unknown or not executed, StateDiscarded if the branch has
-        lost.
+        For a final block only the justification is added. Raises UnknownBlock if one of the blocks is unknown
+        or not executed, StateDiscarded if the branch has lost.
         """
         with self._changing:
-            tree, held = self._tree, self._holds.now()
-            done = self.database.write(
+            tree, holds = self._tree, self._holds.now()
+            step = self.database.write(
                 lambda txn: self._finality.finalize(
-                    txn, self._metadata(txn), tree, block, justification, held
+                    txn, self._metadata(txn), tree, block, justification, holds
                 )
             )
-            lost = {*done.dropped, *self._kept} - done.kept
-            self._tree, self._kept = tree.without((*done.hashes, *lost)), done.kept
-        return done
+            lost_blocks = {*step.dropped, *self._kept} - step.kept
+            self._tree, self._kept = tree.without((*step.hashes, *lost_blocks)), step.kept
+        return step
 
     def copy(self, path: Path) -> StoreCopy:
-        """Copies the store into an empty directory."""
+        """Copy the store into an empty directory."""
         with self._changing:
             self.database.copy(path)
             return StoreCopy(path, self._tree, self._kept)
 
     def restore(self, copy: StoreCopy) -> list[Overlay]:
-        """Replaces all content with that of a copy; returns the overlays, for readers."""
+        """Replace all content with that of a copy; return the overlays, for readers."""
 
         def work(txn: Transaction) -> None:
             generation = self._metadata(txn).generation
@@ -313,5 +331,8 @@ class Store:
         return metadata
 
     def forget_dead_readers(self) -> int:
-        """Call this after a reading process has ended: a killed one would keep its pages in use."""
+        """Free what a killed reading process keeps in use; call it after a reading process has ended.
+
+        Return the number of freed reader slots.
+        """
         return self.database.forget_dead_readers()

@@ -1,7 +1,7 @@
-"""Can every row of a database be read?
+"""A read of every row of a database, in a process that may die.
 
 LMDB reads through a memory map: where a file has been truncated, a read returns no error but ends the process
-by a signal. So another process, which may die, tries it.
+by a signal. So another process tries it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ MAX_TABLES = 64
 
 
 def survives_reading(path: Path) -> bool:
-    """Whether a process that reads all rows of all tables survives."""
+    """Return whether a process that reads all rows of all tables survives."""
     command = [sys.executable, "-m", "cfnode.store.verify", str(path)]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def read_all(path: str) -> int:
-    """Reads every row; returns the number of their bytes."""
+    """Read every row; return the number of their bytes."""
     with (
         lmdb.open(path, readonly=True, create=False, max_dbs=MAX_TABLES) as environment,
         environment.begin() as txn,

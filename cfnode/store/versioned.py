@@ -1,4 +1,4 @@
-"""How can one sorted table be read at the finalized block and at each of the blocks before it?
+"""Versioned tables, which can be read at the finalized block and at each block of the window before it.
 
 A *versioned table* is two LMDB tables. `current` maps row keys to the values at the finalized block. `undo`
 keeps, for each block that changed a row, the value from before, under row key ‖ block number (4 bytes, big
@@ -62,20 +62,20 @@ class RowIndex:
     def rows(self, txn: Transaction, name: bytes) -> list[bytes]:
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
-            found = cursor.set_range(name)
-            while found and cursor.key().startswith(name):
+            has_entry = cursor.set_range(name)
+            while has_entry and cursor.key().startswith(name):
                 rows += _split(cursor.value())
-                found = cursor.next()
+                has_entry = cursor.next()
         return rows
 
     def take(self, txn: Transaction, name: bytes) -> list[bytes]:
-        """Removes the name and returns its rows."""
+        """Remove the name and return its rows."""
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
-            found = cursor.set_range(name)
-            while found and cursor.key().startswith(name):
+            has_entry = cursor.set_range(name)
+            while has_entry and cursor.key().startswith(name):
                 rows += _split(cursor.value())
-                found = cursor.delete() and cursor.key() != b""
+                has_entry = cursor.delete() and cursor.key() != b""
         return rows
 
 
@@ -89,7 +89,10 @@ def _split(chunk: bytes) -> list[bytes]:
 
 
 class VersionedTable:
-    """The writer's side: `apply` a block, `prune` a block. `number` identifies the table in the index."""
+    """A versioned table as it is written: `apply` a block, `prune` a block.
+
+    `number` identifies the table in the index.
+    """
 
     def __init__(self, number: int, current: Handle, undo: Handle, index: RowIndex) -> None:
         self._number = bytes([number])
@@ -98,14 +101,14 @@ class VersionedTable:
         self._index = index
 
     def fill(self, txn: Transaction, rows: Mapping[bytes, RowChange]) -> None:
-        """Writes the rows of the first state, without undo rows."""
+        """Write the rows of the first state, without undo rows."""
         for row, change in rows.items():
             value = merged(None, change)
             if value is not None:
                 txn.put(row, value, db=self.current)
 
     def merge(self, txn: Transaction, rows: Iterable[tuple[bytes, RowChange]]) -> None:
-        """Writes rows of a state that is being imported, without undo rows."""
+        """Write rows of a state that is being imported, without undo rows."""
         for row, change in rows:
             old = txn.get(row, db=self.current) if isinstance(change, dict) else None
             value = merged(old, change)
@@ -115,21 +118,23 @@ class VersionedTable:
                 txn.put(row, value, db=self.current)
 
     def rows(self, txn: Transaction) -> Iterator[bytes]:
-        """All whole row keys of `current`, in order."""
+        """Yield all whole row keys of `current`, in order."""
         with txn.cursor(self.current) as cursor:
             for row in cursor.iternext(values=False):
                 if len(row) < ROW_LIMIT:
                     yield row
                 else:
-                    yield from (row + rest for rest, _ in decode_bucket(txn.get(row, db=self.current)))
+                    yield from (row + suffix for suffix, _ in decode_bucket(txn.get(row, db=self.current)))
 
     def apply(
         self, txn: Transaction, block: int, rows: Iterable[tuple[bytes, RowChange]], *, keep_undo: bool
     ) -> None:
-        """Brings `current` to `block`, whose changes these are. With undo rows the state before it can still
-        be read."""
+        """Bring `current` to `block`, whose changes these are.
+
+        With undo rows the state before it can still be read.
+        """
         suffix = block_suffix(block)
-        changed = []
+        changed_rows = []
         for row, change in rows:
             old = txn.get(row, db=self.current)
             new = merged(old, change)
@@ -137,22 +142,22 @@ class VersionedTable:
                 continue
             if keep_undo:
                 txn.put(row + suffix, tagged(old), db=self.undo)
-                changed.append(row)
+                changed_rows.append(row)
             if new is None:
                 txn.delete(row, db=self.current)
             else:
                 txn.put(row, new, db=self.current)
-        self._index.put(txn, suffix + self._number, changed)
+        self._index.put(txn, suffix + self._number, changed_rows)
 
     def prune(self, txn: Transaction, block: int) -> None:
-        """Deletes the undo rows of `block`: the states before it can no longer be read."""
+        """Delete the undo rows of `block`: the states before it can no longer be read."""
         suffix = block_suffix(block)
         for row in self._index.take(txn, suffix + self._number):
             txn.delete(row + suffix, db=self.undo)
 
 
 class TableView(RowWalk):
-    """The reader's side, in one snapshot: the table at block `at`, or as it is now (None)."""
+    """A versioned table as it is read in one snapshot: at block `at`, or as it is now (None)."""
 
     __slots__ = ("_after", "_current", "_rows", "_txn", "_undo")
 
@@ -167,21 +172,26 @@ class TableView(RowWalk):
         row = delimited(child) + delimited(key)
         if len(row) < ROW_LIMIT:
             return self.data(row)
-        wanted = row[ROW_LIMIT:]
-        return next((value for rest, value in self.bucket(row[:ROW_LIMIT]) if rest == wanted), None)
+        wanted_suffix = row[ROW_LIMIT:]
+        return next(
+            (value for suffix, value in self.bucket(row[:ROW_LIMIT]) if suffix == wanted_suffix), None
+        )
 
     def data(self, row: bytes) -> bytes | None:
         if self._after is not None and self._undo.set_range(row + self._after):
-            found = self._undo.key()
-            if found[:-4] == row:
+            undo_key = self._undo.key()
+            if undo_key[:-4] == row:
                 return untagged(self._undo.value())
         return self._txn.get(row, db=self._current)
 
     def following(self, row: bytes) -> bytes | None:
-        """The next row of `current` or of `undo`. No row key is a prefix of another, so a seek to the row key
-        with any suffix skips the row, and one past all block numbers skips its undo rows."""
+        """Return the next row of `current` or of `undo`.
+
+        No row key is a prefix of another, so a seek to the row key with any suffix skips the row, and one
+        past all block numbers skips its undo rows.
+        """
         now = self._rows.key() if self._rows.set_range(row + b"\0") else None
         if self._after is None or not self._undo.set_range(row + _PAST_ALL_BLOCKS):
             return now
-        then = self._undo.key()[:-4]
-        return then if now is None else min(now, then)
+        undo_row = self._undo.key()[:-4]
+        return undo_row if now is None else min(now, undo_row)

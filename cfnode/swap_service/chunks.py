@@ -14,40 +14,40 @@ __all__ = ["swap_progress"]
 def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
     """Return the `swap` member of a status: the sums of a request's chunks, and single chunks."""
     entries = record.find("request", request.fields["swap_request_id"])
-    chunks = [_chunk(record, each) for each in entries if each.name == Name.CHUNK_SCHEDULED]
-    done = [each for each in chunks if "executedAt" in each]
+    chunks = [_chunk(record, entry) for entry in entries if entry.name == Name.CHUNK_SCHEDULED]
+    executed = [chunk for chunk in chunks if "executedAt" in chunk]
     total = request.fields["input_amount"]
-    swapped = sum(int(each["inputAmount"]) for each in done)
+    swapped = sum(int(chunk["inputAmount"]) for chunk in executed)
     progress: dict[str, Any] = {
         "originalInputAmount": str(total),
         "remainingInputAmount": str(total - swapped),
         "swappedInputAmount": str(swapped),
-        "swappedIntermediateAmount": str(sum(int(each.get("intermediateAmount", 0)) for each in done)),
-        "swappedOutputAmount": str(sum(int(each["outputAmount"]) for each in done)),
+        "swappedIntermediateAmount": str(sum(int(chunk.get("intermediateAmount", 0)) for chunk in executed)),
+        "swappedOutputAmount": str(sum(int(chunk["outputAmount"]) for chunk in executed)),
     }
     dca = request.fields["dca_parameters"]
     if dca is None or dca["number_of_chunks"] <= 1:
         return progress | ({"regular": chunks[-1]} if chunks else {})
-    waiting = [each for each in chunks if "executedAt" not in each and "abortedAt" not in each]
+    waiting_chunks = [chunk for chunk in chunks if "executedAt" not in chunk and "abortedAt" not in chunk]
     progress["dca"] = {
-        "lastExecutedChunk": done[-1] if done else None,
-        "currentChunk": waiting[0] if waiting else None,
-        "executedChunks": len(done),
-        "remainingChunks": dca["number_of_chunks"] - len(done),
+        "lastExecutedChunk": executed[-1] if executed else None,
+        "currentChunk": waiting_chunks[0] if waiting_chunks else None,
+        "executedChunks": len(executed),
+        "remainingChunks": dca["number_of_chunks"] - len(executed),
     }
     return progress
 
 
 def _chunk(record: SwapRecord, scheduled: Entry) -> dict[str, Any]:
     swap_id = scheduled.fields["swap_id"]
-    about = record.find("swap", swap_id)
+    swap_entries = record.find("swap", swap_id)
     chunk: dict[str, Any] = {
         "inputAmount": str(scheduled.fields["input_amount"]),
         "scheduledAt": scheduled.time,
         "scheduledBlockIndex": scheduled.block_index,
-        "retryCount": sum(each.name == Name.CHUNK_RESCHEDULED for each in about),
+        "retryCount": sum(swap_entry.name == Name.CHUNK_RESCHEDULED for swap_entry in swap_entries),
     }
-    for entry in about:
+    for entry in swap_entries:
         if entry.name == Name.CHUNK_EXECUTED:
             chunk |= _executed(entry)
         elif entry.name == Name.CHUNK_RESCHEDULED:

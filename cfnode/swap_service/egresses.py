@@ -1,4 +1,4 @@
-"""What is the state of an egress, the output that a swap sends?
+"""State and document of an egress: the output or refund that a swap sends.
 
 An egress is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
 transfer in a successful broadcast may have failed at its receiver; then there is a fallback call that anyone
@@ -41,9 +41,9 @@ _REASONS: Final = {
 
 
 def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], State]:
-    """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
+    """Return document and state of an egress, by its event `scheduled`; `receiver` is an encoded address."""
     events = list(_events(record, scheduled, receiver))
-    steps = [PAYOUT_STEPS_OF[each.name] for each in events if each.name in PAYOUT_STEPS_OF]
+    steps = [PAYOUT_STEPS_OF[entry.name] for entry in events if entry.name in PAYOUT_STEPS_OF]
     state = payout_state([PayoutStep.SCHEDULED, *steps])
     result = _scheduled(scheduled)
     if state is State.PAID:
@@ -53,45 +53,45 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state is State.INVALID:
         return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
     if state in _REASONS:
-        was_sent = any(each.name == Name.NOT_TAKEN for each in events)
-        first = Name.NOT_TAKEN if was_sent else Name.ABORTED
-        return result | _failed(state, _last(events, first), _REASONS[state], events), state
+        was_sent = any(entry.name == Name.NOT_TAKEN for entry in events)
+        failure_name = Name.NOT_TAKEN if was_sent else Name.ABORTED
+        return result | _failed(state, _last(events, failure_name), _REASONS[state], events), state
     return result, state
 
 
 def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Entry]:
-    """The events of an egress, of its broadcast and of the call that recovers it, in this order."""
+    """Yield the events of an egress, of its broadcast and of the call that recovers it, in this order."""
     fields = scheduled.fields
-    about = record.find("egress", *fields["egress_id"])
-    yield from (each for each in about if each.name == Name.MESSAGE_INVALID)
-    requested = next((each for each in about if each.name in REQUESTED), None)
+    egress_entries = record.find("egress", *fields["egress_id"])
+    yield from (entry for entry in egress_entries if entry.name == Name.MESSAGE_INVALID)
+    requested = next((entry for entry in egress_entries if entry.name in REQUESTED), None)
     if requested is None:
         return
     yield requested
-    sent = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
-    yield from (each for each in sent if each.name not in REQUESTED)
-    end = next((each for each in sent if each.name == Name.SUCCEEDED), None)
+    broadcast_entries = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    yield from (entry for entry in broadcast_entries if entry.name not in REQUESTED)
+    end = next((entry for entry in broadcast_entries if entry.name == Name.SUCCEEDED), None)
     fallback = end and _fallback(record, requested, end, scheduled, receiver)
     if fallback is not None:
         yield fallback
-        again = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
-        yield from (each for each in again if each.name in _OF_CALL)
+        call_entries = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
+        yield from (entry for entry in call_entries if entry.name in _OF_CALL)
 
 
 def _last(events: list[Entry], name: str) -> Entry:
-    return next(each for each in reversed(events) if each.name == name)
+    return next(entry for entry in reversed(events) if entry.name == name)
 
 
 def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
-    """An egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
+    """Return the document of an egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
     side = "SWAP" if entry.name == Name.OUTPUT_IGNORED else "REFUND"
     return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", *record.error(entry))
 
 
 def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
     """When, where and why something failed."""
-    when = {"failedAt": entry.time, "failedBlockIndex": entry.block_index}
-    return {**when, "failure": {**when, "mode": mode, "reason": {"name": name, "message": message}}}
+    failed_at = {"failedAt": entry.time, "failedBlockIndex": entry.block_index}
+    return {**failed_at, "failure": {**failed_at, "mode": mode, "reason": {"name": name, "message": message}}}
 
 
 def _scheduled(entry: Entry) -> dict[str, Any]:
@@ -100,25 +100,25 @@ def _scheduled(entry: Entry) -> dict[str, Any]:
 
 
 def _invalid(entry: Entry) -> dict[str, Any]:
-    """A message that cannot be sent; the event has the reason."""
+    """Return the members of a message that cannot be sent; the event has the reason."""
     name, _ = variant(entry.fields["error"])
     return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
 
 
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
-    """A failed transfer, with the newest transaction that makes it again, if anybody may send one."""
+    """Return the members of a failed transfer, and its newest transaction that any account may send."""
     result = failure(entry, "SENDING_FAILED", *reason)
-    since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
-    since = max([since, *(number for number, each in enumerate(events) if each.name == Name.CALL_OUTDATED)])
-    found = [each for each in events[since:] if each.name in PAYLOADS]
-    payload = found[-1].fields["transaction_payload"] if found else None
-    known = Evidence(
+    start = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
+    start = max([start, *(index for index, event in enumerate(events) if event.name == Name.CALL_OUTDATED)])
+    payload_entries = [event for event in events[start:] if event.name in PAYLOADS]
+    payload = payload_entries[-1].fields["transaction_payload"] if payload_entries else None
+    evidence = Evidence(
         entry.chain,
         state,
-        is_batch=state is State.ABORTED and any(each.name == Name.BATCH for each in events),
+        is_batch=state is State.ABORTED and any(event.name == Name.BATCH for event in events),
         signed=Signed.NOT if payload is None else Signed.UNCHECKED,
     )
-    if isinstance(payload, dict) and "chain_id" in payload and fate(known).has_call:
+    if isinstance(payload, dict) and "chain_id" in payload and fate(evidence).has_call:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),
@@ -129,12 +129,12 @@ def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[En
 
 
 def output_of(request: dict[str, Any]) -> Any:
-    """Where a request's output goes, by the fields of its event."""
+    """Return where a request's output goes, by the fields of its event."""
     return request["request_type"][1]["output_action"][1]
 
 
 def receiver_of(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -> Any:
-    """The encoded address that a request's output or refund is sent to."""
+    """Return the encoded address that a request's output or refund is sent to."""
     if kind is PayoutKind.OUTPUT:
         return output_of(request)["output_address"]
     _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
@@ -144,35 +144,39 @@ def receiver_of(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -
 def _fallback(
     record: SwapRecord, requested: Entry, end: Entry, scheduled: Entry, receiver: Any
 ) -> Entry | None:
-    """The fallback of a transfer, which is requested in the block of its broadcast's success.
+    """Return the event of a transfer's fallback, which is in the block of its broadcast's success.
 
-    Equal transfers of a batch to one receiver have fallbacks that look the same: each takes its own, in order.
+    The fallbacks of equal transfers to one receiver differ in their broadcast only: they are assigned in the
+    order of the batch.
     """
     asset, amount = scheduled.fields["asset"], scheduled.fields["amount"]
     if ASSETS[asset].chain != end.chain:
         return None
-    found = [each for each in record.find("fallback", asset, receiver, amount) if each.block == end.block]
-    place = _equal_before(record, requested, scheduled, receiver) if found else 0
-    return found[place] if place < len(found) else None
+    fallbacks = [
+        entry for entry in record.find("fallback", asset, receiver, amount) if entry.block == end.block
+    ]
+    index = _equal_before(record, requested, scheduled, receiver) if fallbacks else 0
+    return fallbacks[index] if index < len(fallbacks) else None
 
 
 def _equal_before(record: SwapRecord, requested: Entry, scheduled: Entry, receiver: Any) -> int:
-    """How many transfers of the same amount to the same receiver stand before this one in its batch."""
-    own = scheduled.fields
-    batch = [tuple(each) for each in requested.fields.get("egress_ids", ())]
-    before = batch[: batch.index(tuple(own["egress_id"]))] if batch else []
-    others = [
-        other
-        for each in before
-        for other in record.find("egress", *each)
-        if other.name in SCHEDULED
-        and (other.fields["asset"], other.fields["amount"]) == (own["asset"], own["amount"])
+    """Count the transfers of this amount to this receiver before this one in its batch."""
+    scheduled_fields = scheduled.fields
+    batch = [tuple(egress_id) for egress_id in requested.fields.get("egress_ids", ())]
+    before = batch[: batch.index(tuple(scheduled_fields["egress_id"]))] if batch else []
+    equal_entries = [
+        candidate
+        for egress_id in before
+        for candidate in record.find("egress", *egress_id)
+        if candidate.name in SCHEDULED
+        and (candidate.fields["asset"], candidate.fields["amount"])
+        == (scheduled_fields["asset"], scheduled_fields["amount"])
     ]
-    return sum(_scheduled_receiver(record, each) == receiver for each in others)
+    return sum(_scheduled_receiver(record, entry) == receiver for entry in equal_entries)
 
 
 def _scheduled_receiver(record: SwapRecord, scheduled: Entry) -> Any:
     kind = payout_kind(scheduled.name)
-    found = record.find("request", scheduled.fields["swap_request_id"])
-    request = next((each.fields for each in found if each.name == Name.REQUESTED), None)
+    request_entries = record.find("request", scheduled.fields["swap_request_id"])
+    request = next((entry.fields for entry in request_entries if entry.name == Name.REQUESTED), None)
     return None if kind is None or request is None else receiver_of(record, request, kind)

@@ -103,4 +103,4 @@ def _state(nested: Mapping[str, Any]) -> str:
 
 def _failure(nested: Mapping[str, Any]) -> Mapping[str, Any] | None:
     parts = (nested.get(name, {}) for name in ("deposit", "swapEgress", "refundEgress"))
-    return next((part["failure"] for part in parts if "failure" in part), None)
+    return next((member["failure"] for member in parts if "failure" in member), None)

@@ -54,7 +54,7 @@ def locate(record: SwapRecord, reference: str) -> Located:
     try:
         channel = ChannelId.parse(reference)
     except UnknownChain as error:
-        raise Refusal(400, f"Invalid chain: {error}") from None
+        raise Refusal(400, f"Invalid chain: {error.name}") from None
     if channel is not None:
         return _by_channel(record, channel, named=reference.split("-")[1])
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
@@ -66,16 +66,18 @@ def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     if channel.chain not in record.chains:
         raise Refusal(400, f"Invalid chain: {named}")
     entries = record.find("channel", channel.chain, channel.number)
-    opened = next((each for each in entries if _is_opening_of(each, channel)), None)
-    if opened is None:
+    opening = next((entry for entry in entries if _is_opening_of(entry, channel)), None)
+    if opening is None:
         raise NOT_FOUND
-    found = Located(opened, openings=_openings(entries))
-    at_address = record.find("address", opened.fields["deposit_address"])
-    deposits = [each for each in entries if _is_deposit(each)]
-    deposits += [each for each in at_address if each.name == Name.DEPOSIT_FAILED]
-    last = max((each for each in deposits if found.owns(each)), key=lambda each: each.place, default=None)
+    located = Located(opening, openings=_openings(entries))
+    at_address = record.find("address", opening.fields["deposit_address"])
+    deposits = [entry for entry in entries if _is_deposit(entry)]
+    deposits += [entry for entry in at_address if entry.name == Name.DEPOSIT_FAILED]
+    last = max(
+        (entry for entry in deposits if located.owns(entry)), key=lambda each: each.place, default=None
+    )
     request = None if last is None else _request_of(record, last)
-    return Located(opened, last, request, found.openings)
+    return Located(opening, last, request, located.openings)
 
 
 def _is_opening_of(entry: Entry, channel: ChannelId) -> bool:
@@ -83,15 +85,15 @@ def _is_opening_of(entry: Entry, channel: ChannelId) -> bool:
 
 
 def _openings(entries: list[Entry]) -> tuple[Place, ...]:
-    return tuple(each.place for each in entries if opened_channel(each.name, each.fields) is not None)
+    return tuple(entry.place for entry in entries if opened_channel(entry.name, entry.fields) is not None)
 
 
 def _by_request(record: SwapRecord, request_id: int) -> Located:
     entries = record.find("request", request_id)
-    request = next((each for each in entries if each.name == Name.REQUESTED), None)
+    request = next((entry for entry in entries if entry.name == Name.REQUESTED), None)
     if request is None or not _is_for_an_address(request):
         raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
-    deposit = next((each for each in entries if _is_deposit(each)), None)
+    deposit = next((entry for entry in entries if _is_deposit(entry)), None)
     return _of_request(record, deposit, request)
 
 
@@ -105,8 +107,10 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
         data = bytes.fromhex(reference.removeprefix("0x"))
     except ValueError:
         raise NOT_FOUND from None
-    seen = record.find("transaction", data) or record.find("transaction", data[::-1])
-    deposits = [each for each in seen if _is_deposit(each) or each.name == Name.DEPOSIT_FAILED]
+    transaction_entries = record.find("transaction", data) or record.find("transaction", data[::-1])
+    deposits = [
+        entry for entry in transaction_entries if _is_deposit(entry) or entry.name == Name.DEPOSIT_FAILED
+    ]
     if not deposits:
         raise NOT_FOUND
     deposit = deposits[-1]
@@ -132,11 +136,11 @@ def _is_deposit(entry: Entry) -> bool:
 
 
 def _request_of(record: SwapRecord, deposit: Entry) -> Entry | None:
-    kind, about = variant(deposit.fields.get("action", "None"))
+    kind, action = variant(deposit.fields.get("action", "None"))
     if kind != "Swap":
         return None
-    entries = record.find("request", about["swap_request_id"])
-    return next((each for each in entries if each.name == Name.REQUESTED), None)
+    entries = record.find("request", action["swap_request_id"])
+    return next((entry for entry in entries if entry.name == Name.REQUESTED), None)
 
 
 def _of_request(record: SwapRecord, deposit: Entry | None, request: Entry) -> Located:
@@ -152,9 +156,11 @@ def _at_channel(entries: list[Entry], deposit: Entry | None, request: Entry | No
 
     A channel that is not for swaps is left out.
     """
-    first = request or deposit
-    assert first is not None
+    first_entry = request or deposit
+    assert first_entry is not None
     openings = _openings(entries)
-    place = newest_opening(openings, first.place)
-    channel = next((each for each in entries if each.place == place and each.name == Name.SWAP_CHANNEL), None)
+    place = newest_opening(openings, first_entry.place)
+    channel = next(
+        (entry for entry in entries if entry.place == place and entry.name == Name.SWAP_CHANNEL), None
+    )
     return Located(channel, deposit, request, openings if channel is not None else ())

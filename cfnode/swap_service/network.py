@@ -41,11 +41,11 @@ async def network_status(block: BestBlock, sdk_version: str) -> dict[str, Any]:
     assets = info["assets"]
 
     def named(switch: str) -> list[str]:
-        return [each["asset"] for each in assets if each[switch]]
+        return [asset["asset"] for asset in assets if asset[switch]]
 
     return {
         "assets": {
-            "all": [each["asset"] for each in assets],
+            "all": [asset["asset"] for asset in assets],
             "deposit": named("depositChannelDepositsEnabled"),
             "destination": named("egressEnabled"),
         },
@@ -55,10 +55,10 @@ async def network_status(block: BestBlock, sdk_version: str) -> dict[str, Any]:
 
 
 def _unknown_to(sdk_version: str) -> set[str]:
-    found = _VERSION.match(sdk_version)
-    if found is None:
+    match = _VERSION.match(sdk_version)
+    if match is None:
         return set()
-    version = int(found[1]), int(found[2])
+    version = int(match[1]), int(match[2])
     return {name for since, names in _KNOWN_SINCE.items() if version < since for name in names}
 
 

@@ -75,12 +75,12 @@ async def quotes(block: BestBlock, query: Mapping[str, Any]) -> list[dict[str, A
     request = _read_request(query, block.names)
     await check_limits(block, request.source, request.amount)
     regular = await _checked_simulation(block, request, 1)
-    found = [await _with_boost(block, request, regular)]
+    documents = [await _with_boost(block, request, regular)]
     chunks = min(-(-_microdollars(request, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
     if request.dca and chunks > 1:
         chunked = await _checked_simulation(block, request, chunks)
-        found.append(await _with_boost(block, request, chunked))
-    return found
+        documents.append(await _with_boost(block, request, chunked))
+    return documents
 
 
 async def _with_boost(block: BestBlock, request: _Request, swap: _Simulation) -> dict[str, Any]:
@@ -104,12 +104,12 @@ async def _boost_tier(block: BestBlock, request: _Request) -> int | None:
         pools = await block.value("cf_boost_pools_depth")
     except ApiMissing:
         return None
-    enough = [
+    sufficient_tiers = [
         pool["tier"]
         for pool in pools
         if pool["asset"] == BOOSTED and pool["available_amount"] >= request.amount
     ]
-    return min(enough, default=None)
+    return min(sufficient_tiers, default=None)
 
 
 async def quote(block: BestBlock, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,9 +243,9 @@ def _swapped(request: _Request, swap: _Simulation) -> int:
 
 def _price(request: _Request, swap: _Simulation) -> str:
     """Return the whole units of the target for one of the source, after network and broker fees."""
-    paid = Decimal(_swapped(request, swap)).scaleb(-ASSETS[request.source].decimals, _EXACT)
-    got = Decimal(swap.output + swap.egress_fee).scaleb(-ASSETS[request.target].decimals, _EXACT)
-    return _plain(_EXACT.divide(got, paid).quantize(_PRICE_PLACES, context=_EXACT))
+    paid_amount = Decimal(_swapped(request, swap)).scaleb(-ASSETS[request.source].decimals, _EXACT)
+    received_amount = Decimal(swap.output + swap.egress_fee).scaleb(-ASSETS[request.target].decimals, _EXACT)
+    return _plain(_EXACT.divide(received_amount, paid_amount).quantize(_PRICE_PLACES, context=_EXACT))
 
 
 def price_of(fixed: int, source: str, target: str) -> str:
@@ -268,8 +268,8 @@ def _fees(request: _Request, swap: _Simulation) -> list[dict[str, str]]:
         ("BROKER", STABLE, swap.broker_fee),
         ("EGRESS", request.target, swap.egress_fee),
     ]
-    always = ("INGRESS", "NETWORK", "EGRESS")
-    return [fee(kind, asset, taken) for kind, asset, taken in fees if taken or kind in always]
+    always_listed = ("INGRESS", "NETWORK", "EGRESS")
+    return [fee(kind, asset, amount) for kind, asset, amount in fees if amount or kind in always_listed]
 
 
 async def _pools(block: BestBlock, request: _Request, swap: _Simulation) -> list[dict[str, Any]]:
@@ -283,9 +283,9 @@ async def _pools(block: BestBlock, request: _Request, swap: _Simulation) -> list
     result = []
     for base, paid_in, into in legs:
         pool = await block.value("cf_pool_info", base_asset=base, quote_asset=STABLE)
-        taken = into * pool["range_order_fee_hundredth_pips"] // 10**6
+        pool_fee = into * pool["range_order_fee_hundredth_pips"] // 10**6
         pair = {"baseAsset": asset_json(base), "quoteAsset": asset_json(STABLE)}
-        result.append({**pair, "fee": {**asset_json(paid_in), "amount": str(taken)}})
+        result.append({**pair, "fee": {**asset_json(paid_in), "amount": str(pool_fee)}})
     return result
 
 
@@ -294,14 +294,14 @@ async def _is_thin(block: BestBlock, request: _Request, swap: _Simulation) -> bo
 
     It does if a thousandth of it gets a clearly better price (`LOW_LIQUIDITY`).
     """
-    little = _swapped(request, swap) // swap.chunks // 1_000
-    if not little:
+    small_amount = _swapped(request, swap) // swap.chunks // 1_000
+    if not small_amount:
         return False
     bare = ["Network", "IngressDepositChannel", "Egress"]
     free = _Request(request.source, request.target, request.amount, 0, False, False, False, None)
-    best = await _simulate(block, free, little, None, bare)
-    whole = await _simulate(block, free, _swapped(request, swap) // swap.chunks, None, bare)
-    return Decimal(whole["output"]) < Decimal(best["output"]) * 1_000 * LOW_LIQUIDITY
+    best = await _simulate(block, free, small_amount, None, bare)
+    full_simulation = await _simulate(block, free, _swapped(request, swap) // swap.chunks, None, bare)
+    return Decimal(full_simulation["output"]) < Decimal(best["output"]) * 1_000 * LOW_LIQUIDITY
 
 
 def _microdollars(request: _Request, swap: _Simulation) -> int:

@@ -63,8 +63,8 @@ def _check_shares(body: Mapping[str, Any]) -> None:
     commissions = ("brokerCommissionBps", "commissionBps")
     affiliates = body.get("affiliateBrokers") or body.get("affiliates")
     if affiliates or any(number(body, name, MAX_BPS, 0) for name in commissions):
-        only = "supported only when initializing the SDK with a brokerUrl"
-        raise Refusal(400, f"Broker commission is {only}")
+        condition = "supported only when initializing the SDK with a brokerUrl"
+        raise Refusal(400, f"Broker commission is {condition}")
 
 
 def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
@@ -87,11 +87,13 @@ def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
 def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
     if given is None:
         return None
-    more = given.get("ccmAdditionalData", given.get("cfParameters"))
+    additional_data = given.get("ccmAdditionalData", given.get("cfParameters"))
     return {
         "message": _hex(given.get("message"), MAX_MESSAGE, f"{name}.message"),
         "gas_budget": _budget(given.get("gasBudget"), f"{name}.gasBudget"),
-        "ccm_additional_data": _hex(more or "0x", MAX_ADDITIONAL_DATA, f"{name}.ccmAdditionalData"),
+        "ccm_additional_data": _hex(
+            additional_data or "0x", MAX_ADDITIONAL_DATA, f"{name}.ccmAdditionalData"
+        ),
     }
 
 
@@ -113,16 +115,16 @@ def _budget(given: Any, name: str) -> int:
 
     Raises Refusal.
     """
-    found = given
+    budget = given
     if isinstance(given, str) and len(given) <= 39:
         base, digits = (16, given[2:]) if given.startswith("0x") else (10, given)
         try:
-            found = int(digits, base) if digits.isascii() and digits.isalnum() else None
+            budget = int(digits, base) if digits.isascii() and digits.isalnum() else None
         except ValueError:
-            found = None
-    if type(found) is not int or not 0 <= found < 2**128:
+            budget = None
+    if type(budget) is not int or not 0 <= budget < 2**128:
         raise invalid(name)
-    return found
+    return budget
 
 
 def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:

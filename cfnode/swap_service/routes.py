@@ -67,8 +67,8 @@ class SwapService:
         """Return whether the swap service answers this request."""
         if method == "GET":
             return path in _GETS or path.startswith(_STATUS)
-        place, _, name = path.rpartition("/")
-        return method == "POST" and place in (_API, _OLDER) and name in self._posts
+        prefix, _, name = path.rpartition("/")
+        return method == "POST" and prefix in (_API, _OLDER) and name in self._posts
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """Return the answer to a request; `sdk_version` is "" if the client is not an SDK."""
@@ -84,8 +84,8 @@ class SwapService:
     async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         if path in ("/v2/quote", "/quote"):
             handler = quotes if path.startswith("/v2") else quote
-            asked = _read_query(query)
-            return _json(200, await handler(await self._source.best(), asked))
+            parameters = _read_query(query)
+            return _json(200, await handler(await self._source.best(), parameters))
         if path.startswith(_STATUS):
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
@@ -99,9 +99,9 @@ class SwapService:
         return await self._post(path, query, _read_object(body))
 
     async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> Answer:
-        place, _, name = path.rpartition("/")
+        prefix, _, name = path.rpartition("/")
         code, handler = self._posts[name]
-        if place == _API:
+        if prefix == _API:
             return _json(code, await handler(body))
         is_batch = _read_query(query).get("batch") == "1"
         try:
@@ -112,8 +112,8 @@ class SwapService:
 
     async def _status(self, path: str) -> dict[str, Any]:
         reference = path.rpartition("/swaps/")[2]
-        found = await self._source.read(lambda record: status(record, reference))
-        return found if path.startswith("/v2") else flat_status(found)
+        document = await self._source.read(lambda record: status(record, reference))
+        return document if path.startswith("/v2") else flat_status(document)
 
 
 def _json(code: int, document: Any) -> Answer:

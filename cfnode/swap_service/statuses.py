@@ -1,4 +1,4 @@
-"""What is the status of a swap? Version 2 of the status, assembled from the swap's events.
+"""Status of a swap in version 2, assembled from the swap's events.
 
 The state is that of `cfnode.swaps.journey`, which says what stands for it here: WAITING, RECEIVING, SWAPPING,
 SENDING, SENT, COMPLETED or FAILED.
@@ -46,24 +46,24 @@ _MEMBERS: Final = {PayoutKind.OUTPUT: "swapEgress", PayoutKind.REFUND: "refundEg
 
 
 def status(record: SwapRecord, reference: str) -> dict[str, Any]:
-    """The status of the swap that `reference` names. Raises Refusal."""
-    found = locate(record, reference)
-    terms = _terms(found)
-    status: dict[str, Any] = {"state": "", **terms, "fees": _fees(record, found)}
-    journey = _journey(record, found)
-    if found.channel is not None:
-        status["depositChannel"] = _channel(record, found.channel)
-    if found.deposit is not None:
-        status["deposit"] = _deposit(record, found.deposit)
-    elif announced := _announced(record, found):
-        status["deposit"] = announced
+    """Return the status of the swap that `reference` names. Raises Refusal."""
+    located = locate(record, reference)
+    terms = _terms(located)
+    status: dict[str, Any] = {"state": "", **terms, "fees": _fees(record, located)}
+    journey = _journey(record, located)
+    if located.channel is not None:
+        status["depositChannel"] = _channel(record, located.channel)
+    if located.deposit is not None:
+        status["deposit"] = _deposit(record, located.deposit)
+    elif announcement := _announced(record, located):
+        status["deposit"] = announcement
         journey.receive(Step.ANNOUNCED)
-    if found.channel is not None and found.channel.fields["boost_fee"]:
-        status["boost"] = _boost(record, found)
-    if found.request is not None:
-        status["swapId"] = str(found.request.fields["swap_request_id"])
-        status["swap"] = swap_progress(record, found.request)
-    for name, kind, document, state in _payouts(record, found):
+    if located.channel is not None and located.channel.fields["boost_fee"]:
+        status["boost"] = _boost(record, located)
+    if located.request is not None:
+        status["swapId"] = str(located.request.fields["swap_request_id"])
+        status["swap"] = swap_progress(record, located.request)
+    for name, kind, document, state in _payouts(record, located):
         status[name] = document
         journey.receive_payout(kind, state)
     status["state"] = V2_STATES[journey.state]
@@ -90,7 +90,7 @@ def _terms(found: Located) -> dict[str, Any]:
     }
     if found.channel is not None:
         status |= _channel_terms(found.channel.fields, source, target)
-    return {name: each for name, each in status.items() if each is not None}
+    return {name: value for name, value in status.items() if value is not None}
 
 
 def _route(found: Located) -> tuple[str, str, str]:
@@ -112,9 +112,12 @@ def _brokers(found: Located) -> list[dict[str, Any]]:
     else:
         assert found.channel is not None
         fields = found.channel.fields
-        own = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
-        fees = [*([own] if fields["broker_id"] is not None else []), *fields["affiliate_fees"]]
-    return [{"account": ss58.encode(each["account"]), "commissionBps": each["bps"]} for each in fees]
+        broker = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
+        fees = [*([broker] if fields["broker_id"] is not None else []), *fields["affiliate_fees"]]
+    return [
+        {"account": ss58.encode(affiliate["account"]), "commissionBps": affiliate["bps"]}
+        for affiliate in fees
+    ]
 
 
 def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str, Any]:
@@ -154,8 +157,8 @@ def _channel(record: SwapRecord, opened: Entry) -> dict[str, Any]:
         "openedThroughBackend": expected is not None,
         "brokerCommissionBps": fields["broker_commission_rate"],
         "affiliateBrokers": [
-            {"account": ss58.encode(each["account"]), "commissionBps": each["bps"]}
-            for each in fields["affiliate_fees"]
+            {"account": ss58.encode(affiliate["account"]), "commissionBps": affiliate["bps"]}
+            for affiliate in fields["affiliate_fees"]
         ],
     }
     if expected is not None:
@@ -180,14 +183,14 @@ def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
         text = DEPOSIT_FAILURES.get(name, "The deposit was rejected")
         return _witnessed(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, text)
     if entry.name == Name.DEPOSIT_BOOSTED:
-        lent = sum(amount for _, amount in entry.fields["amounts"])
+        lent_amount = sum(amount for _, amount in entry.fields["amounts"])
         credited = record.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
-        return _witnessed(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
+        return _witnessed(entry, entry.fields | {"amount": lent_amount}, credited[0] if credited else None)
     return _witnessed(entry, entry.fields, entry)
 
 
 def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
-    """An announced, unconfirmed deposit to the channel: to the newest one with its address."""
+    """Return the announced, unconfirmed deposit to the channel; it is to the newest one with its address."""
     if found.channel is None or not found.is_newest:
         return None
     deposit = record.announced(found.channel.fields["deposit_address"])
@@ -203,8 +206,8 @@ def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
 def _witnessed(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
     """Amount and transaction of a deposit, and the time of its confirmation."""
     status: dict[str, Any] = {"amount": str(witness["amount"])}
-    if found := transactions_of(entry.chain, witness["deposit_details"]):
-        status["txRef"] = transaction_text(entry.chain, found[0])
+    if transactions := transactions_of(entry.chain, witness["deposit_details"]):
+        status["txRef"] = transaction_text(entry.chain, transactions[0])
     if confirmed is not None:
         status |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
     return status
@@ -217,18 +220,20 @@ def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
     status: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
     if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
         boosted = found.deposit.fields
-        lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
-        status["effectiveBoostFeeBps"] = boost_fee_bps(lent, taken)
+        lent_amount, fee_amount = (
+            sum(amount for _, amount in boosted[name]) for name in ("amounts", "boost_fee")
+        )
+        status["effectiveBoostFeeBps"] = boost_fee_bps(lent_amount, fee_amount)
         return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
     entries = record.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
-    skipped = [each for each in entries if each.name == Name.NOT_BOOSTED and found.owns(each)]
+    skipped = [entry for entry in entries if entry.name == Name.NOT_BOOSTED and found.owns(entry)]
     if skipped:
         return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return status
 
 
 def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
-    """What the swap sends: the member of the status, kind, document and state of each payout."""
+    """Yield the member of the status, kind, document and state of each payout of the swap."""
     if found.request is None:
         yield from _returned(record, found)
         return
@@ -242,29 +247,31 @@ def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKi
 
 
 def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
-    """The refund of a deposit that was sent back at once."""
+    """Yield the refund of a deposit that was sent back at once."""
     if found.channel is None or found.deposit is None:
         return
-    kind, about = variant(found.deposit.fields.get("action", "None"))
+    kind, action = variant(found.deposit.fields.get("action", "None"))
     if kind != "Refund":
         return
-    if about["egress_id"] is not None:
-        shared = {"asset": found.deposit.fields["asset"], "amount": about["amount"]}
-        scheduled = replace(found.deposit, fields={**shared, "egress_id": about["egress_id"]})
+    if action["egress_id"] is not None:
+        shared = {"asset": found.deposit.fields["asset"], "amount": action["amount"]}
+        scheduled = replace(found.deposit, fields={**shared, "egress_id": action["egress_id"]})
         receiver = found.channel.fields["refund_parameters"]["refund_address"]
         yield _MEMBERS[PayoutKind.REFUND], PayoutKind.REFUND, *egress(record, scheduled, receiver)
 
 
 def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
-    """The fees charged so far."""
-    taken: dict[tuple[str, str], int] = {}
+    """Return the fees charged so far."""
+    totals: dict[tuple[str, str], int] = {}
 
     def charge(kind: str, asset: str, value: int) -> None:
-        taken[kind, asset] = taken.get((kind, asset), 0) + value
+        totals[kind, asset] = totals.get((kind, asset), 0) + value
 
     if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
         charge(
-            "BOOST", found.deposit.fields["asset"], sum(each for _, each in found.deposit.fields["boost_fee"])
+            "BOOST",
+            found.deposit.fields["asset"],
+            sum(amount for _, amount in found.deposit.fields["boost_fee"]),
         )
     if found.deposit is not None and found.deposit.name != Name.DEPOSIT_FAILED:
         charge("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
@@ -277,11 +284,11 @@ def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
         elif entry.name in SCHEDULED:
             charge("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
             charge("REFUND", fields["asset"], fields.get("refund_fee", 0))
-    return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
+    return [fee(kind, asset, value) for (kind, asset), value in totals.items() if value]
 
 
 def _journey(record: SwapRecord, found: Located) -> Journey:
-    """The swap up to its payouts."""
+    """Return the journey of the swap up to its payouts."""
     journey = Journey()
     if found.channel is not None and _is_expired(record, found.channel):
         journey.receive(Step.CLOSED)

@@ -78,10 +78,10 @@ def _seed(given: Any) -> bytes:
 def _camel_case(value: Any) -> Any:
     """Return an answer with its member names in camelCase."""
     if isinstance(value, dict):
-        return {_camel(name): _camel_case(each) for name, each in value.items()}
-    return [_camel_case(each) for each in value] if isinstance(value, list) else value
+        return {_camel(name): _camel_case(member) for name, member in value.items()}
+    return [_camel_case(member) for member in value] if isinstance(value, list) else value
 
 
 def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
+    head, *words = name.split("_")
+    return head + "".join(word.capitalize() for word in words)

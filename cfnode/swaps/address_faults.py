@@ -39,14 +39,14 @@ def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
     if text.startswith("cF") and _is_ss58(text):
         return "it is a State Chain account; an address of the other chain is expected"
     if chain in _EVM and _is_evm(text):
-        right = checksum_address(bytes.fromhex(text.removeprefix("0x")))
-        return f"its checksum is wrong (upper and lower case); {right} if the letters are right"
+        checksummed = checksum_address(bytes.fromhex(text.removeprefix("0x")))
+        return f"its checksum is wrong (upper and lower case); {checksummed} if the letters are right"
     if chain == "Bitcoin" and (network := _bitcoin_network(text)) is not None:
-        wanted = "" if bitcoin is None else f"; one of {_BITCOINS[bitcoin]} is expected"
-        return f"it is a Bitcoin address of {_BITCOINS[network]}{wanted}"
-    other = next((name for name, fits in _KINDS.items() if chain not in name and fits(text)), None)
-    if other is not None:
-        return f"it is an address of {' or '.join(other)}"
+        expectation = "" if bitcoin is None else f"; one of {_BITCOINS[bitcoin]} is expected"
+        return f"it is a Bitcoin address of {_BITCOINS[network]}{expectation}"
+    other_chains = next((name for name, fits in _KINDS.items() if chain not in name and fits(text)), None)
+    if other_chains is not None:
+        return f"it is an address of {' or '.join(other_chains)}"
     return f"expected {_FORMS[chain]}{_checksum_hint(chain, text)}"
 
 

@@ -21,8 +21,8 @@ def checksum_address(account: bytes) -> str:
 
 def evm_account(text: str) -> bytes | None:
     """Return the 20 bytes of an EVM account in hex; None for another text, or a wrong mixed-case checksum."""
-    if not (found := _EVM_TEXT.fullmatch(text)):
+    if not (match := _EVM_TEXT.fullmatch(text)):
         return None
-    digits, account = found[1], bytes.fromhex(found[1])
+    digits, account = match[1], bytes.fromhex(match[1])
     is_good = digits in (digits.lower(), digits.upper()) or checksum_address(account)[2:] == digits
     return account if is_good else None

@@ -124,7 +124,7 @@ def is_deposit(name: str, fields: Fields) -> bool:
 
 
 def deposit_step(name: str, fields: Fields) -> Step:
-    """What a deposit, counted or failed, states about its swap."""
+    """Return what a deposit, counted or failed, states about its swap."""
     if name == Name.DEPOSIT_FAILED:
         return Step.REJECTED
     action = variant(fields["action"])[0]
@@ -172,7 +172,7 @@ _KINDS: Final[Mapping[str, PayoutKind]] = {
 
 
 def payout_kind(name: str) -> PayoutKind | None:
-    """What the payout that an event begins is to its swap; None for another event."""
+    """Return what the payout that an event begins is to its swap; None for another event."""
     return _KINDS.get(name)
 
 
@@ -184,7 +184,7 @@ _SWAPPING: Final = frozenset(("Swapping", "LiquidityProvider"))
 
 
 def chain_of(pallet: str) -> str:
-    """The foreign chain whose pallet emitted an event; "" for other pallets."""
+    """Return the foreign chain whose pallet emitted an event; "" for other pallets."""
     for end in (_INGRESS, _BROADCASTER):
         if pallet.endswith(end):
             return pallet.removesuffix(end)
@@ -192,7 +192,7 @@ def chain_of(pallet: str) -> str:
 
 
 def keys_of(pallet: str, name: str, fields: Fields, network: Network) -> list[Key]:
-    """The keys that an event is found by, none for an event that is not a swap's.
+    """Return the keys of an event in an index; none for an event that is not a swap's.
 
     Raises LookupError, TypeError, ValueError or AttributeError for an event of an unknown shape.
     """
@@ -233,14 +233,18 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
             yield "request", action["swap_request_id"]
         elif kind == _REPAID:
             yield "credited", chain, action["prewitnessed_deposit_id"]
-        yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
+        yield from (
+            ("transaction", reference) for reference in transactions_of(chain, fields["deposit_details"])
+        )
     elif name == Name.NOT_BOOSTED:
         yield "channel", chain, fields["channel_id"]
     elif name == Name.DEPOSIT_FAILED:
         witness = variant(fields["details"])[1].get("deposit_witness")
         if witness is not None:
             yield "address", _text_address(chain, witness["deposit_address"], network)
-            yield from (("transaction", each) for each in transactions_of(chain, witness["deposit_details"]))
+            yield from (
+                ("transaction", reference) for reference in transactions_of(chain, witness["deposit_details"])
+            )
     elif name == Name.NOT_TAKEN:
         receiver = _text_address(chain, fields["destination_address"], network)
         yield "fallback", fields["asset"], receiver, fields["amount"]
@@ -250,7 +254,7 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
     elif "broadcast_id" in fields:
         yield "broadcast", chain, fields["broadcast_id"]
         ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())
-        yield from (("egress", *each) for each in ids)
+        yield from (("egress", *egress_id) for egress_id in ids)
 
 
 def _text_address(chain: str, account: Any, network: Network) -> Any:
@@ -269,7 +273,7 @@ def variant(value: Any) -> tuple[str, Any]:
 
 
 def transactions_of(chain: str, details: Any) -> list[bytes]:
-    """The transactions of a deposit's details, in the byte order of the chain itself."""
+    """Return the transactions of a deposit's details, in the byte order of the chain itself."""
     if isinstance(details, bytes):
         return [details]
     if not isinstance(details, dict):
@@ -280,9 +284,9 @@ def transactions_of(chain: str, details: Any) -> list[bytes]:
 
 
 def transaction_text(chain: str, reference: Any) -> str | None:
-    """A transaction's id as in explorers of its chain; None for a reference of another form."""
+    """Return a transaction's id as explorers of its chain print it; None for a reference of another form."""
     if isinstance(reference, dict):
-        return "-".join(str(each) for each in reference.values())
+        return "-".join(str(member) for member in reference.values())
     if isinstance(reference, tuple) and reference and isinstance(reference[0], bytes):
         reference = reference[0]  # Solana: an account, and a slot
     if not isinstance(reference, bytes):

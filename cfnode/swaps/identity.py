@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.assets import ASSETS, UnknownChain, chain_in_text
 from cfnode.swaps.events import OPENINGS, PRIVATE_ASSET, Name
 
 __all__ = ["ChannelId", "Place", "UnknownChain", "belongs", "newest_opening", "opened_channel"]
@@ -22,11 +22,6 @@ Place: TypeAlias = tuple[int, int]
 """Place of an event: block, and index among the block's events."""
 
 _TEXT: Final = re.compile(r"([0-9]{1,10})-([A-Za-z]{1,20})-([0-9]{1,20})")
-_CHAIN_BY_NAME: Final = {name.lower(): name for name in CHAINS}
-
-
-class UnknownChain(ValueError):
-    """A channel's id names an unknown chain; the text is that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +41,7 @@ class ChannelId:
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
-        chain = _CHAIN_BY_NAME.get(match[2].lower())
-        if chain is None:
-            raise UnknownChain(match[2])
-        return cls(chain, int(match[3]), int(match[1]))
+        return cls(chain_in_text(match[2]).name, int(match[3]), int(match[1]))
 
 
 def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -62,7 +54,7 @@ def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | N
 
 def newest_opening(openings: Iterable[Place], fact: Place) -> Place | None:
     """Return the opening that a fact belongs to: the newest one at or before it; None if all are later."""
-    return max((each for each in openings if each <= fact), default=None)
+    return max((opening for opening in openings if opening <= fact), default=None)
 
 
 def belongs(fact: Place, opening: Place, openings: Iterable[Place]) -> bool:

@@ -139,14 +139,14 @@ def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | Non
 
     When all have arrived, the state is that of an output, of a refund, or of both.
     """
-    found = list(payouts)
-    if not found:
+    payout_list = list(payouts)
+    if not payout_list:
         return None
-    states = {state for _, state in found}
+    states = {state for _, state in payout_list}
     for state in _FURTHEST_FIRST:
         if state in states:
             return state
-    kinds = {kind for kind, _ in found}
+    kinds = {kind for kind, _ in payout_list}
     if kinds == {PayoutKind.REFUND}:
         return State.REFUNDED
     if PayoutKind.REFUND in kinds:

@@ -32,9 +32,9 @@ def busy(count: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in processes:
-            each.kill()
-            each.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def main(arguments: list[str]) -> int:
@@ -42,21 +42,23 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure figures of cfnode.")
     parser.add_argument("modules", nargs="*", help="modules of scripts/benchmarks; all that are not long")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="with N busy processes running")
-    given = parser.parse_args(arguments)
-    with busy(given.busy):
-        return measure(given.modules)
+    options = parser.parse_args(arguments)
+    with busy(options.busy):
+        return measure(options.modules)
 
 
 def measure(wanted: list[str]) -> int:
     """Run modules and print the table; return the exit code."""
-    known = [each.name for each in iter_modules(scripts.benchmarks.__path__) if not each.name.startswith("_")]
-    unknown = [name for name in wanted if name not in known]
+    module_names = [
+        info.name for info in iter_modules(scripts.benchmarks.__path__) if not info.name.startswith("_")
+    ]
+    unknown = [name for name in wanted if name not in module_names]
     if unknown:
-        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(module_names)}", file=sys.stderr)
         return 2
     missed = 0
     table = Table("figure", "measured", "target", "", title="cfnode, measured on this machine in one run")
-    for name in wanted or known:
+    for name in wanted or module_names:
         module = import_module(f"scripts.benchmarks.{name}")
         if not wanted and getattr(module, "LONG", False):
             continue

@@ -46,13 +46,15 @@ def main() -> None:
     loads = [load(data) for _ in range(3)]
     configuration, metadata, _ = loads[-1]
     calls = [remark(number) for number in range(count)]
-    whole = configuration.get_decoder_class("Call")
+    call_class = configuration.get_decoder_class("Call")
     call_type = next(
         f"scale_info::{row.value['id']}"
         for row in metadata.portable_registry["types"]
         if row.value["type"]["path"][-1:] == ["RuntimeCall"]
     )
-    one_by_one = rate(count, lambda: [whole(ScaleBytes(call), metadata=metadata).decode() for call in calls])
+    one_by_one = rate(
+        count, lambda: [call_class(ScaleBytes(call), metadata=metadata).decode() for call in calls]
+    )
     batch = rate(count, lambda: configuration.batch_decode([call_type] * count, calls))
     print(json.dumps({"load": min(seconds for _, _, seconds in loads), "one": one_by_one, "batch": batch}))
 

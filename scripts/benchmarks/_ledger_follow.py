@@ -46,9 +46,9 @@ class Watched:
     def print(self) -> None:
         """Print the figures as JSON."""
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        found = {"blocks": self.blocks, "events": self.events, "seconds": self.ended - self.began,
+        figures = {"blocks": self.blocks, "events": self.events, "seconds": self.ended - self.began,
                  "processor": time.process_time() - self.processor, "memory": memory}  # fmt: skip
-        print(json.dumps(found))
+        print(json.dumps(figures))
 
 
 class WatchedBooks(Books):
@@ -61,9 +61,9 @@ class WatchedBooks(Books):
     def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
         """Write, and count what is written."""
         head = super().write(blocks, prices)
-        counted = [each for each in blocks if each.number <= self._watched.last]
+        counted = [block for block in blocks if block.number <= self._watched.last]
         if counted:
-            self._watched.done(len(counted), sum(len(each.events) for each in counted))
+            self._watched.done(len(counted), sum(len(block.events) for block in counted))
         return head
 
 

@@ -105,9 +105,9 @@ def _shape(connection: Connection, swaps: int) -> Large:
 
 def _highest(connection: Connection, name: str) -> int:
     table = schema.metadata.tables[name]
-    columns = [func.max(table.c[each]) for each in _NUMBERS if each in table.c]
-    found = connection.execute(select(*columns)).one() if columns else ()
-    return max((each for each in found if each is not None), default=0)
+    columns = [func.max(table.c[column]) for column in _NUMBERS if column in table.c]
+    maxima = connection.execute(select(*columns)).one() if columns else ()
+    return max((maximum for maximum in maxima if maximum is not None), default=0)
 
 
 def _copies(connection: Connection, large: Large) -> None:
@@ -144,11 +144,11 @@ def _templates(connection: Connection) -> None:
         "CREATE TABLE day_events "
         f"(block BIGINT, event BIGINT, pallet TEXT, name TEXT, fields TEXT, {columns})"
     )
-    known, rows = _addresses(connection), []
+    addresses, rows = _addresses(connection), []
     for row in connection.execute(select(schema.events)).mappings():
-        text, found = _template(row["fields"], known)
+        text, numbers = _template(row["fields"], addresses)
         rows.append(dict(row) | {"fields": text} | {
-            name: found[place] if place < len(found) else None for place, name in enumerate(ids)
+            name: numbers[place] if place < len(numbers) else None for place, name in enumerate(ids)
         })  # fmt: skip
     connection.execute(insert(table("day_events", *(column(name) for name in rows[0]))), rows)
 
@@ -156,28 +156,28 @@ def _templates(connection: Connection) -> None:
 def _addresses(connection: Connection) -> frozenset[str]:
     """Return the addresses of the day as they stand in the fields of events."""
     table = schema.channels.c
-    found = set[str]()
+    addresses = set[str]()
     for row in connection.execute(select(table.address, table.destination, table.refund_address)):
         for text in filter(None, row):
-            found.add(text if text.startswith("0x") else f"0x{text.encode().hex()}")
-    return frozenset(found)
+            addresses.add(text if text.startswith("0x") else f"0x{text.encode().hex()}")
+    return frozenset(addresses)
 
 
 def _template(fields: str, known: frozenset[str]) -> tuple[str, list[int]]:
     """Return the text for `format`, and the numbers in it."""
     marked = json.dumps(_marked(json.loads(fields), known), separators=(",", ":"))
-    ids = [int(each) for each in re.findall(r'"#(\d+)#"', marked)]
+    ids = [int(number) for number in re.findall(r'"#(\d+)#"', marked)]
     assert len(ids) <= MAX_IDS
     return re.sub(r'"#\d+#"', "%s", marked.replace("%", "%%")), ids
 
 
 def _marked(value: Any, known: frozenset[str], name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _marked(each, known, key) for key, each in value.items()}
+        return {key: _marked(member, known, key) for key, member in value.items()}
     if isinstance(value, list):
         if name in ("egress_id", "egress_ids") and len(value) == 2 and isinstance(value[1], int):
             return [value[0], f"#{value[1]}#"]
-        return [_marked(each, known, name if name == "egress_ids" else "") for each in value]
+        return [_marked(item, known, name if name == "egress_ids" else "") for item in value]
     if name in _IDS and isinstance(value, int):
         return f"#{value}#"
     if isinstance(value, str) and value in known:
@@ -200,24 +200,24 @@ def _statements(connection: Connection, large: Large, groups: int, first: int) -
     """Yield the statements that make the rows of some groups."""
     head = connection.exec_driver_sql("SELECT max(number) FROM day_blocks").scalar_one() + 1
     width = connection.exec_driver_sql("SELECT max(event) FROM day_events").scalar_one() + 1
-    here = f"c.g >= {first} AND c.g < {first + GROUPS_EACH}"
+    condition = f"c.g >= {first} AND c.g < {first + GROUPS_EACH}"
     step = YEAR_MS // groups
     yield (
         "INSERT INTO blocks (number, hash, parent, time, spec_version, events) "
         f"SELECT b.number + c.g * {head}, substr(b.hash, 1, 58) || c.tail, substr(b.parent, 1, 58) || c.tail,"
         f" b.time + c.g * {step} + CASE WHEN b.number = 0 THEN "
         "(SELECT min(time) FROM day_blocks WHERE number > 0) ELSE 0 END, b.spec_version, b.events "
-        f"FROM day_blocks b, day_copies c WHERE c.place = 0 AND {here} "
+        f"FROM day_blocks b, day_copies c WHERE c.place = 0 AND {condition} "
         "ORDER BY 1"
     )
     for name in FACTS:
-        yield _copy_of(schema.metadata.tables[name], large.stride, head, width, here)
-    yield _copy_of(schema.events, large.stride, head, width, f"{here} AND c.has_events = 1",
+        yield _copy_of(schema.metadata.tables[name], large.stride, head, width, condition)
+    yield _copy_of(schema.events, large.stride, head, width, f"{condition} AND c.has_events = 1",
                    _fields(connection.dialect.name, large.stride))  # fmt: skip
 
 
 def _copy_of(table: Table, stride: int, head: int, width: int, where: str, fields: str = "b.fields") -> str:
-    made = {
+    expressions = {
         "block": f"b.block + c.g * {head}",
         "execute_at": f"b.execute_at + c.g * {head}",
         "event": f"b.event + c.place * {width}",
@@ -226,10 +226,10 @@ def _copy_of(table: Table, stride: int, head: int, width: int, where: str, field
         **{name: f'substr(b."{name}", 1, length(b."{name}") - 8) || c.tail' for name in _TEXTS},
     }
     names = [column.name for column in table.columns]
-    chosen = ", ".join(made.get(name, f'b."{name}"') for name in names)
+    selected = ", ".join(expressions.get(name, f'b."{name}"') for name in names)
     quoted = ", ".join(f'"{name}"' for name in names)
     return (
-        f"INSERT INTO {table.name} ({quoted}) SELECT {chosen} FROM day_{table.name} b, day_copies c "
+        f"INSERT INTO {table.name} ({quoted}) SELECT {selected} FROM day_{table.name} b, day_copies c "
         f"WHERE {where} ORDER BY 1, 2"
     )
 
@@ -239,5 +239,5 @@ def _fields(dialect: str, stride: int) -> str:
     if dialect == "sqlite":
         filled = f"printf(b.fields, {', '.join(numbers)})"
     else:
-        filled = f"format(b.fields, {', '.join(f'({each})::text' for each in numbers)})"
+        filled = f"format(b.fields, {', '.join(f'({number})::text' for number in numbers)})"
     return f"replace(replace({filled}, '{{tail}}', c.tail), '{{tail_hex}}', c.tail_hex)"

@@ -74,10 +74,10 @@ def _statement(kind: str, url: str, large: Large) -> Row:
         str(start),
         str(start + DAY_MS),
     ]
-    done = subprocess.run(program, check=True, capture_output=True)
-    found = json.loads(done.stdout)
-    seconds, memory = min(found["seconds"]), found["memory"] / 1024 / 1024
-    measured = f"{seconds * 1000:,.0f} ms ({found['lines']:,} lines, {memory:.0f} MB)"
+    process = subprocess.run(program, check=True, capture_output=True)
+    figures = json.loads(process.stdout)
+    seconds, memory = min(figures["seconds"]), figures["memory"] / 1024 / 1024
+    measured = f"{seconds * 1000:,.0f} ms ({figures['lines']:,} lines, {memory:.0f} MB)"
     target = f"≤ {STATEMENT_S * 1000:.0f} ms"
     return f"{kind}: statement of a day", measured, target, seconds <= STATEMENT_S
 
@@ -96,11 +96,11 @@ def _service(node: str, database: str, log: Path) -> Iterator[tuple[str, int]]:
     ):
         try:
             deadline = time.monotonic() + START_S
-            while (found := re.search(r"Swap service: (\S+)", log.read_text())) is None:
+            while (match := re.search(r"Swap service: (\S+)", log.read_text())) is None:
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, log.read_text()
                 time.sleep(0.05)
-            yield found[1], process.pid
+            yield match[1], process.pid
         finally:
             process.terminate()
 
@@ -109,7 +109,7 @@ def _statuses(kind: str, service: str, large: Large) -> Iterator[Row]:
     addresses = [f"{service}/v2/swaps/{number}" for number in large.swaps(STATUSES)]
     timed(addresses[:5], 1)  # the service reads the books' network, and opens its connections
     rounds = [timed(addresses, 1) for _ in range(ROUNDS)]
-    middle, high = (min(quantile(each, part) for each in rounds) for part in (0.5, 0.99))
+    middle, high = (min(quantile(seconds, part) for seconds in rounds) for part in (0.5, 0.99))
     measured = f"{middle * 1000:.1f} ms median, {high * 1000:.1f} ms p99"
     yield f"{kind}: a status", measured, f"≤ {STATUS_S * 1000:.0f} ms", middle <= STATUS_S
     addresses = [f"{service}/v2/swaps/{number}" for number in large.swaps(AT_ONCE)]
@@ -147,9 +147,9 @@ def _at_once(
 
 def _memory(process: int) -> int:
     """Return the largest memory that a process has had, in bytes."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    assert found is not None
-    return int(found[1]) * 1024
+    match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert match is not None
+    return int(match[1]) * 1024
 
 
 def _bounded(name: str, memory: int) -> Row:

@@ -27,9 +27,9 @@ def main() -> None:
         lines = sum(1 for _ in Statement(database, Month("a day", start, end)).lines())
         seconds.append(time.perf_counter() - began)
     # Not `ru_maxrss`, which may be that of the process that has started this one.
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    memory = int(found[1]) * 1024
+    match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    memory = int(match[1]) * 1024
     print(json.dumps({"lines": lines, "seconds": seconds, "memory": memory}))
 
 

@@ -44,9 +44,9 @@ def served(base: Path, spec: Path) -> Iterator[str]:
     """Run a node that serves the chain of a base path; yield its address."""
     flags = (f"--base-path={base}", f"--chain={spec}", "--sync=full", "--no-prometheus")
     with running_node(base, *flags, "--listen-addr=/ip4/127.0.0.1/tcp/0") as node:
-        while (found := LISTENING.search(node.log)) is None:
+        while (match := LISTENING.search(node.log)) is None:
             time.sleep(0.05)
-        yield found[1]
+        yield match[1]
 
 
 def start_light(folder: Path, spec: Path, server: str) -> LightStart:
@@ -85,8 +85,8 @@ def _first_answer(node: NodeProcess) -> float:
 
 def _resident(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(match[1]) * 1024 if match else 0
 
 
 def _memory(node: NodeProcess) -> int:

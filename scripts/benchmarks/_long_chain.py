@@ -91,7 +91,7 @@ class LongChain:
         """Create a development chain of so many authorities, whose weights differ."""
         weights = tuple(1 + index % 7 for index in range(authorities))
         spec = dev_chain_spec(DevGenesis(authorities=dev_authorities(authorities, weights)))
-        keys = (each.grandpa for each in well_known(authorities))
+        keys = (keyring.grandpa for keyring in well_known(authorities))
         return cls(base, spec, list(zip(keys, weights, strict=True)))
 
     @classmethod
@@ -99,17 +99,19 @@ class LongChain:
         """Create the chain of a raw WebAssembly specification with so many authorities of equal weight."""
         assert isinstance(official.genesis, RawGenesis)
         encoded = GenesisRuntime(official.genesis, wasm_runtime).call("Metadata_metadata")
-        ours = well_known(authorities)
-        named = [SpecAuthority(each.aura.public, each.grandpa.public) for each in ours]
-        spec, _ = with_authorities(official, decode_metadata(Cursor(encoded).bytes()), named)
-        return cls(base, spec, [(each.grandpa, 1) for each in ours])
+        keyrings = well_known(authorities)
+        spec_authorities = [
+            SpecAuthority(keyring.aura.public, keyring.grandpa.public) for keyring in keyrings
+        ]
+        spec, _ = with_authorities(official, decode_metadata(Cursor(encoded).bytes()), spec_authorities)
+        return cls(base, spec, [(keyring.grandpa, 1) for keyring in keyrings])
 
     def change_sets(self, count: int) -> None:
         """Add so many blocks, each of which hands over to the same keys with other weights."""
         for _ in range(count):
-            listed = self._voters.authorities
-            weights = [weight for _, weight in listed[1:]] + [listed[0][1]]
-            following = tuple((key, weight) for (key, _), weight in zip(listed, weights, strict=True))
+            authorities = self._voters.authorities
+            weights = [weight for _, weight in authorities[1:]] + [authorities[0][1]]
+            following = tuple((key, weight) for (key, _), weight in zip(authorities, weights, strict=True))
             self._block({}, (ScheduledChange(following).item(),))
             self._voters = self._voters.successor(following)
 

@@ -24,7 +24,7 @@ def timed(urls: Sequence[str], clients: int = CLIENTS, headers: dict[str, str] |
     Client `n` requests each `clients`-th of the addresses, from `n` on. They begin when all are connected.
     Raises AssertionError for another status than 200.
     """
-    found: list[list[float]] = [[] for _ in range(clients)]
+    times: list[list[float]] = [[] for _ in range(clients)]
     faults: list[str] = []
     ready = threading.Barrier(clients)
 
@@ -39,18 +39,18 @@ def timed(urls: Sequence[str], clients: int = CLIENTS, headers: dict[str, str] |
             connection.request("GET", path, headers=headers or {})
             answer = connection.getresponse()
             body = answer.read()
-            found[number].append(time.perf_counter() - began)
+            times[number].append(time.perf_counter() - began)
             if answer.status != 200:
                 faults.append(f"{path}: {answer.status} {body[:200]!r}")
         connection.close()
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(clients)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not faults, faults[0]
-    return [each for part in found for each in part]
+    return [seconds for part in times for seconds in part]
 
 
 def quantile(seconds: Sequence[float], part: float) -> float:
@@ -61,8 +61,8 @@ def quantile(seconds: Sequence[float], part: float) -> float:
 
 def main() -> None:
     """Print the quantiles of one page."""
-    url, *rest = sys.argv[1:]
-    clients, requests = (*map(int, rest), *(CLIENTS, REQUESTS)[len(rest) :])
+    url, *counts = sys.argv[1:]
+    clients, requests = (*map(int, counts), *(CLIENTS, REQUESTS)[len(counts) :])
     seconds = timed([url] * clients * requests, clients)
     printed = ", ".join(
         f"p{part * 100:g} {quantile(seconds, part) * 1000:.0f} ms" for part in (0.5, 0.9, 0.99)

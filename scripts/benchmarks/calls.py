@@ -103,14 +103,14 @@ class Measured:
 def _kinds() -> Iterator[Kind]:
     for method, params in (("system_health", []), ("chain_getHeader", []), ("state_getStorage", [NUMBER])):
         yield Kind(method, 50, [(method, params)], ratio=6, spread=True, yardstick="loop")
-    keys = [("state_getStorage", [f"{NUMBER}{each:08x}"]) for each in range(KEYS)]
+    keys = [("state_getStorage", [f"{NUMBER}{number:08x}"]) for number in range(KEYS)]
     yield Kind("state_getStorage, each time another key", 50, keys)
     yield Kind("state_getReadProof", 8, [("state_getReadProof", [[NUMBER]])])
     yield Kind("state_getRuntimeVersion", 50, [("state_getRuntimeVersion", [])])
     yield Kind("state_call of one account", 8, [("state_call", [NONCE, "0x" + "01" * 32])], ratio=8)
     yield Kind("state_call, each time another account", 8, _nonces())
     yield Kind("cf_swapping_environment, repeated", 8, [("cf_swapping_environment", [])], least=5_000)
-    infos = [("cf_account_info", [ss58.encode(each.to_bytes(32, "big"))]) for each in range(ACCOUNTS)]
+    infos = [("cf_account_info", [ss58.encode(number.to_bytes(32, "big"))]) for number in range(ACCOUNTS)]
     yield Kind("cf_account_info, each time another account", 8, infos, least=1_000)
 
 
@@ -122,7 +122,7 @@ def _official_kinds() -> Iterator[Kind]:
 
 
 def _nonces() -> list[Call]:
-    return [("state_call", [NONCE, f"0x{each:064x}"]) for each in range(ACCOUNTS)]
+    return [("state_call", [NONCE, f"0x{number:064x}"]) for number in range(ACCOUNTS)]
 
 
 # The nodes
@@ -153,8 +153,8 @@ def _port(process: subprocess.Popen[str]) -> int:
 def _memory(pid: int) -> float:
     """Return the resident memory of a process and its children, in megabytes."""
     status = Path(f"/proc/{pid}/status").read_text()
-    own = int(status.split("VmRSS:")[1].split()[0]) / 1000
-    return own + sum(map(_memory, map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())))
+    own_mb = int(status.split("VmRSS:")[1].split()[0]) / 1000
+    return own_mb + sum(map(_memory, map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())))
 
 
 # The client
@@ -173,8 +173,8 @@ def measure(folder: Path, port: int, kind: Kind, part: int) -> Measured:
     url = f"http://127.0.0.1:{port}/"
     answer = httpx.post(url, content=bodies.open().readline(), headers={"content-type": "application/json"})
     assert "result" in answer.json(), answer.text
-    given = [str(bodies), str(part / ROUNDS)]
-    line = ["wrk", "-t1", f"-c{kind.connections}", f"-d{SECONDS}s", "-s", str(script), url, "--", *given]
+    options = [str(bodies), str(part / ROUNDS)]
+    line = ["wrk", "-t1", f"-c{kind.connections}", f"-d{SECONDS}s", "-s", str(script), url, "--", *options]
     printed = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stdout
     rate, median, slow, errors = map(int, printed.splitlines()[-1].split())
     assert not errors, printed
@@ -231,11 +231,11 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Map
         targets.append(f"≥ {kind.least:,.0f}/s")
         met.append(best.rate >= kind.least)
     if older:
-        was = min(older, key=lambda each: each.slow)
-        figure += f"; before {was}: {best.rate / was.rate:.1f} ×"
+        earlier = min(older, key=lambda each: each.slow)
+        figure += f"; before {earlier}: {best.rate / earlier.rate:.1f} ×"
         if kind.ratio is not None:
             targets.append(f"≥ {kind.ratio:.0f} ×")
-            met.append(best.rate >= kind.ratio * was.rate)
+            met.append(best.rate >= kind.ratio * earlier.rate)
     return (
         f"{kind.name}, {kind.connections} connections",
         figure,
@@ -245,15 +245,20 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Map
 
 
 def _websocket(now: int, before: int | None) -> Row:
-    best = was = 0.0
+    best = earlier = 0.0
     for _ in range(ROUNDS):
         best = max(best, rate(partial(connect_websocket, now), websocket_request()))
         if before is not None:
-            was = max(was, rate(partial(connect_websocket, before), websocket_request()))
+            earlier = max(earlier, rate(partial(connect_websocket, before), websocket_request()))
     name = f"system_health over WebSocket, {CONNECTIONS} connections"
     if before is None:
         return name, f"{best:,.0f}/s", "", None
-    return name, f"{best:,.0f}/s; before {was:,.0f}/s: {best / was:.1f} ×", "≥ 2 ×", best >= 2 * was
+    return (
+        name,
+        f"{best:,.0f}/s; before {earlier:,.0f}/s: {best / earlier:.1f} ×",
+        "≥ 2 ×",
+        best >= 2 * earlier,
+    )
 
 
 def _rows(
@@ -261,13 +266,13 @@ def _rows(
 ) -> Iterator[Row]:
     with ExitStack() as stack:
         pid, now = stack.enter_context(node(HERE, *flags))
-        then = None if before is None else stack.enter_context(node(before, *flags))[1]
+        port_before = None if before is None else stack.enter_context(node(before, *flags))[1]
         time.sleep(IDLE_S)
         idle = _memory(pid)
         yield "memory (RSS) of the node and its executor, idle", f"{idle:.0f} MB", "≤ 150 MB", idle <= 150
         for kind in kinds:
-            yield _by_turns(folder, kind, now, then, rates)
-        yield _websocket(now, then)
+            yield _by_turns(folder, kind, now, port_before, rates)
+        yield _websocket(now, port_before)
         yield "memory (RSS) right after it", f"{_memory(pid):.0f} MB", "", None
 
 
@@ -275,17 +280,17 @@ def run() -> list[Row]:
     """Return the rows of the table."""
     if shutil.which("wrk") is None:
         return [("calls over HTTP", "wrk is missing: apt-get install wrk", "", None)]
-    named, spec = os.environ.get("CFNODE_BENCH_BEFORE"), os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")
-    before = Path(named) if named else None
+    before_folder, spec = os.environ.get("CFNODE_BENCH_BEFORE"), os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")
+    before = Path(before_folder) if before_folder else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rates: dict[str, float] = {}
         rows = list(_servers(folder, rates))
         rows += _rows(folder, _kinds(), before, rates)
         if spec:
-            built = folder / "spec.json"
-            line = [sys.executable, "-m", "cfnode", "build-spec", "--chain", spec, "-o", str(built)]
+            spec_path = folder / "spec.json"
+            line = [sys.executable, "-m", "cfnode", "build-spec", "--chain", spec, "-o", str(spec_path)]
             subprocess.run(line, check=True, cwd=HERE)
-            rows.append(_instance(built, rates))
-            rows += _rows(folder, _official_kinds(), before, rates, f"--chain={built}")
+            rows.append(_instance(spec_path, rates))
+            rows += _rows(folder, _official_kinds(), before, rates, f"--chain={spec_path}")
     return rows

@@ -46,9 +46,9 @@ def _author(folder: Path) -> Iterator[tuple[NodeProcess, str]]:
     """Run a node that makes blocks on demand; yield it and its address."""
     flags = ("--dev", "--dev-seal=manual", "--blocks-pruning=archive", "--state-pruning=archive")
     with running_node(folder, *flags, LISTEN, "--no-prometheus") as node:
-        while (found := LISTENING.search(node.log)) is None:  # logged after the JSON-RPC server is up
+        while (match := LISTENING.search(node.log)) is None:  # logged after the JSON-RPC server is up
             time.sleep(0.01)
-        yield node, found[1]
+        yield node, match[1]
 
 
 @contextmanager
@@ -87,10 +87,10 @@ def remarks(node: NodeProcess, count: int, nonce: int) -> list[str]:
     call = metadata.call_codec.encode(("System", ("remark", {"remark": bytes(32)})))
     signed = [
         sign_extrinsic(
-            metadata, call, alice, nonce=nonce + each, era=IMMORTAL, era_hash=genesis, genesis_hash=genesis,
+            metadata, call, alice, nonce=nonce + index, era=IMMORTAL, era_hash=genesis, genesis_hash=genesis,
             spec_version=version["specVersion"], transaction_version=version["transactionVersion"],
         )
-        for each in range(count)
+        for index in range(count)
     ]  # fmt: skip
     return [f"0x{extrinsic.hex()}" for extrinsic in signed]
 
@@ -105,9 +105,12 @@ async def _heads(socket: WebSocketConnection) -> None:
 
 async def _latencies(author: NodeProcess, follower: NodeProcess, blocks: Sequence[Any]) -> list[float]:
     """Return the seconds between the two nodes' notifications, for each block."""
-    found = []
-    async with open_websocket_url(author.ws_url) as one, open_websocket_url(follower.ws_url) as other:
-        for socket in (one, other):
+    latencies = []
+    async with (
+        open_websocket_url(author.ws_url) as author_socket,
+        open_websocket_url(follower.ws_url) as follower_socket,
+    ):
+        for socket in (author_socket, follower_socket):
             await _heads(socket)
         for transactions in blocks:
             times: dict[str, float] = {}
@@ -117,12 +120,12 @@ async def _latencies(author: NodeProcess, follower: NodeProcess, blocks: Sequenc
                 times[name] = time.perf_counter()
 
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(wait, "author", one)
-                nursery.start_soon(wait, "follower", other)
+                nursery.start_soon(wait, "author", author_socket)
+                nursery.start_soon(wait, "follower", follower_socket)
                 order = {"transactions": transactions, "finalize": True}
                 await trio.to_thread.run_sync(author.call, "dev_newBlock", order)
-            found.append(times["follower"] - times["author"])
-    return found
+            latencies.append(times["follower"] - times["author"])
+    return latencies
 
 
 def _full_blocks(author: NodeProcess) -> list[list[str]]:

@@ -53,18 +53,18 @@ def _chain(folder: Path) -> Iterator[NodeProcess]:
 
 def _run(node: NodeProcess, first: int, last: int, database: str) -> dict[str, Any]:
     program = [sys.executable, "-m", "scripts.benchmarks._ledger_follow"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*program, node.url, str(first), str(last), database], check=True, capture_output=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    figures: dict[str, Any] = json.loads(process.stdout)
+    return figures
 
 
 def _best(node: NodeProcess, first: int, last: int, database: Callable[[], str]) -> dict[str, Any]:
     runs = [_run(node, first, last, database()) for _ in range(ROUNDS)]
     return {
-        "seconds": min(each["seconds"] for each in runs),
-        "memory": max(each["memory"] for each in runs),
+        "seconds": min(figures["seconds"] for figures in runs),
+        "memory": max(figures["memory"] for figures in runs),
         "blocks": runs[0]["blocks"],
         "events": runs[0]["events"],
     }
@@ -92,13 +92,13 @@ def _rows(node: NodeProcess, kind: str, database: Callable[[], str]) -> list[Row
 def run() -> list[Row]:
     """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    found: list[Row] = [("load before the ledger's figures", load, "", None)]
+    rows: list[Row] = [("load before the ledger's figures", load, "", None)]
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, _chain(Path(name)) as node:
-        found += _rows(node, "SQLite", lambda: f"sqlite:///{name}/books{next(_NUMBERS)}.sqlite")
+        rows += _rows(node, "SQLite", lambda: f"sqlite:///{name}/books{next(_NUMBERS)}.sqlite")
         if is_installed():
             with running_postgres() as server:
-                found += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
-    return [*found, *_large_books()]
+                rows += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
+    return [*rows, *_large_books()]
 
 
 def _large_books() -> Iterator[Row]:

@@ -94,7 +94,7 @@ def _tick(client: Client) -> int:
 
 def _updates(node: NodeProcess) -> Row:
     rounds = [_updates_at_once(node, attempt) for attempt in range(ROUNDS)]
-    seconds, spent = (min(each[kind] for each in rounds) for kind in (0, 1))
+    seconds, spent = (min(figures[kind] for figures in rounds) for kind in (0, 1))
     faults = "".join(fault for _, _, fault in rounds)
     return (
         f"{AT_ONCE} updates of orders at once over HTTP, all answered, each nonce once",
@@ -109,8 +109,8 @@ def _processor_seconds(node: NodeProcess) -> float:
     pid = node.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     ticks = 0
-    for each in (str(pid), *children):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+    for process_id in (str(pid), *children):
+        fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
@@ -124,9 +124,9 @@ def _updates_at_once(node: NodeProcess, attempt: int) -> tuple[float, float, str
     def terms(number: int) -> list[Any]:
         return [ETH, USDC, "sell", number, tick + number % 50, hex(ETHER // 10), None, "InBlock"]
 
-    before = _processor_seconds(node)
+    seconds_before = _processor_seconds(node)
     seconds, answers = at_once(node, [("lp_set_limit_order", terms(number)) for number in range(AT_ONCE)])
-    spent = _processor_seconds(node) - before
+    spent = _processor_seconds(node) - seconds_before
     answered = sum("result" in answer for answer in answers)
     nonces = nonces_of(client, range(block + 1, best_block(client) + 1))
     if answered == AT_ONCE and sorted(nonces) == list(range(first, first + AT_ONCE)):
@@ -192,13 +192,13 @@ def _fills(node: NodeProcess) -> Row:
         author.sendall(masked(message("chain_subscribeFinalizedHeads", [])))
         selector.register(author, selectors.EVENT_READ, author)
         hear(selector, 2)
-        times = [each for _ in range(FILLS) for each in _lateness(client, selector, author)]
-    late = sorted(times)[len(times) * 99 // 100]
+        times = [lateness for _ in range(FILLS) for lateness in _lateness(client, selector, author)]
+    lateness_p99 = sorted(times)[len(times) * 99 // 100]
     return (
         f"a fill reaches {SUBSCRIBERS} subscribers after its block's header does, p99 of {FILLS} fills",
-        milliseconds(late),
+        milliseconds(lateness_p99),
         "≤ 150 ms",
-        late <= 0.150,
+        lateness_p99 <= 0.150,
     )
 
 
@@ -233,4 +233,4 @@ def _arrivals(selector: selectors.BaseSelector, author: socket.socket) -> list[f
                 del pending[key.fd]
         if len(times) >= SUBSCRIBERS:
             break
-    return [each - header for each in times]
+    return [arrival - header for arrival in times]

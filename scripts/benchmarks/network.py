@@ -82,9 +82,9 @@ async def bare_rate(port: str) -> float:
         begin = time.perf_counter()
         for _ in range(REPEATS):
             await stream.send_all(SIZE.to_bytes(8, "big"))
-            left = SIZE
-            while left:
-                left -= len(await stream.receive_some(256 * 1024))
+            remaining = SIZE
+            while remaining:
+                remaining -= len(await stream.receive_some(256 * 1024))
         return REPEATS * SIZE / (1 << 20) / (time.perf_counter() - begin)
 
 
@@ -96,9 +96,9 @@ async def with_client(address: str, measure: Callable[[Service, str], object]) -
         peer = await client.connect(Multiaddr.parse(address))
         begin = time.perf_counter()
         await measure(client, peer)  # type: ignore[misc]
-        taken = time.perf_counter() - begin
+        seconds = time.perf_counter() - begin
         nursery.cancel_scope.cancel()
-    return taken
+    return seconds
 
 
 async def download(client: Service, peer: str) -> None:
@@ -113,17 +113,17 @@ async def small_requests(client: Service, peer: str) -> None:
 
 def run() -> list[Row]:
     """Return the rows of the table."""
-    bare, own, small = 0.0, 0.0, float("inf")
+    bare, libp2p_rate, small_request_s = 0.0, 0.0, float("inf")
     with server("bare") as port, server("libp2p") as address:
         for _ in range(ROUNDS):
             bare = max(bare, trio.run(bare_rate, port))
             mebibytes = REPEATS * SIZE / (1 << 20)
-            own = max(own, mebibytes / trio.run(with_client, address, download))
-            small = min(small, trio.run(with_client, address, small_requests) / SMALL)
-    ratio = own / bare
+            libp2p_rate = max(libp2p_rate, mebibytes / trio.run(with_client, address, download))
+            small_request_s = min(small_request_s, trio.run(with_client, address, small_requests) / SMALL)
+    ratio = libp2p_rate / bare
     name = "download over noise and yamux, against bare TCP on loopback"
-    measured = f"{ratio:.2f} ({own:.0f} of {bare:.0f} MiB/s)"
-    latency = f"{small * 1000:.2f} ms"
+    measured = f"{ratio:.2f} ({libp2p_rate:.0f} of {bare:.0f} MiB/s)"
+    latency = f"{small_request_s * 1000:.2f} ms"
     return [
         (name, measured, f"≥ {TARGET}", ratio >= TARGET),
         (

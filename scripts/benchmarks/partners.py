@@ -29,17 +29,17 @@ def _rows(kind: str, url: str) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
         with broker_chain(folder / "node") as chain:
-            found = storm(folder, chain, url.format(folder=folder), PARTNERS, CHANNELS, SWAPS)
-    opened = Counter(each.status for each in found.answers)
-    again = sum(each.sent - 1 for each in found.answers)
+            outcome = storm(folder, chain, url.format(folder=folder), PARTNERS, CHANNELS, SWAPS)
+    opened = Counter(answer.status for answer in outcome.answers)
+    repeats = sum(answer.sent - 1 for answer in outcome.answers)
     return [
         (f"{kind}: {PARTNERS} partners open {CHANNELS:,} channels at once",
-         f"{opened[201]:,} opened in {found.seconds:.0f} s, {again} requests sent again", "all",
+         f"{opened[201]:,} opened in {outcome.seconds:.0f} s, {repeats} requests sent again", "all",
          opened[201] == CHANNELS),
-        (f"{kind}: channels on the chain for one request", f"at most {found.most_on_chain}", "1",
-         found.most_on_chain == 1 and found.on_chain == CHANNELS),
-        (f"{kind}: webhooks of {SWAPS} swaps", f"{found.delivered} of {found.changes} delivered", "all",
-         found.delivered == found.changes > 0),
+        (f"{kind}: channels on the chain for one request", f"at most {outcome.most_on_chain}", "1",
+         outcome.most_on_chain == 1 and outcome.on_chain == CHANNELS),
+        (f"{kind}: webhooks of {SWAPS} swaps", f"{outcome.delivered} of {outcome.changes} delivered", "all",
+         outcome.delivered == outcome.changes > 0),
     ]  # fmt: skip
 
 
@@ -50,13 +50,13 @@ def _takeover(url: str) -> Row:
         chain = stack.enter_context(broker_chain(folder / "node"))
         followed(Database(url), chain.url)
         pair = [stack.enter_context(following(folder, chain.url, url)) for _ in range(2)]
-        leader, other = leading(*pair)
+        leader, follower = leading(*pair)
         start = time.monotonic()
         leader.kill()
         chain.chain.new_block()
         chain.chain.finalize()
         head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
-        other.wait_for("is gone: this process follows now")
+        follower.wait_for("is gone: this process follows now")
         wait_for_block(url, head)
         seconds = time.monotonic() - start
     return (
@@ -70,10 +70,10 @@ def _takeover(url: str) -> Row:
 def run() -> list[Row]:
     """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    found: list[Row] = [("load before the partners' figures", load, "", None)]
-    found += _rows("SQLite", "sqlite:///{folder}/books.sqlite")
+    rows: list[Row] = [("load before the partners' figures", load, "", None)]
+    rows += _rows("SQLite", "sqlite:///{folder}/books.sqlite")
     if not is_installed():
-        return [*found, ("PostgreSQL", MISSING, "", None)]
+        return [*rows, ("PostgreSQL", MISSING, "", None)]
     with running_postgres() as server:
-        found += _rows("PostgreSQL", server.new_database("partners"))
-        return [*found, _takeover(server.new_database("takeover"))]
+        rows += _rows("PostgreSQL", server.new_database("partners"))
+        return [*rows, _takeover(server.new_database("takeover"))]

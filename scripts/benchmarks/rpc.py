@@ -191,13 +191,13 @@ def run() -> list[Row]:
     """Return the rows of this benchmark: figure, measured, target, met."""
     best = {"bare": 0.0, "http": 0.0, "ws": 0.0}
     with server("bare") as bare, server("node") as node:
-        ways = {
+        clients = {
             "bare": (partial(connect, bare), http_request(bare)),
             "http": (partial(connect, node), http_request(node)),
             "ws": (partial(connect_websocket, node), websocket_request()),
         }
         for _ in range(ROUNDS):
-            for name, (open_one, request) in ways.items():
+            for name, (open_one, request) in clients.items():
                 best[name] = max(best[name], rate(open_one, request))
     share, gain = best["http"] / best["bare"], best["ws"] / best["bare"]
     return [

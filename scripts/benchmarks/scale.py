@@ -41,24 +41,24 @@ def run() -> list[Row]:
     if not Path(python).exists():
         return _skipped("cyscale is not here: scripts/peers installs it")
     data = vector.read_bytes()
-    theirs = _cyscale(python, vector)
+    cyscale = _cyscale(python, vector)
     seconds = min(_load_seconds(data) for _ in range(5))
     rate = _decode_rate(decode_metadata(data))
-    share, faster = theirs["load"] / seconds, rate / theirs["one"]
+    share, faster = cyscale["load"] / seconds, rate / cyscale["one"]
     return [
         (
             _LOAD[0],
-            f"{seconds * 1000:.0f} ms, 1/{share:.1f} of {theirs['load'] * 1000:.0f} ms",
+            f"{seconds * 1000:.0f} ms, 1/{share:.1f} of {cyscale['load'] * 1000:.0f} ms",
             _LOAD[1],
             share >= 5,
         ),
         (
             _ONE[0],
-            f"{rate / 1000:.0f} k/s, {faster:.1f}× of {theirs['one'] / 1000:.0f} k/s",
+            f"{rate / 1000:.0f} k/s, {faster:.1f}× of {cyscale['one'] / 1000:.0f} k/s",
             _ONE[1],
             faster >= 3,
         ),
-        (_BATCH[0], f"{rate / theirs['batch']:.1f}× of {theirs['batch'] / 1000:.0f} k/s", _BATCH[1], True),
+        (_BATCH[0], f"{rate / cyscale['batch']:.1f}× of {cyscale['batch'] / 1000:.0f} k/s", _BATCH[1], True),
     ]
 
 

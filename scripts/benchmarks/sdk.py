@@ -56,7 +56,7 @@ def _import_seconds() -> float:
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
         for _ in range(IMPORTS)
     ]
-    return statistics.median(float(each.stdout) for each in timed)
+    return statistics.median(float(process.stdout) for process in timed)
 
 
 _EVM = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -100,9 +100,10 @@ def _one_request(session: Session) -> float:
         call = next(steps)
         while True:
             began = perf_counter()
-            asked = json.loads(call.body or b"")
+            requests = json.loads(call.body or b"")
             replies = [
-                {"jsonrpc": "2.0", "id": each["id"], "result": _RESULTS[each["method"]]} for each in asked
+                {"jsonrpc": "2.0", "id": request["id"], "result": _RESULTS[request["method"]]}
+                for request in requests
             ]
             answer = HttpAnswer(200, json.dumps(replies).encode())
             answering += perf_counter() - began

@@ -33,15 +33,18 @@ class _Starts:
 
 def _starts(count: int) -> _Starts:
     entries = Entries(count)
-    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, tempfile.TemporaryDirectory() as own:
+    with (
+        tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name,
+        tempfile.TemporaryDirectory() as light_folder,
+    ):
         base = Path(name)
         chain = LongChain.weighted(base)
         chain.change_sets(SETS)
         chain.fill(entries)
         chain.store.close()
         with served(base, chain.spec_path) as server:
-            first = start_light(Path(own), chain.spec_path, server)
-            second = start_light(Path(own), chain.spec_path, server)
+            first = start_light(Path(light_folder), chain.spec_path, server)
+            second = start_light(Path(light_folder), chain.spec_path, server)
     return _Starts(entries, first, second)
 
 
@@ -55,7 +58,7 @@ def run() -> list[Row]:
     times = large.entries.count / small.entries.count
     growth = large.first.synced / small.first.synced
     return [
-        *(row for each in measured for row in _of_size(each)),
+        *(row for starts in measured for row in _of_size(starts)),
         (
             f"the first start, {times:.0f} times the entries",
             f"{growth:.1f} times the time, {large.first.memory / small.first.memory:.2f} times the memory",

@@ -46,13 +46,13 @@ def _measured(directory: Path) -> list[Row]:
     store = Store.open(directory, sync=False)
     blocks = [_begin(store, {key: chance.randbytes(64) for key in keys})]
     fold = _grow(store, blocks, keys[:2_000], chance)
-    read = [chance.choice(keys[:2_000] if n % 2 else keys) for n in range(READS)]
-    best = _reads(store, blocks[-1:], read)
-    window = _reads(store, blocks[-131:-2], read)
-    oldest = _reads(store, blocks[-131:-130], read)
+    read_keys = [chance.choice(keys[:2_000] if n % 2 else keys) for n in range(READS)]
+    best = _reads(store, blocks[-1:], read_keys)
+    window = _reads(store, blocks[-131:-2], read_keys)
+    oldest = _reads(store, blocks[-131:-130], read_keys)
     for _ in range(500):
         _add(store, blocks, keys[:2_000], chance)
-    stalled = _reads(store, blocks[-1:], read)
+    stalled = _reads(store, blocks[-1:], read_keys)
     store.close()
     return [
         _row("a storage read at the best block", best, 50),

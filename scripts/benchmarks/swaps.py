@@ -77,8 +77,8 @@ class Client:
 
     def call(self, method: str, params: Any = ()) -> Any:
         """Return the whole answer to a call."""
-        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self._connection.request("POST", "/", json.dumps(asked), {"content-type": "application/json"})
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._connection.request("POST", "/", json.dumps(request), {"content-type": "application/json"})
         return json.loads(self._connection.getresponse().read())
 
     def timed(self, method: str, params: Any = ()) -> tuple[float, Any]:
@@ -115,20 +115,20 @@ def _channels(folder: Path) -> list[Row]:
         client = Client(node)
         while "error" in client.call("broker_register_account"):
             time.sleep(0.2)  # the first block funds the account
-        alone = min(median(_request(client) for _ in range(ALONE)) for _ in range(ROUNDS))
-        together, faults = _at_once(node, client)
+        single_s = min(median(_request(client) for _ in range(ALONE)) for _ in range(ROUNDS))
+        together_s, faults = _at_once(node, client)
     return [
         (
             "one deposit address, its block made, imported and final, median",
-            milliseconds(alone),
+            milliseconds(single_s),
             "≤ 30 ms without the block",
-            alone <= 0.030,
+            single_s <= 0.030,
         ),
         (
             f"{AT_ONCE} deposit addresses at once over HTTP, channels distinct, each nonce once",
-            f"{together:.2f} s{faults}",
+            f"{together_s:.2f} s{faults}",
             f"≤ {AT_ONCE * 15 / 1000:.0f} s",
-            together <= AT_ONCE * 0.015 and not faults,
+            together_s <= AT_ONCE * 0.015 and not faults,
         ),
     ]
 
@@ -187,8 +187,12 @@ def nonces_of(client: Client, blocks: range) -> list[int]:
     for number in blocks:
         block_hash = client.call("chain_getBlockHash", [number])["result"]
         body = client.call("chain_getBlock", [block_hash])["result"]["block"]["extrinsics"]
-        decoded = [decode_extrinsic(metadata, bytes.fromhex(each[2:])) for each in body]
-        nonces += [each.nonce for each in decoded if each.signed is not None and each.nonce is not None]
+        decoded = [decode_extrinsic(metadata, bytes.fromhex(extrinsic[2:])) for extrinsic in body]
+        nonces += [
+            extrinsic.nonce
+            for extrinsic in decoded
+            if extrinsic.signed is not None and extrinsic.nonce is not None
+        ]
     return nonces
 
 
@@ -247,13 +251,13 @@ def _listeners(folder: Path) -> list[Row]:
         author.sendall(masked(message("chain_subscribeNewHeads", [])))
         selector.register(author, selectors.EVENT_READ, author)
         hear(selector, 2)
-        late = min(_lateness(selector, author) for _ in range(BLOCKS))
+        lateness_s = min(_lateness(selector, author) for _ in range(BLOCKS))
     return [
         (
             f"{LISTENERS} subscribers of scheduled swaps are notified of a block, p99",
-            milliseconds(late),
+            milliseconds(lateness_s),
             "≤ 150 ms",
-            late <= 0.150,
+            lateness_s <= 0.150,
         )
     ]
 

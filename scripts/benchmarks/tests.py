@@ -71,7 +71,7 @@ def run() -> list[Row]:
 
 def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str) -> list[Row]:
     """Return the rows of a run."""
-    passed = int(found[1]) if (found := re.search(r"(\d+) passed", last_line)) else 0
+    passed = int(match[1]) if (match := re.search(r"(\d+) passed", last_line)) else 0
     is_green = "failed" not in last_line and "error" not in last_line and passed > 0
     total = Cost()
     for cost in tests.values():
@@ -101,12 +101,12 @@ def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str)
 
 def _run_tests(folder: Path) -> str:
     """Run `scripts/test` without reference data; return its last line."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
-    own["CFNODE_TEST_REFERENCE"] = os.devnull
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
+    environment["CFNODE_TEST_REFERENCE"] = os.devnull
     log = folder / "log"
     with log.open("wb") as stream:
         command = ["scripts/test", "--quiet", f"--costs={folder / 'costs'}"]
-        subprocess.run(command, cwd=ROOT, env=own, stdout=stream, stderr=stream, check=False)
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=stream, stderr=stream, check=False)
     lines = log.read_text(errors="replace").splitlines()
     for line in lines:
         if line.startswith(("FAILED", "ERROR")):

@@ -212,16 +212,16 @@ class _Bench:
                 assert len(built.body) == 1 + AUTHORITIES * CALLS_EACH, (len(built.body), built.refused[:1])
                 seconds.append(await self._import(built))
 
-        late = await _lateness(import_all)
+        lateness = await _lateness(import_all)
         best = median(seconds)
         name = f"block of {AUTHORITIES * CALLS_EACH} witness extrinsics, store commit included"
         return [
             (name, _ms(best), "≤ 250 ms", best <= 0.250),
             (
                 "ticker of 5 ms while building and importing, p99.9",
-                f"{_ms(late)} (idle: {_ms(idle)})",
+                f"{_ms(lateness)} (idle: {_ms(idle)})",
                 "≤ 20 ms above idle",
-                late - idle <= 0.020,
+                lateness - idle <= 0.020,
             ),
         ]
 
@@ -262,11 +262,11 @@ class _Bench:
         at, account = BlockSource(self._head.hash), self._chain.keys[0].public
         nonce = Cursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
         await self._remarks(range(nonce, nonce + 2 * WINDOW))
-        before = self._resident()
+        resident_before = self._resident()
         for _ in range(CALLS):
             await self._timed("AccountNonceApi_account_nonce", account)
         peak = await self._remarks(range(nonce + 2 * WINDOW, nonce + 2 * WINDOW + BLOCKS))
-        grown = self._resident() - before
+        grown = self._resident() - resident_before
         return [
             ("executor, most memory", f"{peak / 1e6:.0f} MB", "≤ 150 MB", peak <= 150e6),
             (
@@ -310,19 +310,19 @@ async def _busy() -> AsyncIterator[None]:
 
 async def _lateness(work: Callable[[], Awaitable[None]]) -> float:
     """Return how late a ticker is while some work goes on: the 99.9th percentile, in seconds."""
-    late: list[float] = []
+    delays: list[float] = []
 
     async def tick() -> None:
         while True:
             due = trio.current_time() + TICK_S
             await trio.sleep_until(due)
-            late.append(trio.current_time() - due)
+            delays.append(trio.current_time() - due)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(tick)
         await work()
         nursery.cancel_scope.cancel()
-    return sorted(late)[min(len(late) - 1, math.ceil(len(late) * 0.999))]
+    return sorted(delays)[min(len(delays) - 1, math.ceil(len(delays) * 0.999))]
 
 
 def _ms(seconds: float) -> str:

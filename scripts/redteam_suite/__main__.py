@@ -25,28 +25,28 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--broker", action="store_true", help="Open 200 channels while attacks take turns.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write all figures to FILE.")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="Keep the nodes' files in DIR.")
-    chosen = parser.parse_args(given)
-    if unknown := [row for row in chosen.rows if row not in ROWS]:
+    options = parser.parse_args(given)
+    if unknown := [row for row in options.rows if row not in ROWS]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    return chosen
+    return options
 
 
 def main(given: list[str]) -> int:
-    chosen = arguments(given)
-    times = Times.quick() if chosen.quick else Times()
+    options = arguments(given)
+    times = Times.quick() if options.quick else Times()
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="cfnode-redteam-") as temporary:
-        folder = chosen.keep or Path(temporary)
+        folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        if chosen.broker:
+        if options.broker:
             from scripts.redteam_suite.broker import play_broker
 
-            results.append(play_broker(folder, quick=chosen.quick))
-        for row in [] if chosen.broker else chosen.rows or list(ROWS):
+            results.append(play_broker(folder, quick=options.quick))
+        for row in [] if options.broker else options.rows or list(ROWS):
             print(f"{row}: {ROWS[row].attack} …", file=sys.stderr, flush=True)
             results.append(play(row, folder, times))
-            _write(chosen.json, results)
-    _write(chosen.json, results)
+            _write(options.json, results)
+    _write(options.json, results)
     show(results)
     return 0 if all(result.met for result in results) else 1
 

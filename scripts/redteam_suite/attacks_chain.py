@@ -140,9 +140,9 @@ async def fake_ancestors(target: Target) -> None:
             header = headers.get(request.start) if isinstance(request.start, bytes) else None
             if header is None:
                 return BlockResponse(()).encode()
-            whole = (body,) if Attributes.BODY in request.attributes else ()
+            bodies = (body,) if Attributes.BODY in request.attributes else ()
             assert isinstance(request.start, bytes)
-            return BlockResponse((BlockData(request.start, header, whole),)).encode()
+            return BlockResponse((BlockData(request.start, header, bodies),)).encode()
 
         best = author.header()
         async with taking_part(target, source(), answers={**SILENT, "sync/2": one}, best=best) as stranger:

@@ -73,11 +73,11 @@ def over_websocket(port: int, source: str, body: bytes) -> Task:
 
 def many_entries(target: Target) -> None:
     """Send one message of very many entries, and a batch of maximum length with large ones (row 1)."""
-    ones = [b"[" + b"1," * (size // 2) + b"1]" for size in (300_000, MB, LARGEST)]
+    arrays = [b"[" + b"1," * (size // 2) + b"1]" for size in (300_000, MB, LARGEST)]
     full = json.dumps([[0] * 600] * 100).encode()
     brackets = b"[" + b"[]," * (LARGEST // 3 - 1) + b"[]]"
     source = sources()
-    for body in (*ones, full, brackets):
+    for body in (*arrays, full, brackets):
         forever(over_http(target.rpc, source(), body))
         forever(over_websocket(target.rpc, source(), body))
 

@@ -120,23 +120,23 @@ def half_requests(target: Target) -> None:
 
 def use_up_files(target: Target) -> list[socket.socket]:
     """Open silent connections to both ports until no more are accepted; return them (row 22)."""
-    held: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     source = sources()
     for number in range(400):
         with suppress(OSError):
-            held.append(connect(target.peer if number % 2 else target.rpc, source()))
-    return held
+            sockets.append(connect(target.peer if number % 2 else target.rpc, source()))
+    return sockets
 
 
 def from_one_address(target: Target, count: int) -> list[socket.socket]:
     """Open RPC connections of one client, each with a partial request; return them (row 22)."""
-    held: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     for _ in range(count):
         with suppress(OSError):
             sock = connect(target.rpc, GREEDY_CLIENT)
             sock.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-" + os.urandom(4).hex().encode())
-            held.append(sock)
-    return held
+            sockets.append(sock)
+    return sockets
 
 
 ATTACKS: dict[str, Callable[[Target], None]] = {"12": empty_frames, "13": half_open, "14": half_requests}

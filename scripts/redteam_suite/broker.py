@@ -62,7 +62,7 @@ def play_broker(folder: Path, *, quick: bool) -> Result:
     with stage(Path(tempfile.mkdtemp(dir=folder))) as chain:
         node = chain.follower()
         chain.ready(node)
-        before, began = chain.channels(), time.monotonic()
+        channels_before, began = chain.channels(), time.monotonic()
         callers = Callers(node, count)
         for row in itertools.cycle(ATTACKS):
             if callers.are_done or time.monotonic() - began > MAX_S:
@@ -70,7 +70,7 @@ def play_broker(folder: Path, *, quick: bool) -> Result:
             with attacking(row, chain.target(node), TURN_S + 60, folder / "attacker.log"):
                 _wait(callers, TURN_S)
         result.facts["seconds"] = time.monotonic() - began
-        check_channels(result, chain, callers.opened, before)
+        check_channels(result, chain, callers.opened, channels_before)
         result.add("program errors", program_errors(node.log), 0)
         result.check("in step", chain.is_in_step(node))
         if not result.met:

@@ -26,11 +26,11 @@ def check_channels(
 ) -> None:
     """Compare answers with the chain: each names a channel, and each channel has an answer."""
     time.sleep(SETTLE_S)
-    there = chain.channels() - before
-    named = [each.answer["address"].lower() for each in opened if each.answer is not None]
-    result.add(f"{name}answered of {len(opened)}", len(named), len(opened), at_most=False)
-    result.add(f"{name}answers that name a channel twice", len(named) - len(set(named)), 0)
-    result.add(f"{name}answers without their channel", len(set(named) - there), 0)
-    result.add(f"{name}channels without their answer", len(there - set(named)), 0)
-    reasons = sorted({each.why[:160] for each in opened if each.why})
+    new_channels = chain.channels() - before
+    addresses = [attempt.answer["address"].lower() for attempt in opened if attempt.answer is not None]
+    result.add(f"{name}answered of {len(opened)}", len(addresses), len(opened), at_most=False)
+    result.add(f"{name}answers that name a channel twice", len(addresses) - len(set(addresses)), 0)
+    result.add(f"{name}answers without their channel", len(set(addresses) - new_channels), 0)
+    result.add(f"{name}channels without their answer", len(new_channels - set(addresses)), 0)
+    reasons = sorted({attempt.why[:160] for attempt in opened if attempt.why})
     result.facts[f"{name}refusals"] = reasons[:5]

@@ -77,8 +77,8 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON; a figure that is infinite or NaN is null."""
         figures = [{**asdict(figure), "met": figure.met} for figure in self.figures]
-        for each in figures:
-            each["measured"] = each["measured"] if math.isfinite(each["measured"]) else None
+        for figure in figures:
+            figure["measured"] = figure["measured"] if math.isfinite(figure["measured"]) else None
         return {
             "row": self.row,
             "attack": self.attack,
@@ -90,29 +90,29 @@ class Result:
 
 def percentile(values: Iterable[float], share: float) -> float:
     """Return the percentile; NaN without values."""
-    found = sorted(values)
-    return found[min(len(found) - 1, math.ceil(share * len(found)) - 1)] if found else math.nan
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def rss_mb(pid: int) -> float:
     """Return the resident memory of a process and its children, in megabytes; 0 when it has ended."""
     try:
-        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-        own = int(found[1]) * 1024 / MB if found else 0.0
+        match = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        own_mb = int(match[1]) * 1024 / MB if match else 0.0
     except OSError:
         return 0.0
-    return own + sum(rss_mb(child) for child in children(pid))
+    return own_mb + sum(rss_mb(child) for child in children(pid))
 
 
 def children(pid: int) -> list[int]:
     """Return the child processes of all threads of this process."""
-    found: list[int] = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+    pids: list[int] = []
+    for children_file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            found += map(int, listed.read_text().split())
+            pids += map(int, children_file.read_text().split())
         except OSError:  # the thread has ended
             continue
-    return found
+    return pids
 
 
 def signal_all(processes: list[int], number: signal.Signals) -> None:

@@ -46,11 +46,11 @@ class Diary:
     def note(self, ask: Callable[[], Any]) -> bool:
         began = time.monotonic()
         try:
-            answer, why = ask(), ""
+            answer, reason = ask(), ""
         except (RpcFailed, OSError) as error:
-            answer, why = None, str(error) or type(error).__name__
-        self.rows.append((began, time.monotonic() - began, answer, why))
-        return not why
+            answer, reason = None, str(error) or type(error).__name__
+        self.rows.append((began, time.monotonic() - began, answer, reason))
+        return not reason
 
 
 class Caller(threading.Thread):
@@ -142,18 +142,18 @@ async def run(target: Target, roles: list[str]) -> dict[str, Any]:
         "broker": Broker(target.rpc, stopping, CALL_PAUSE_S),
     }
     peer = Peer(target)
-    used = {name: caller for name, caller in callers.items() if name in roles}
+    active = {name: caller for name, caller in callers.items() if name in roles}
     async with trio.open_nursery() as nursery:
-        for caller in used.values():
+        for caller in active.values():
             caller.start()
         if "peer" in roles:
             nursery.start_soon(peer.run)
         await trio.to_thread.run_sync(sys.stdin.read)
         stopping.set()
-        for caller in used.values():
+        for caller in active.values():
             await trio.to_thread.run_sync(caller.join, MAX_FINISH_S)
         nursery.cancel_scope.cancel()
-    diaries = {name: caller.diary.rows for name, caller in used.items()}
+    diaries = {name: caller.diary.rows for name, caller in active.items()}
     return {**diaries, "peer": peer.diary.rows, "peer_lost": peer.lost}
 
 

@@ -65,8 +65,8 @@ def watch(row: str, stage: Stage, node: Node, times: Times, log: Path) -> Seen:
     """Attack the node, with all observers running."""
     target = stage.target(node)
     with ExitStack() as stack:
-        asking, others = probe(node), honest(target, "client", "broker", "peer")
-        for helper in (asking, others):
+        asking, honest_callers = probe(node), honest(target, "client", "broker", "peer")
+        for helper in (asking, honest_callers):
             stack.callback(helper.kill)
         watching = Watch(node, stage.author)
         stack.callback(watching.close)
@@ -76,7 +76,7 @@ def watch(row: str, stage: Stage, node: Node, times: Times, log: Path) -> Seen:
             attack = _span(times.attack)
         time.sleep(times.rest)
         rss_after, looks = node.rss, watching.close()
-        return Seen(idle, attack, asking.end(), others.end(), looks, rss_before, rss_after)
+        return Seen(idle, attack, asking.end(), honest_callers.end(), looks, rss_before, rss_after)
 
 
 def _span(seconds: float) -> Span:
@@ -102,16 +102,16 @@ def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> Non
 
 def _judge_pauses(result: Result, seen: Seen) -> None:
     idle, attacked = seen.idle.of(seen.probe["samples"]), seen.attack.of(seen.probe["samples"])
-    usual = 1e3 * percentile((taken for _, taken, _ in idle), 0.99)
-    ratio = figures.MAX_RATIO * usual
-    p99 = 1e3 * percentile((taken for _, taken, _ in attacked), 0.99)
-    pause = 1e3 * max((own for _, _, own in attacked), default=0.0)
+    idle_p99 = 1e3 * percentile((seconds for _, seconds, _ in idle), 0.99)
+    ratio = figures.MAX_RATIO * idle_p99
+    p99 = 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.99)
+    pause = 1e3 * max((own_pause for _, _, own_pause in attacked), default=0.0)
     result.add("p99", p99, max(figures.MAX_P99_MS, ratio), " ms")
     result.add("pause", pause, max(figures.MAX_PAUSE_MS, ratio), " ms")
     result.facts |= {
-        "idle p99 ms": usual,
-        "p50 ms": 1e3 * percentile((taken for _, taken, _ in attacked), 0.5),
-        "max ms": 1e3 * max((taken for _, taken, _ in attacked), default=0.0),
+        "idle p99 ms": idle_p99,
+        "p50 ms": 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.5),
+        "max ms": 1e3 * max((seconds for _, seconds, _ in attacked), default=0.0),
         "asked": len(attacked),
         "probe connections lost": seen.probe["lost"],
         "RSS before MB": seen.rss_before,
@@ -129,10 +129,10 @@ def _judge_honest(result: Result, seen: Seen) -> None:
         rows = seen.attack.touching(seen.honest[name])
         answered = sum(answer is not None for _, _, answer, _ in rows)
         share = 100.0 * answered / len(rows) if rows else float("nan")
-        least = MIN_ANSWERED if name == "peer" else 100.0
-        result.add(f"{name} answered", share, least, " %", at_most=False)
-        refused = [why for _, _, _, why in rows if why]
-        slowest = max((taken for _, taken, _, _ in rows), default=0.0)
+        min_share = MIN_ANSWERED if name == "peer" else 100.0
+        result.add(f"{name} answered", share, min_share, " %", at_most=False)
+        refused = [reason for _, _, _, reason in rows if reason]
+        slowest = max((seconds for _, seconds, _, _ in rows), default=0.0)
         result.facts[name] = {
             "asked": len(rows),
             "answered": answered,

@@ -54,11 +54,11 @@ class Helper:
 def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[None]:
     """Run the attack of a row from its beginning until the block ends. Raise TimeoutError."""
     order = [sys.executable, "-m", "scripts.redteam_suite.attacker", row, target.as_json(), str(seconds)]
-    out = log.with_suffix(".out")
-    with log.open("a") as stream, out.open("w") as written:
+    output = log.with_suffix(".out")
+    with log.open("a") as stream, output.open("w") as written:
         process = subprocess.Popen(order, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=written, stderr=stream)
         try:
-            until(lambda: BEGUN in out.read_text(), what="the attack begins")
+            until(lambda: BEGUN in output.read_text(), what="the attack begins")
             yield
         finally:
             process.kill()
@@ -79,15 +79,15 @@ class Looks:
 
         A node that does not answer keeps its last head.
         """
-        found, answers, here = [], iter([*self.here, (math.inf, 0)]), 0
-        when, number = next(answers)
-        for looked, there in self.there:
-            while when <= looked:
-                here = number
-                when, number = next(answers)
+        lags, answers, node_head = [], iter([*self.here, (math.inf, 0)]), 0
+        answered_at, number = next(answers)
+        for looked, author_head in self.there:
+            while answered_at <= looked:
+                node_head = number
+                answered_at, number = next(answers)
             if begin <= looked < end:
-                found.append(there - here)
-        return found
+                lags.append(author_head - node_head)
+        return lags
 
 
 class Watch:
@@ -99,7 +99,7 @@ class Watch:
         self.looks = Looks()
         heads = [(node, self.looks.here), (author, self.looks.there)]
         self._threads = [threading.Thread(target=self._look_at_memory, daemon=True)] + [
-            threading.Thread(target=self._look_at_head, args=each, daemon=True) for each in heads
+            threading.Thread(target=self._look_at_head, args=arguments, daemon=True) for arguments in heads
         ]
         for thread in self._threads:
             thread.start()

@@ -150,8 +150,8 @@ async def _unwrapped() -> AsyncIterator[trio.Nursery]:
 
 def _leaves(group: BaseException) -> Any:
     if isinstance(group, BaseExceptionGroup):
-        for each in group.exceptions:
-            yield from _leaves(each)
+        for exception in group.exceptions:
+            yield from _leaves(exception)
     else:
         yield group
 

@@ -58,7 +58,7 @@ async def join(target: Target) -> float:
 
 async def ask(target: Target) -> tuple[int, list[str]]:
     """Return the number of answered requests of one honest peer, and why the others failed."""
-    answered, why = 0, []
+    answered, reasons = 0, []
     stranger = Stranger(target, secrets.token_bytes(32))
     async with stranger.connected():
         await stranger.joined()
@@ -67,9 +67,9 @@ async def ask(target: Target) -> tuple[int, list[str]]:
                 await stranger.ask_header(number, REQUEST_S)
                 answered += 1
             except RequestFailed as error:
-                why.append(str(error))
+                reasons.append(str(error))
             await trio.sleep(REQUEST_PAUSE_S)
-    return answered, why
+    return answered, reasons
 
 
 async def _joins(target: Target) -> list[float]:
@@ -95,9 +95,9 @@ def requests(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        answered, why = _under_attack(result, chain, node, folder, "requests")
+        answered, reasons = _under_attack(result, chain, node, folder, "requests")
         result.add(f"of {REQUESTS} honest requests answered", answered, MIN_REQUESTS, at_most=False)
-        result.facts["why"] = why[:3]
+        result.facts["why"] = reasons[:3]
         _end(result, chain, node)
 
 
@@ -122,10 +122,10 @@ def fresh_start(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
         chain.author.call("broker_registerAccount")
-        usual = _start(chain, "", folder)
-        attacked = _start(chain, result.row, folder)
-        result.add("in step after", attacked, MAX_SLOWER * usual + MORE_S, " s")
-        result.facts |= {"without them s": usual, "with them s": attacked}
+        idle_s = _start(chain, "", folder)
+        attacked_s = _start(chain, result.row, folder)
+        result.add("in step after", attacked_s, MAX_SLOWER * idle_s + MORE_S, " s")
+        result.facts |= {"without them s": idle_s, "with them s": attacked_s}
         result.log = "" if result.met else last_lines((folder / "2-light-rpc" / "node.log").read_text())
 
 

@@ -90,8 +90,8 @@ class Probe:
         now, delayed = time.monotonic(), self._delayed()
         while (message := socket.next_message()) is not None:
             due, before = self._waiting.pop(json.loads(message)["id"])
-            taken = now - due
-            self.samples.append((due, taken, max(0.0, taken - (delayed - before))))
+            seconds = now - due
+            self.samples.append((due, seconds, max(0.0, seconds - (delayed - before))))
 
     def _reconnect(self) -> None:
         self.lost += 1

@@ -119,8 +119,8 @@ class WebSocket:
 
     def next_message(self) -> bytes | None:
         """Return the next text message that has already arrived; answer pings."""
-        while (found := self._next_frame()) is not None:
-            opcode, payload = found
+        while (received := self._next_frame()) is not None:
+            opcode, payload = received
             if opcode == PING:
                 self.sock.sendall(frame(PONG, payload))
             elif opcode == CLOSE:
@@ -163,12 +163,12 @@ def post(sock: socket.socket, body: bytes) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(sock)
-    head, _, rest = data.partition(b"\r\n\r\n")
+    head, _, content = data.partition(b"\r\n\r\n")
     lines = head.lower().split(b"\r\n")
-    size = next((int(each.partition(b":")[2]) for each in lines if each.startswith(b"content-length:")), 0)
-    while len(rest) < size:
-        rest += _some(sock)
-    return lines[0] + b"\r\n" + rest
+    size = next((int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:")), 0)
+    while len(content) < size:
+        content += _some(sock)
+    return lines[0] + b"\r\n" + content
 
 
 def http_request(port: int, body: bytes, more: str = "") -> bytes:

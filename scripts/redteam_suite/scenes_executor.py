@@ -50,7 +50,7 @@ OUTSIDE = "/ip4/127.0.0.1/tcp/1/p2p/"
 
 def penalties(log: str, peer: str) -> int:
     """Return how often a node logs that it disconnects this peer for a fault."""
-    return sum(peer in found for found in PENALTY.findall(log))
+    return sum(peer in penalty for penalty in PENALTY.findall(log))
 
 
 def without_memory(pid: int) -> None:
@@ -76,8 +76,8 @@ class Killer:
         """Make the blocks; return the number of killed executors."""
         killed = 0
         for number in range(self._count):
-            taken = self._remarks[number * EXTRINSICS : (number + 1) * EXTRINSICS]
-            self._author.call("dev_newBlock", {"transactions": taken, "finalize": True})
+            transactions = self._remarks[number * EXTRINSICS : (number + 1) * EXTRINSICS]
+            self._author.call("dev_newBlock", {"transactions": transactions, "finalize": True})
             time.sleep(self._chance.uniform(0, MAX_DELAY_S))
             for pid in children(self._node.pid):
                 (without_memory if number % EACH_WITHOUT_MEMORY == 9 else kill)(pid)

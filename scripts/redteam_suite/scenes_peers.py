@@ -74,14 +74,14 @@ def alone(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.ready(node)
-        before, head = len(node.log), node.best
+        log_length, head = len(node.log), node.best
         os.kill(chain.author.pid, signal.SIGSTOP)
         try:
             answers = _call_broker(node)
             began = time.monotonic()
             result.add("readiness 500 after", _until(lambda: node.readiness == 500), MAX_UNREADY_S, " s")
             time.sleep(max(0.0, began + STILL_S - time.monotonic()))
-            warnings = len(WARNING.findall(node.log[before:]))
+            warnings = len(WARNING.findall(node.log[log_length:]))
             result.add(f"warnings in {STILL_S:.0f} s", warnings, MIN_WARNINGS, at_most=False)
             _until(lambda: answers)
         finally:
@@ -138,7 +138,7 @@ def twice(result: Result, folder: Path, times: Times) -> None:
         future = remarks(chain.author.process, FUTURE * rounds, FIRST_FUTURE)
         target, received = chain.target(node), 0
         for number, transaction in enumerate(transactions):
-            load = [bytes.fromhex(each[2:]) for each in future[number * FUTURE : (number + 1) * FUTURE]]
+            load = [bytes.fromhex(encoded[2:]) for encoded in future[number * FUTURE : (number + 1) * FUTURE]]
             received += trio.run(_come_twice, target, node, transaction, load)
         result.add(f"of {rounds * TWINS} peers receive it", received, rounds * TWINS, at_most=False)
         end(result, node)
@@ -164,7 +164,7 @@ async def _come_twice(target: Target, node: Node, transaction: str, load: list[b
         await trio.to_thread.run_sync(node.call, "author_submitExtrinsic", transaction)
         received = [await _receives(stranger, transaction) for stranger in second]
         nursery.cancel_scope.cancel()
-    return sum(each and there for each, there in zip(received, joined, strict=True))
+    return sum(has_received and has_joined for has_received, has_joined in zip(received, joined, strict=True))
 
 
 @contextmanager
@@ -228,11 +228,11 @@ def slots(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        before = len(node.log)
+        log_length = len(node.log)
         for name, slot in (("far", FAR_SLOT), ("early", 1)):
             let_go = trio.run(_announce_slot, chain.target(node), slot)
             result.add(f"{name} slot: announcers let go of, of {TRIES}", let_go, 1, at_most=False)
-        result.add("lines about our clock", node.log[before:].count(CLOCK), 0)
+        result.add("lines about our clock", node.log[log_length:].count(CLOCK), 0)
         result.check("in step", chain.is_in_step(node))
         end(result, node)
 

@@ -52,10 +52,10 @@ def busy_machine(node: Node) -> Iterator[None]:
 
     def hold_back() -> None:
         while not ended.wait(RUN_S):
-            held = children(node.pid)
-            signal_all(held, signal.SIGSTOP)
+            pids = children(node.pid)
+            signal_all(pids, signal.SIGSTOP)
             ended.wait(HOLD_S)
-            signal_all(held, signal.SIGCONT)
+            signal_all(pids, signal.SIGCONT)
 
     thread = threading.Thread(target=hold_back, daemon=True)
     with ExitStack() as stack:
@@ -81,10 +81,10 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
         for transaction in remarks(chain.author.process, WAITING, FIRST_FUTURE):
             chain.author.call("author_submitExtrinsic", transaction)
         for number in range(1, rounds + 1):
-            before = chain.channels()
+            channels_before = chain.channels()
             with busy_machine(chain.author):
                 opened = open_at_once(chain.author, CALLS)
-            check_channels(result, chain, opened, before, f"round {number}: ")
+            check_channels(result, chain, opened, channels_before, f"round {number}: ")
         result.add("program errors", program_errors(chain.author.log), 0)
         if not result.met:
             result.log = last_lines(chain.author.log)
@@ -92,22 +92,22 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
 
 def open_at_once(node: Node, count: int) -> list[Opened]:
     """Return the answers of so many concurrent calls."""
-    together, found = threading.Barrier(count), [Opened() for _ in range(count)]
+    barrier, opened = threading.Barrier(count), [Opened() for _ in range(count)]
 
     def call(into: Opened) -> None:
         try:
             client = WebSocket(node.rpc_port)
-            together.wait(60)
+            barrier.wait(60)
             into.answer = client.call("broker_requestSwapDepositAddress", *CHANNEL, seconds=CALL_S)
         except (RpcFailed, OSError, threading.BrokenBarrierError) as error:
             into.why = str(error) or type(error).__name__
 
-    threads = [threading.Thread(target=call, args=(each,), daemon=True) for each in found]
+    threads = [threading.Thread(target=call, args=(attempt,), daemon=True) for attempt in opened]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(CALL_S + 60)
-    return found
+    return opened
 
 
 # --- row 22
@@ -139,14 +139,14 @@ def _two_lengths(result: Result, node: Node) -> None:
         except OSError:
             status = []
     result.check("content-length together with transfer-encoding is refused", status != [b"200"])
-    result.facts["two lengths"] = [each.decode() for each in status]
+    result.facts["two lengths"] = [code.decode() for code in status]
 
 
 def _one_client(result: Result, chain: Stage, node: Node) -> None:
-    held = from_one_address(chain.target(node), ALL_CONNECTIONS)
+    sockets = from_one_address(chain.target(node), ALL_CONNECTIONS)
     time.sleep(1)
     result.check("another client is served while one opens 140 connections", _is_served(node))
-    _close(held)
+    _close(sockets)
 
 
 def _is_served(node: Node) -> bool:
@@ -160,15 +160,15 @@ def _is_served(node: Node) -> bool:
 
 def _no_files(result: Result, chain: Stage, node: Node) -> None:
     """Attack a node that has few descriptors left."""
-    target, before = chain.target(node), len(node.log)
-    usual = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
-    used = len(list(Path(f"/proc/{node.pid}/fd").iterdir()))
-    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (used + SPARE_FILES, usual[1]))
-    held = use_up_files(target)
+    target, log_length = chain.target(node), len(node.log)
+    file_limits = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
+    open_files = len(list(Path(f"/proc/{node.pid}/fd").iterdir()))
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (open_files + SPARE_FILES, file_limits[1]))
+    sockets = use_up_files(target)
     time.sleep(SHORT_OF_FILES_S)
-    lines = node.log[before:]
-    _close(held)
-    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, usual)
+    lines = node.log[log_length:]
+    _close(sockets)
+    resource.prlimit(node.pid, resource.RLIMIT_NOFILE, file_limits)
     result.add("program errors without descriptors", program_errors(lines), 0)
     result.add("log lines a second", len(lines.splitlines()) / SHORT_OF_FILES_S, MAX_LINES_A_SECOND)
     time.sleep(3)

@@ -47,9 +47,9 @@ class Node:
         self.process = process
         process.wait_until_listening()
         until(lambda: LISTENING.search(process.log), what="the node listens for peers")
-        found = LISTENING.search(process.log)
-        assert found is not None
-        self.peer_port, self.peer_id = int(found[1]), found[2]
+        match = LISTENING.search(process.log)
+        assert match is not None
+        self.peer_port, self.peer_id = int(match[1]), match[2]
         self.pid = process.process.pid
 
     @property
@@ -138,10 +138,10 @@ class Stage:
         """Start a new node with the broker's key and the author as a peer, not synced yet."""
         self._count += 1
         name = f"{self._count}-{sync}"
-        where = (f"--chain={self.spec(sync == 'light-rpc')}", f"--sync={sync}")
-        known = (f"--bootnodes={self.author.address}",) if boot else ()
-        keys = (self._keys(name),) if broker else ()
-        return self.start(name, *where, *known, *keys, *flags)
+        chain_flags = (f"--chain={self.spec(sync == 'light-rpc')}", f"--sync={sync}")
+        boot_flags = (f"--bootnodes={self.author.address}",) if boot else ()
+        key_flags = (self._keys(name),) if broker else ()
+        return self.start(name, *chain_flags, *boot_flags, *key_flags, *flags)
 
     def _keys(self, name: str) -> str:
         """Return the flag of a keystore with the broker's key."""
@@ -152,8 +152,8 @@ class Stage:
 
     def channels(self) -> frozenset[str]:
         """Return the Ethereum addresses of all open deposit channels, by the author's state."""
-        found = self.author.call("cf_all_open_deposit_channels")
-        accounts = [account for _, _, chains in found for account, _ in chains["chain_accounts"]]
+        channels = self.author.call("cf_all_open_deposit_channels")
+        accounts = [account for _, _, chains in channels for account, _ in chains["chain_accounts"]]
         return frozenset("0x" + bytes(account["Eth"]).hex() for account in accounts if "Eth" in account)
 
     def in_step(self, node: Node, seconds: float = START_S) -> float:

@@ -34,7 +34,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "guide/operat*",
     ),
     "Integrators": ("guide/testing.md", "guide/javascript.md", "guide/swap-service.md"),
-    "SDK": ("guide/sdk.md", "guide/sdk*"),
+    "SDK": ("guide/sdk.md", "guide/sdk*", "reference/sdk.md", "reference/sdk*", "reference/testing.md"),
     "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
     "Design": ("design/house.md", "design/*"),
     "Reference": ("reference/*",),
@@ -73,7 +73,11 @@ def navigation(pages: Iterable[str]) -> list[dict[str, list[str]]]:
     sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     for page in sorted(pages):
         sections[section_of(page)].append(page)
-    return [{section: list(_in_order(section, found))} for section, found in sections.items() if found]
+    return [
+        {section: list(_in_order(section, section_pages))}
+        for section, section_pages in sections.items()
+        if section_pages
+    ]
 
 
 def _in_order(section: str, pages: list[str]) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _live(network: Network, troubles: Troubles, until: float) -> None:
 def line(network: Network, troubles: Troubles) -> str:
     """Return the status line of each minute."""
     alive = [member for member in network.members if member.is_alive and not member.is_stopped]
-    heads = {member.name: found[0] for member in alive if (found := member.heads()) is not None}
+    heads = {member.name: member_heads[0] for member in alive if (member_heads := member.heads()) is not None}
     memory = sum(member.memory[-1][-1][1] for member in alive if member.memory[-1])
     best = max(heads.values(), default=0)
     behind = {name: best - number for name, number in heads.items() if best - number > MAX_APART}
@@ -96,8 +96,8 @@ def _judge(result: Result, network: Network, minutes: float, began: float) -> No
     if minutes >= MIN_MINUTES:
         result.add("memory slope × 100", 100 * slope, 100 * MAX_SLOPE, " MB/min")
     if not result.met:
-        left = [member for member in network.members if not _agrees(member, network.author)]
-        result.log = "\n".join(f"{member.name}:\n{last_lines(member.last_log)}" for member in left[:4])
+        disagreeing = [member for member in network.members if not _agrees(member, network.author)]
+        result.log = "\n".join(f"{member.name}:\n{last_lines(member.last_log)}" for member in disagreeing[:4])
 
 
 def _agree(network: Network) -> float:
@@ -111,10 +111,10 @@ def _agree(network: Network) -> float:
 
 def _agrees(member: Member, author: Member) -> bool:
     """Return whether the node's head is near the author's, and its last final block the same."""
-    here, there = member.heads(), author.heads()
-    if here is None or there is None or abs(here[0] - there[0]) > MAX_APART:
+    member_heads, author_heads = member.heads(), author.heads()
+    if member_heads is None or author_heads is None or abs(member_heads[0] - author_heads[0]) > MAX_APART:
         return False
-    return author.hash_at(here[1]) == here[2]
+    return author.hash_at(member_heads[1]) == member_heads[2]
 
 
 def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
@@ -134,11 +134,11 @@ def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
 
 
 def main(given: list[str]) -> int:
-    chosen = arguments(given)
+    options = arguments(given)
     with tempfile.TemporaryDirectory(prefix="cfnode-soak-") as temporary:
-        folder = chosen.keep or Path(temporary)
+        folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        result = soak(chosen, folder)
+        result = soak(options, folder)
     if result.log:
         print(result.log)
     for name, fact in result.facts.items():

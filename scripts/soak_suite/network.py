@@ -97,10 +97,10 @@ class Member:
     def call(self, method: str, *params: Any) -> Any:
         """Call a method of the node. Raise NodeUnreachable or CallRefused."""
         assert self._node is not None
-        found = LISTENING.search(self._node.log)
-        if found is None:
+        match = LISTENING.search(self._node.log)
+        if match is None:
             raise NodeUnreachable(f"{self.name} does not listen yet")
-        return call(f"http://127.0.0.1:{found[1] or found[2]}", method, list(params), timeout=CALL_S)
+        return call(f"http://127.0.0.1:{match[1] or match[2]}", method, list(params), timeout=CALL_S)
 
     def heads(self) -> tuple[int, int, str] | None:
         """Return best and final number, and the final hash; None if the node does not answer."""
@@ -112,8 +112,8 @@ class Member:
 
     def hash_at(self, number: int) -> str | None:
         with suppress(NodeUnreachable, CallRefused):
-            found: str | None = self.call("chain_getBlockHash", number)
-            return found
+            block_hash: str | None = self.call("chain_getBlockHash", number)
+            return block_hash
         return None
 
     def look_at_memory(self) -> None:
@@ -157,10 +157,12 @@ class Network:
 
     def _light(self, number: int) -> Member:
         count = len(self.followers)
-        known = {self.followers[(number + step) % count].address() for step in range(2)}
+        boot_addresses = {self.followers[(number + step) % count].address() for step in range(2)}
         flags = f"--chain={self._spec(light=True)}", "--sync=light-rpc", "--no-private-ip"
         return self._begin(
-            self._member(f"light-{number}", *flags, *(f"--bootnodes={address}" for address in sorted(known)))
+            self._member(
+                f"light-{number}", *flags, *(f"--bootnodes={address}" for address in sorted(boot_addresses))
+            )
         )
 
     def _spec(self, *, light: bool) -> Path:

@@ -41,19 +41,19 @@ class Relay:
 
     def _accept(self) -> None:
         while True:
-            here, _ = self._listener.accept()
+            client, _ = self._listener.accept()
             try:
                 if self.is_cut:
                     raise ConnectionRefusedError
-                there = socket.create_connection(("127.0.0.1", self._to), timeout=5)
+                server = socket.create_connection(("127.0.0.1", self._to), timeout=5)
             except OSError:
-                here.close()
+                client.close()
                 continue
             with self._lock:
-                self._pairs |= {here: there, there: here}
+                self._pairs |= {client: server, server: client}
                 if self.is_cut:  # cut meanwhile
-                    _end(here, there)
-            threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
+                    _end(client, server)
+            threading.Thread(target=self._carry, args=(client, server), daemon=True).start()
 
     def _carry(self, *pair: socket.socket) -> None:
         with contextlib.suppress(OSError):

@@ -42,7 +42,7 @@ class Troubles:
 
     def step(self) -> None:
         now = time.monotonic()
-        for repair in sorted(each for each in self._repairs if each.when <= now):
+        for repair in sorted(repair for repair in self._repairs if repair.when <= now):
             self._repairs.remove(repair)
             repair.what()
         if now >= self._next:
@@ -64,7 +64,7 @@ class Troubles:
     def _someone(self) -> int | None:
         """Return the number of a node that may have a fault; None if too many already do."""
         members = self._network.members
-        able = [at for at, each in enumerate(members) if each.is_alive and not each.is_stopped]
+        able = [at for at, member in enumerate(members) if member.is_alive and not member.is_stopped]
         if len(members) - len(able) + 1 > max(1, MAX_DOWN * len(members)):
             return None
         return self._chance.choice(able)
@@ -92,12 +92,12 @@ class Troubles:
         return at is not None
 
     def _cut(self) -> bool:
-        whole = [wire for wire in self._network.wires if not wire.is_cut]
-        if whole:
-            wire = self._chance.choice(whole)
+        uncut = [wire for wire in self._network.wires if not wire.is_cut]
+        if uncut:
+            wire = self._chance.choice(uncut)
             wire.cut()
             self._later(wire.mend)
-        return bool(whole)
+        return bool(uncut)
 
     def _jump(self) -> bool:
         """Move the chain's clock forward by an hour between two blocks."""

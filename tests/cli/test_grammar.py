@@ -5,41 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from cfnode import __version__
 from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
-from cfnode.core.assets import ASSETS, UnknownAsset, asset_in_text
 from cfnode.sdk.names import Networks
-from tests.support.cli.commands import run
+from tests.support.cli.commands import commands, option, run
 from tests.support.cli.servers import echo, result, serving
 
 NOWHERE = "http://127.0.0.1:1"
-SERVERS = ("run",)
-"""Commands that start a node: their flags are the official node's."""
-
-
-def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Each command that does something, with its path."""
-    with click.Context(group) as ctx:
-        for name in group.list_commands(ctx):
-            command = group.get_command(ctx, name)
-            assert command is not None
-            if isinstance(command, click.Group):
-                yield from commands(command, f"{path}{name} ")
-            elif name not in SERVERS:
-                yield path + name, command
-
-
-def option(command: click.Command, name: str) -> Any:
-    return next((each for each in command.params if name in each.opts), None)
 
 
 def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
@@ -182,16 +161,6 @@ def test_an_unknown_command_is_answered_with_those_like_it(line: tuple[str, ...]
     done = CliRunner().invoke(cli, line, prog_name="cfnode")
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1] == f"Error: No such command {line[-1]!r}.{hint}"
-
-
-def test_an_asset_has_one_notation() -> None:
-    for asset in ASSETS.values():
-        pair = f"{asset.chain}/{asset.symbol}"
-        for text in (asset.name, asset.name.upper(), pair, pair.lower(), pair.replace("/", "."), f" {pair} "):
-            assert asset_in_text(text) is asset
-    for text in ("", "x" * 10_000, "Bitcoin/", "/BTC", "Bitcoin/BTC/", "Bitcoin.BTC.", "ETH/Ethereum", "É"):
-        with pytest.raises(UnknownAsset):
-            asset_in_text(text)
 
 
 @pytest.mark.parametrize("name", ["cfnode", "chainflip-node"])

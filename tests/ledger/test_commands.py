@@ -61,7 +61,7 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
     _, table, _ = run("ledger", "show", "swaps", "--database", books)
     assert re.search(r" cF\w{47} +Btc +Eth +\d\.\d+ +\d+\.\d+ +failed", table), table
     assert "…" not in table
-    code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json")
+    code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json-lines")
     payouts: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
     assert code == 0
     assert {each["state"] for each in payouts} >= {"paid", "failed"}

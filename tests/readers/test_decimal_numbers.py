@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from cfnode.cli.values import Seconds, Units
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.dashboard.development import BadField, _amount
+from cfnode.sdk.amounts import base_units
 from cfnode.sdk.errors import ValidationError
-from cfnode.sdk.lp.prices import base_units
 from cfnode.sdk.models.status import StatusFillOrKill
 from cfnode.sdk.price import read_number
 from cfnode.sdk.times import read_time

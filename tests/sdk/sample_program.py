@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import assert_type
 
 from cfnode.sdk import (
@@ -56,12 +57,18 @@ def swap(sdk: SwapSDK) -> str:
     )
     expiry: int = channel.estimated_deposit_channel_expiry_time
     print(channel.deposit_address, expiry, channel.affiliate_brokers[0].commission_bps)
+    assert_type(sdk.dev_announce(channel, amount=50_000_000), str)
     assert_type(sdk.dev_deposit(channel, amount=50_000_000), str)
     for status in sdk.watch_status(channel.deposit_channel_id):
         assert_type(status, SwapStatus)
     assert_type(sdk.get_status_v2(channel.deposit_channel_id), SwapStatus)
     assert_type(sdk.get_status(channel.deposit_channel_id), SwapStatusV1)
     return channel.deposit_channel_id
+
+
+def short_form(sdk: SwapSDK) -> Decimal:
+    quote = assert_type(sdk.quote("BTC", "ETH", "0.1"), Quote)
+    return assert_type(quote.whole_egress_amount, Decimal)
 
 
 def older_forms(sdk: SwapSDK) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.core.scale.metadata import decode_metadata
-from cfnode.sdk import ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
+from cfnode.sdk import Asset, ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
 from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaVaultSwap, TronVaultSwap
 from cfnode.sdk.networks import NETWORKS
 from tests.sdk.forms import FORMS, Form
@@ -105,7 +107,20 @@ def test_the_first_program_of_the_guide_ends_with_a_swap(
     with place.sealing():
         exec(compile(EXAMPLES[0], "sdk.md", "exec"), {"__name__": "example"})
     lines = capsys.readouterr().out.split("\n")
-    assert (lines[0].split()[:2], lines[-2]) == (["send", "100000000"], "COMPLETED")
+    assert re.fullmatch(r"expected [1-9]\d*\.\d+ ETH", lines[0])
+    assert (lines[1].split()[:2], lines[-2]) == (["send", "100000000"], "COMPLETED")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_short_quote_is_the_regular_one(form: Form, place: Place) -> None:
+    async def ask(sdk: Any) -> None:
+        short = await sdk.quote("BTC", Asset.ArbUsdc, "0.1")
+        quotes = await sdk.get_quote_v2("Bitcoin", "BTC", "Arbitrum", "USDC", AMOUNT)
+        assert short == quotes.regular
+        assert short.whole_deposit_amount == Decimal("0.1")
+        assert short.whole_egress_amount * 10**6 == short.egress_amount > 0
+
+    form(ask, place.options("swap service"))
 
 
 # Vault swaps

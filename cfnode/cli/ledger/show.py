@@ -1,4 +1,4 @@
-"""`cfnode ledger show`: a report of the books as a table, JSON lines or CSV."""
+"""`cfnode ledger show`: a report of the books as a table, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import Moment, database_option, opened
-from cfnode.cli.options import json_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option, json_option
+from cfnode.cli.output import print_list
 from cfnode.cli.tables import print_command, print_table
 from cfnode.cli.values import AccountId, AssetName, OneOf
 from cfnode.ledger.kinds import Owner
@@ -68,6 +68,7 @@ COLUMNS = {
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with all members.")
 @json_option
+@json_lines_option
 def show(
     what: str,
     database: str | None,
@@ -76,6 +77,7 @@ def show(
     account: str | None,
     as_csv: bool,
     as_json: bool,
+    as_lines: bool,
     state: str | None,
     source: Asset | None,
     target: Asset | None,
@@ -86,11 +88,13 @@ def show(
 
     --state, --source, --target, --partner and --owner are for swaps.
 
-    A table has whole units of the assets. JSON (one object a line) and CSV have amounts in smallest units, as
-    digits, and times as ISO 8601.
+    A table has whole units of the assets. JSON and CSV have amounts in smallest units, as digits, and times
+    as ISO 8601.
     """
-    if as_csv and as_json:
-        raise Failure("--csv and --json exclude each other", ExitCode.USAGE)
+    if as_csv and (as_json or as_lines):
+        raise Failure(
+            f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
+        )
     chosen: dict[str, Any] = {
         "state": state,
         "source": source,
@@ -111,9 +115,8 @@ def show(
             if what == "swaps"
             else report(books, what, period, account)
         )
-        if as_json:
-            for record in records:
-                print_json(_plain(record), is_line=True)
+        if as_json or as_lines:
+            print_list(map(_plain, records), as_lines=as_lines)
         elif as_csv:
             _print_csv(records)
         else:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cfnode.sdk.errors import SdkError
     from cfnode.sdk.lp import OrderBook
+    from cfnode.sdk.names import AssetName as Name
 
 __all__ = ["book"]
 
@@ -42,19 +43,23 @@ def book(asset: Asset, levels: int, live: bool, every: float, url: str, as_json:
 
     With --live a node that goes away is tried again each --every seconds, for a minute.
     """
+    from cfnode.sdk.assets import name_of
+
     if live:
         with reported("stopped"), _screen(as_json) as print_book:
-            _follow(url, asset.name, levels, every, print_book)
+            _follow(url, name_of(asset), levels, every, print_book)
         return
     with reported(), client_of(url) as client:
-        found = client.get_book(asset.name, levels)
+        found = client.get_book(name_of(asset), levels)
     if as_json:
         print_json(book_document(found))
     else:
         console().print(_screen_of(found), soft_wrap=True)
 
 
-def _follow(url: str, asset: str, levels: int, every: float, print_book: Callable[[OrderBook], None]) -> None:
+def _follow(
+    url: str, asset: Name, levels: int, every: float, print_book: Callable[[OrderBook], None]
+) -> None:
     import trio
 
     from cfnode.sdk.lp import AsyncLiquidityProvider, live_book

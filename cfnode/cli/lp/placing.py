@@ -51,12 +51,13 @@ def set_limit(
     AMOUNT is of the asset that you give: ASSET to sell it, USDC to buy it. An order that stands so is not
     touched, and no other order is.
     """
+    from cfnode.sdk.assets import name_of
     from cfnode.sdk.lp import LimitOrder
 
     if (price is None) == (tick is None):
         raise Failure("give --price PRICE or --tick TICK, and not both", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
-        order = LimitOrder(asset.name, side, number, amount, price=price, tick=tick)
+        order = LimitOrder(name_of(asset), side, number, amount, price=price, tick=tick)
         plan = client.set_orders([order], keep_others=True)
     _report(plan, order, as_json)
 
@@ -98,6 +99,7 @@ def set_range(
     An order that stands so is not touched, and no other order is. What --amounts leave over is not spent: the
     pool's price decides in which ratio both are used.
     """
+    from cfnode.sdk.assets import name_of
     from cfnode.sdk.lp import RangeOrder, RangeOrderByAmounts
 
     if (price is None) == (tick is None):
@@ -110,11 +112,11 @@ def set_range(
         low, high = price or tick or (0, 0)
         order: Order
         if amounts is None:
-            order = RangeOrder(asset.name, number, low, high, liquidity or 0)
+            order = RangeOrder(name_of(asset), number, low, high, liquidity or 0)
         else:
             least, of_quote = minimum or (0, 0)
             order = RangeOrderByAmounts(
-                asset.name, number, low, high, *amounts, min_base=least, min_quote=of_quote
+                name_of(asset), number, low, high, *amounts, min_base=least, min_quote=of_quote
             )
         plan = client.set_orders([order], keep_others=True)
         stands = _standing(client, order)

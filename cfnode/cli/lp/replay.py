@@ -16,6 +16,7 @@ from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, Instant, Seconds, Units
+from cfnode.core.assets import ASSETS
 
 if TYPE_CHECKING:
     from cfnode.testing.replay import Report
@@ -204,4 +205,4 @@ def _amounts(amounts: Any) -> str:
 def _whole(amount: int, asset: str) -> str:
     from cfnode.sdk.lp import whole_units
 
-    return f"{whole_units(amount, asset).normalize():f}"
+    return f"{whole_units(amount, ASSETS[asset]).normalize():f}"

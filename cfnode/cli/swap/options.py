@@ -20,7 +20,7 @@ from cfnode.sdk.networks import NETWORKS
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
-    from cfnode.sdk import SwapSDK
+    from cfnode.sdk import AssetSymbol, ChainName, SwapSDK
 
 __all__ = [
     "amount_of",
@@ -31,6 +31,7 @@ __all__ = [
     "flags_of",
     "limits_in",
     "network_option",
+    "pair_of",
     "repeated_options",
     "sdk_node_option",
     "service_options",
@@ -120,7 +121,7 @@ def client(
 
     `needs_broker`: the request has what only a broker grants; a development chain's node is one.
     """
-    from cfnode.sdk import SwapSDK
+    from cfnode.sdk import Networks, SwapSDK
 
     own: dict[str, Any] | None = None
     wants_broker = needs_broker or commission is not None or broker_token_file is not None
@@ -133,7 +134,7 @@ def client(
         flag = "--commission" if broker_token_file is None else "--broker-token-file"
         raise Failure(f"{flag} needs --broker URL", ExitCode.USAGE)
     return SwapSDK(
-        network=network,
+        network=Networks(network),
         rpc_url=node,
         rpc_token=node_token(node or NETWORKS[network].rpc_url),
         backend_url=backend,
@@ -145,6 +146,13 @@ def client(
 def flags_of(network: str, node: str | None, backend: str | None) -> tuple[str, ...]:
     """Return the options for the same services in another command, without secrets in addresses."""
     return repeated_options((("--network", network), ("--node", node), ("--backend", backend)))
+
+
+def pair_of(source: Asset, destination: Asset) -> tuple[ChainName, AssetSymbol, ChainName, AssetSymbol]:
+    """Return the first arguments of the SDK's older methods: chain and symbol of both assets."""
+    from cfnode.sdk.assets import chain_of, symbol_of
+
+    return chain_of(source), symbol_of(source), chain_of(destination), symbol_of(destination)
 
 
 def amount_of(number: Decimal, asset: Asset) -> int:

@@ -15,6 +15,7 @@ from cfnode.cli.swap.options import (
     client,
     fee_text,
     limits_in,
+    pair_of,
     service_options,
     units,
 )
@@ -36,9 +37,8 @@ __all__ = ["print_quotes", "quote"]
 @service_options
 def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
-    pair = source.chain, source.symbol, destination.chain, destination.symbol
     with reported(), limits_in(source), client(**options, dca=True) as sdk:
-        found = sdk.get_quote_v2(*pair, amount_of(amount, source))
+        found = sdk.get_quote_v2(*pair_of(source, destination), amount_of(amount, source))
     if as_json:
         print_json(found.to_json())
     else:

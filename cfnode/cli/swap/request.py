@@ -23,6 +23,7 @@ from cfnode.cli.swap.options import (
     client,
     flags_of,
     limits_in,
+    pair_of,
     service_options,
     units,
 )
@@ -179,14 +180,11 @@ class _Swap:
     message: CcmParams | None
     affiliates: tuple[AffiliateBroker, ...]
 
-    @property
-    def pair(self) -> tuple[str, str, str, str]:
-        return self.source.chain, self.source.symbol, self.destination.chain, self.destination.symbol
-
     def quoted(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> Quote:
         """Return a new quote. Raise Failure if there is none of that kind."""
+        pair = pair_of(self.source, self.destination)
         found = sdk.get_quote_v2(
-            *self.pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
+            *pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
         )
         quote = found.dca if dca else found.regular
         if quote is None:
@@ -202,7 +200,8 @@ class _Swap:
         shared: dict[str, Any] = {"affiliate_brokers": self.affiliates, "ccm_params": self.message}
         if quote is not None:
             return sdk.request_deposit_address_v2(quote, self.recipient, self.terms, **shared)
-        return sdk.request_deposit_address(*self.pair, self.recipient, self.amount, self.terms, **shared)
+        pair = pair_of(self.source, self.destination)
+        return sdk.request_deposit_address(*pair, self.recipient, self.amount, self.terms, **shared)
 
     def _length(self) -> QuoteCcmParams | None:
         from cfnode.sdk import QuoteCcmParams
@@ -276,6 +275,7 @@ class _Opened:
         """Return the channel's members, and the expected output: base units as decimal strings."""
         expected = None if self.quote is None else str(self.quote.egress_amount)
         return self.channel.to_json() | {
+            "channelOpeningFee": str(self.channel.channel_opening_fee),
             "expectedOutput": expected,
             "minimumOutput": str(self.minimum_output),
             "minimumPrice": self.minimum_price,

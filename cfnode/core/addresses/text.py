@@ -153,8 +153,8 @@ def _substrate(text: str) -> bytes:
     try:
         return _hex(text, 32)
     except AddressError:
-        text_of_fault = f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes"
-        raise AddressError(text_of_fault, _official("Polkadot", text)) from None
+        message = f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes"
+        raise AddressError(message, _official("Polkadot", text)) from None
 
 
 def _tron(text: str) -> bytes:

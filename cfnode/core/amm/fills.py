@@ -56,10 +56,10 @@ def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owne
     `collected` are the owners whose orders were collected in the block.
     """
     for order in after.limit_orders.orders(side):
-        then = None
+        previous = None
         if order.owner not in collected:
-            then = before.limit_orders.order(side, order.owner, order.tick)
-        old = Collected() if then is None else then.collected
+            previous = before.limit_orders.order(side, order.owner, order.tick)
+        old = Collected() if previous is None else previous.collected
         sold, bought = order.collected.sold - old.sold, order.collected.bought - old.bought
         if sold > 0 or bought > 0:
             yield LimitFill(side, order.owner, order.tick, max(sold, 0), max(bought, 0), order.amount)
@@ -74,10 +74,10 @@ def range_fills(before: Pool, after: Pool, collected: Collection[Owner]) -> Iter
     for owner, lower, upper in ranges.positions:
         if owner in collected or (owner, lower, upper) not in before.range_orders.positions:
             continue
-        now = position_of(ranges, owner, lower, upper)
-        then = position_of(before.range_orders, owner, lower, upper)
-        fees = {side: (now["fees"][side] - then["fees"][side]) % 2**256 for side in now["fees"]}
+        current = position_of(ranges, owner, lower, upper)
+        previous = position_of(before.range_orders, owner, lower, upper)
+        fees = {side: (current["fees"][side] - previous["fees"][side]) % 2**256 for side in current["fees"]}
         if any(fees.values()):
             rate = ranges.fee_hundredth_pips
             bought = {side: fee * PIPS // rate if rate else 0 for side, fee in fees.items()}
-            yield RangeFill(owner, lower, upper, bought, fees, now["liquidity"])
+            yield RangeFill(owner, lower, upper, bought, fees, current["liquidity"])

@@ -75,8 +75,8 @@ class LimitPool:
     @classmethod
     def empty(cls) -> LimitPool:
         """Return a pool without orders."""
-        zero = {"base": 0, "quote": 0}
-        return cls(0, {"base": {}, "quote": {}}, {"base": {}, "quote": {}}, zero, zero)
+        zeros = {"base": 0, "quote": 0}
+        return cls(0, {"base": {}, "quote": {}}, {"base": {}, "quote": {}}, zeros, zeros)
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> LimitPool:
@@ -116,15 +116,17 @@ class LimitPool:
         """Swap with one fixed pool, all of it or a part."""
         fixed = self.fixed_pools[other(sold)][sqrt_price]
         available, price = fixed["available"], price_of(sqrt_price)
-        needed = _input(sold, available, price, up=True)
-        if amount >= needed:
+        full_input = _input(sold, available, price, up=True)
+        if amount >= full_input:
             pool = self._with_fixed(other(sold), sqrt_price, None)
-            return Filled(available, amount - needed, pool._counted("total_swap_inputs", sold, needed))
-        before = Share.of(fixed["percent_remaining"])
+            return Filled(
+                available, amount - full_input, pool._counted("total_swap_inputs", sold, full_input)
+            )
+        share_before = Share.of(fixed["percent_remaining"])
         # The share is rounded against the order, and the output then follows the share.
-        after = before.times(available - _output(sold, amount, price), available)
-        output = available - after.of_amount(available, before)[1]
-        changed = fixed | {"percent_remaining": after.value, "available": available - output}
+        share_after = share_before.times(available - _output(sold, amount, price), available)
+        output = available - share_after.of_amount(available, share_before)[1]
+        changed = fixed | {"percent_remaining": share_after.value, "available": available - output}
         pool = self._with_fixed(other(sold), sqrt_price, changed)
         return Filled(output, 0, pool._counted("total_swap_inputs", sold, amount))
 
@@ -133,8 +135,10 @@ class LimitPool:
     def orders(self, side: str) -> Iterator[LimitOrder]:
         """Yield all orders that sell "base" or "quote", also those that are filled and not yet collected."""
         for (sqrt_price, owner), position in self.positions[side].items():
-            collected, rest = self._collected(side, sqrt_price, position)
-            yield LimitOrder(side, owner, tick_at(sqrt_price), rest["amount"] if rest else 0, collected)
+            collected, open_position = self._collected(side, sqrt_price, position)
+            yield LimitOrder(
+                side, owner, tick_at(sqrt_price), open_position["amount"] if open_position else 0, collected
+            )
 
     def order(self, side: str, owner: Owner, tick: int) -> LimitOrder | None:
         """Return the owner's order at the tick, or None."""
@@ -142,8 +146,8 @@ class LimitPool:
         position = self.positions[side].get((sqrt_price, owner))
         if position is None:
             return None
-        collected, rest = self._collected(side, sqrt_price, position)
-        return LimitOrder(side, owner, tick, rest["amount"] if rest else 0, collected)
+        collected, open_position = self._collected(side, sqrt_price, position)
+        return LimitOrder(side, owner, tick, open_position["amount"] if open_position else 0, collected)
 
     def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
         """Collect an order and add an amount to it, or create the order. Raises OrderRefused.
@@ -157,7 +161,7 @@ class LimitPool:
         position, collected = self.positions[side].get((sqrt_price, owner)), Collected()
         if position is not None:
             collected, position = self._collected(side, sqrt_price, position)
-        fixed, following = self._fixed_or_new(side, sqrt_price)
+        fixed, next_instance = self._fixed_or_new(side, sqrt_price)
         if position is None:
             position = {"pool_instance": fixed["pool_instance"], "amount": 0}
             position["last_percent_remaining"] = fixed["percent_remaining"]
@@ -166,7 +170,9 @@ class LimitPool:
             raise OrderRefused("MaximumGrossLiquidity")
         pool = self._with_fixed(side, sqrt_price, fixed | {"available": available})
         changed = position | {"amount": total, "original_amount": total}
-        pool = replace(pool._with_position(side, (sqrt_price, owner), changed), next_pool_instance=following)
+        pool = replace(
+            pool._with_position(side, (sqrt_price, owner), changed), next_pool_instance=next_instance
+        )
         return LimitOrder(side, owner, tick, total, collected), pool
 
     def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
@@ -179,34 +185,37 @@ class LimitPool:
         position = self.positions[side].get(key)
         if position is None:
             raise OrderRefused("OrderDoesNotExist")
-        collected, rest = self._collected(side, sqrt_price, position)
-        if rest is None:
-            without = self._with_position(side, key, None)
-            return 0, LimitOrder(side, owner, tick, 0, collected), without
-        taken = min(rest["amount"], amount)
-        left = rest["amount"] - taken
+        collected, open_position = self._collected(side, sqrt_price, position)
+        if open_position is None:
+            pool_after = self._with_position(side, key, None)
+            return 0, LimitOrder(side, owner, tick, 0, collected), pool_after
+        taken = min(open_position["amount"], amount)
+        remaining = open_position["amount"] - taken
         fixed, pool = self.fixed_pools[side][sqrt_price], self
         if taken:
-            rest = rest | {"amount": left, "original_amount": left}
+            open_position = open_position | {"amount": remaining, "original_amount": remaining}
             available = fixed["available"] - taken
             pool = self._with_fixed(side, sqrt_price, fixed | {"available": available} if available else None)
-        pool = pool._with_position(side, key, rest if left else None)
-        return taken, LimitOrder(side, owner, tick, left, collected), pool
+        pool = pool._with_position(side, key, open_position if remaining else None)
+        return taken, LimitOrder(side, owner, tick, remaining, collected), pool
 
     def _collected(
         self, side: str, sqrt_price: int, position: Mapping[str, Any]
     ) -> tuple[Collected, dict[str, Any] | None]:
         """Return what an order has earned, and the order at present; None if all of it is sold."""
-        fixed, rest = self.fixed_pools[side].get(sqrt_price), None
-        used = amount = position["amount"]
+        fixed, open_position = self.fixed_pools[side].get(sqrt_price), None
+        sold = amount = position["amount"]
         if fixed is not None and fixed["pool_instance"] == position["pool_instance"]:
-            now = Share.of(fixed["percent_remaining"])
-            down, up = now.of_amount(amount, Share.of(position["last_percent_remaining"]))
-            used = amount - up
-            if down:
-                rest = dict(position) | {"amount": down, "last_percent_remaining": now.value}
-        bought = _input(other(side), used, price_of(sqrt_price), up=False)
-        return Collected(bought, used, position["original_amount"]), rest
+            share = Share.of(fixed["percent_remaining"])
+            rounded_down, rounded_up = share.of_amount(amount, Share.of(position["last_percent_remaining"]))
+            sold = amount - rounded_up
+            if rounded_down:
+                open_position = dict(position) | {
+                    "amount": rounded_down,
+                    "last_percent_remaining": share.value,
+                }
+        bought = _input(other(side), sold, price_of(sqrt_price), up=False)
+        return Collected(bought, sold, position["original_amount"]), open_position
 
     def _fixed_or_new(self, side: str, sqrt_price: int) -> tuple[dict[str, Any], int]:
         """Return the fixed pool at a price, and the number of the next new one."""
@@ -216,8 +225,8 @@ class LimitPool:
         if self.next_pool_instance >= MAX_POOLS:
             raise OrderRefused("MaximumPoolInstances")
         number = self.next_pool_instance
-        new = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
-        return new, number + 1
+        new_pool = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
+        return new_pool, number + 1
 
     # Liquidity
 
@@ -237,8 +246,8 @@ class LimitPool:
         return replace(self, positions=_changed(self.positions, side, key, position))
 
     def _counted(self, name: str, side: str, amount: int) -> LimitPool:
-        sums = getattr(self, name)
-        changed: Any = {name: {**sums, side: sums[side] + amount}}
+        totals = getattr(self, name)
+        changed: Any = {name: {**totals, side: totals[side] + amount}}
         return replace(self, **changed)
 
 
@@ -247,7 +256,7 @@ _MAPS = ("fixed_pools", "positions")
 
 def _changed(maps: Mapping[str, Mapping[Any, Any]], side: str, key: Any, value: Any) -> Any:
     """Return maps by side with one entry set, or removed if the value is None."""
-    entries = {each: entry for each, entry in maps[side].items() if each != key}
+    entries = {other_key: entry for other_key, entry in maps[side].items() if other_key != key}
     return {**maps, side: entries if value is None else entries | {key: value}}
 
 

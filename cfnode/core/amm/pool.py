@@ -68,12 +68,14 @@ class Pool:
 
     def sell(self, sold: str, amount: int) -> Sold:
         """Sell an amount. Raises OutOfLiquidity if there is no price before or after the swap."""
-        before = self.price(sold)
+        price_before = self.price(sold)
         swapped = self.swap(sold, amount)
-        after = swapped.pool.price(sold)
-        if before is None or after is None:
+        price_after = swapped.pool.price(sold)
+        if price_before is None or price_after is None:
             raise OutOfLiquidity
-        return replace(swapped, impact=_impact(sold, amount, swapped.output, tick_at(before), tick_at(after)))
+        return replace(
+            swapped, impact=_impact(sold, amount, swapped.output, tick_at(price_before), tick_at(price_after))
+        )
 
     def swap(self, sold: str, amount: int, limit: int | None = None) -> Sold:
         """Sell as much of an amount as prices allow, or until they are worse than `limit`."""
@@ -118,11 +120,11 @@ class Pool:
         if price is None or price == worst:
             return []
         ratio = max(price, worst) // min(price, worst)
-        factor, found = root_of(ratio, count), list[int]()
+        factor, prices = root_of(ratio, count), list[int]()
         for _ in range(count - 1):
             price = (price << 128) // factor if sold == "base" else price * factor >> 128
-            found.append(price)
-        return [*found, worst]
+            prices.append(price)
+        return [*prices, worst]
 
 
 def _impact(sold: str, amount: int, output: int, before: int, after: int) -> int:

@@ -64,28 +64,28 @@ class RangePool:
     @classmethod
     def empty(cls, sqrt_price: int, fee: int) -> RangePool:
         """Return a pool without orders; `fee` is in parts per million."""
-        none = {"base": 0, "quote": 0}
-        end = {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": none}
+        zeros = {"base": 0, "quote": 0}
+        end = {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": zeros}
         ends = {MIN_TICK: end, MAX_TICK: end}
-        return cls(fee, sqrt_price, tick_at(sqrt_price), 0, none, ends, {}, none, none, none)
+        return cls(fee, sqrt_price, tick_at(sqrt_price), 0, zeros, ends, {}, zeros, zeros, zeros)
 
     @classmethod
     def full_range(cls, owner: tuple[bytes, int], sqrt_price: int, liquidity: int, fee: int) -> RangePool:
         """Return a pool with one order over all prices; `fee` is in parts per million."""
-        none = {"base": 0, "quote": 0}
+        zeros = {"base": 0, "quote": 0}
         ends = {
-            tick: {"liquidity_delta": change, "liquidity_gross": liquidity, "fee_growth_outside": none}
+            tick: {"liquidity_delta": change, "liquidity_gross": liquidity, "fee_growth_outside": zeros}
             for tick, change in ((MIN_TICK, liquidity), (MAX_TICK, -liquidity))
         }
         position = {
             "liquidity": liquidity,
-            "last_fee_growth_inside": none,
-            "accumulative_fees": none,
+            "last_fee_growth_inside": zeros,
+            "accumulative_fees": zeros,
             "original_sqrt_price": sqrt_price,
         }
         orders = {(owner, MIN_TICK, MAX_TICK): position}
         tick = tick_at(sqrt_price)
-        return cls(fee, sqrt_price, tick, liquidity, none, ends, orders, none, none, none)
+        return cls(fee, sqrt_price, tick, liquidity, zeros, ends, orders, zeros, zeros, zeros)
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> RangePool:
@@ -130,8 +130,8 @@ class RangePool:
     def _next_tick(self, sold: str) -> int | None:
         """Return the next tick at which a range ends, in the direction of the swap."""
         if sold == "base":
-            return max((each for each in self.liquidity_map if each <= self.current_tick), default=None)
-        return min((each for each in self.liquidity_map if each > self.current_tick), default=None)
+            return max((tick for tick in self.liquidity_map if tick <= self.current_tick), default=None)
+        return min((tick for tick in self.liquidity_map if tick > self.current_tick), default=None)
 
     def _step(self, sold: str, amount: int, target: int) -> _Step:
         price, liquidity, fee = self.current_sqrt_price, self.current_liquidity, self.fee_hundredth_pips
@@ -167,17 +167,17 @@ class RangePool:
     def _crossed(self, sold: str, tick: int) -> RangePool:
         """Add or remove the liquidity of ranges that end at a tick; their fees outside switch sides."""
         end = self.liquidity_map[tick]
-        outside = {
+        growth_outside = {
             side: (self.global_fee_growth[side] - end["fee_growth_outside"][side]) % _WORD
             for side in ("base", "quote")
         }
-        down = sold == "base"
-        change = -end["liquidity_delta"] if down else end["liquidity_delta"]
+        falling = sold == "base"
+        change = -end["liquidity_delta"] if falling else end["liquidity_delta"]
         return replace(
             self,
-            current_tick=tick - 1 if down else tick,
+            current_tick=tick - 1 if falling else tick,
             current_liquidity=self.current_liquidity + change,
-            liquidity_map={**self.liquidity_map, tick: end | {"fee_growth_outside": outside}},
+            liquidity_map={**self.liquidity_map, tick: end | {"fee_growth_outside": growth_outside}},
         )
 
     def _counted(self, sold: str, spent: int, output: int) -> RangePool:
@@ -191,10 +191,10 @@ class RangePool:
 
     def value(self, lower: int, upper: int, liquidity: int, *, up: bool = False) -> dict[str, int]:
         """Return the amounts of liquidity between two ticks at the current price, rounded down, or up."""
-        a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
+        lower_price, upper_price, price = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
         return {
-            "base": _base(liquidity, max(a, now), max(b, now), up=up),
-            "quote": _quote(liquidity, min(a, now), min(b, now), up=up),
+            "base": _base(liquidity, max(lower_price, price), max(upper_price, price), up=up),
+            "quote": _quote(liquidity, min(lower_price, price), min(upper_price, price), up=up),
         }
 
     def is_active(self, lower: int, upper: int) -> bool:
@@ -203,21 +203,23 @@ class RangePool:
 
     def earned(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
         """Return the fees that an order between two ticks has earned since they were collected."""
-        now, last = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
-        return {side: (now[side] - last[side]) % _WORD * position["liquidity"] >> 128 for side in now}
+        growth, last_growth = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
+        return {
+            side: (growth[side] - last_growth[side]) % _WORD * position["liquidity"] >> 128 for side in growth
+        }
 
     def growth_inside(self, lower: int, upper: int) -> dict[str, int]:
         """Return all fees that a unit of liquidity between two ticks has earned, modulo 2^256."""
         return {side: self._growth_inside(lower, upper, side) for side in ("base", "quote")}
 
     def _growth_inside(self, lower: int, upper: int, side: str) -> int:
-        below = self._growth_beyond(lower, side, passed=self.current_tick >= lower)
-        above = self._growth_beyond(upper, side, passed=self.current_tick < upper)
-        return (self.global_fee_growth[side] - below - above) % _WORD
+        growth_below = self._growth_beyond(lower, side, passed=self.current_tick >= lower)
+        growth_above = self._growth_beyond(upper, side, passed=self.current_tick < upper)
+        return (self.global_fee_growth[side] - growth_below - growth_above) % _WORD
 
     def _growth_beyond(self, tick: int, side: str, *, passed: bool) -> int:
-        outside: int = self.liquidity_map[tick]["fee_growth_outside"][side]
-        return outside if passed else self.global_fee_growth[side] - outside
+        growth_outside: int = self.liquidity_map[tick]["fee_growth_outside"][side]
+        return growth_outside if passed else self.global_fee_growth[side] - growth_outside
 
     def depth(self, lower: int, upper: int) -> dict[str, int]:
         """Return the amounts that the pool can pay out between two ticks.
@@ -239,8 +241,8 @@ class RangePool:
 
 def liquidity_for_quote(sqrt_price: int, quote: int) -> int:
     """Return the liquidity of an order over all prices that holds `quote` below the current price."""
-    found = (quote << 96) // max(1, sqrt_price - MIN_SQRT_PRICE)
-    return min(found, MAX_GROSS_LIQUIDITY)
+    liquidity = (quote << 96) // max(1, sqrt_price - MIN_SQRT_PRICE)
+    return min(liquidity, MAX_GROSS_LIQUIDITY)
 
 
 def _input(sold: str, liquidity: int, price: int, reached: int) -> int:

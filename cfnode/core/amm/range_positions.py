@@ -92,12 +92,12 @@ def check_range(lower: int, upper: int) -> None:
 
 
 def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
-    kind, given = size
+    kind, fields = size
     if kind == "Liquidity":
-        return int(given["liquidity"])
-    liquidity = liquidity_for(pool.current_sqrt_price, lower, upper, given["maximum"])
+        return int(fields["liquidity"])
+    liquidity = liquidity_for(pool.current_sqrt_price, lower, upper, fields["maximum"])
     possible = pool.value(lower, upper, liquidity)
-    if any(possible[side] < given["minimum"][side] for side in possible):
+    if any(possible[side] < fields["minimum"][side] for side in possible):
         raise OrderRefused("AssetRatioUnachievable")
     return liquidity
 
@@ -105,39 +105,39 @@ def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
 def liquidity_for(sqrt_price: int, lower: int, upper: int, maximum: Pair) -> int:
     """Return the largest liquidity that a range can have for at most these amounts."""
     low, high = sqrt_price_at(lower), sqrt_price_at(upper)
-    now = max(low, min(sqrt_price, high))
-    found = [MAX_GROSS_LIQUIDITY]
-    if now < high:
-        found.append(maximum["base"] * now * high // (high - now) >> 96)
-    if now > low:
-        found.append((maximum["quote"] << 96) // (now - low))
-    return min(found)
+    price = max(low, min(sqrt_price, high))
+    candidates = [MAX_GROSS_LIQUIDITY]
+    if price < high:
+        candidates.append(maximum["base"] * price * high // (high - price) >> 96)
+    if price > low:
+        candidates.append((maximum["quote"] << 96) // (price - low))
+    return min(candidates)
 
 
 def _end(pool: RangePool, tick: int) -> Mapping[str, Any]:
     """Return the end of ranges at a tick; a new end counts all fees so far as earned below it."""
-    known: Mapping[str, Any] | None = pool.liquidity_map.get(tick)
-    if known is not None:
-        return known
-    below = tick <= pool.current_tick
-    outside = pool.global_fee_growth if below else _NONE
-    return {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": outside}
+    end: Mapping[str, Any] | None = pool.liquidity_map.get(tick)
+    if end is not None:
+        return end
+    is_below = tick <= pool.current_tick
+    growth_outside = pool.global_fee_growth if is_below else _NONE
+    return {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": growth_outside}
 
 
 def _changed(pool: RangePool, key: tuple[Owner, int, int], change: int, amounts: Pair) -> RangeChange:
     _, lower, upper = key
     ends = {tick: _moved(_end(pool, tick), change, sign) for tick, sign in ((lower, 1), (upper, -1))}
-    seen = replace(pool, liquidity_map={**pool.liquidity_map, **ends})
-    position, fees = _collected(seen, key)
+    pool_with_ends = replace(pool, liquidity_map={**pool.liquidity_map, **ends})
+    position, fees = _collected(pool_with_ends, key)
     total = position["liquidity"] + change
     if change:
         earned = {"original_sqrt_price": pool.current_sqrt_price, "accumulative_fees": _NONE}
         position = position | earned | {"liquidity": total}
-    positions = {each: value for each, value in pool.positions.items() if each != key}
+    positions = {position_key: value for position_key, value in pool.positions.items() if position_key != key}
     pool = replace(
-        seen,
+        pool_with_ends,
         positions=positions | {key: position} if total else positions,
-        liquidity_map={tick: end for tick, end in seen.liquidity_map.items() if _stays(tick, end)},
+        liquidity_map={tick: end for tick, end in pool_with_ends.liquidity_map.items() if _stays(tick, end)},
         current_liquidity=pool.current_liquidity + (change if pool.is_active(lower, upper) else 0),
     )
     return RangeChange(abs(change), amounts, fees, total, pool)
@@ -155,11 +155,11 @@ def _stays(tick: int, end: Mapping[str, Any]) -> bool:
 def _collected(pool: RangePool, key: tuple[Owner, int, int]) -> tuple[dict[str, Any], Pair]:
     """Return an order with its fees added (a new one if there is none), and these fees."""
     _, lower, upper = key
-    now = pool.growth_inside(lower, upper)
+    growth = pool.growth_inside(lower, upper)
     position = pool.positions.get(key)
     if position is None:
-        new = {"liquidity": 0, "last_fee_growth_inside": now, "accumulative_fees": _NONE}
-        return new | {"original_sqrt_price": pool.current_sqrt_price}, _NONE
-    fees, so_far = pool.earned(lower, upper, position), position["accumulative_fees"]
-    all_fees = {side: so_far[side] + fees[side] for side in fees}
-    return dict(position) | {"last_fee_growth_inside": now, "accumulative_fees": all_fees}, fees
+        new_position = {"liquidity": 0, "last_fee_growth_inside": growth, "accumulative_fees": _NONE}
+        return new_position | {"original_sqrt_price": pool.current_sqrt_price}, _NONE
+    fees, fees_so_far = pool.earned(lower, upper, position), position["accumulative_fees"]
+    all_fees = {side: fees_so_far[side] + fees[side] for side in fees}
+    return dict(position) | {"last_fee_growth_inside": growth, "accumulative_fees": all_fees}, fees

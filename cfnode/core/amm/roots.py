@@ -24,9 +24,9 @@ def root_of(number: int, degree: int) -> int:
     """
     if not number or degree == 1:
         return number
-    wanted = number << 128
+    radicand = number << 128
     # The root of the next lower power of two is never less than the wanted one.
-    low, high = 0, wanted
+    low, high = 0, radicand
     for _ in range(degree.bit_length() - 1):
         high = isqrt(high << 128)
     if degree & (degree - 1) == 0:
@@ -34,9 +34,9 @@ def root_of(number: int, degree: int) -> int:
     for _ in range(STEPS):
         middle = (low + high) // 2
         power = _power(middle, degree)
-        if abs(power - wanted) <= power >> PRECISION:
+        if abs(power - radicand) <= power >> PRECISION:
             break
-        low, high = (low, middle) if power > wanted else (middle, high)
+        low, high = (low, middle) if power > radicand else (middle, high)
     return middle
 
 

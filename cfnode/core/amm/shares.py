@@ -36,11 +36,11 @@ class Share:
     def times(self, numerator: int, denominator: int) -> Share:
         """Return this share × numerator ÷ denominator (at most one, above zero), rounded up."""
         product = self.mantissa * numerator
-        moved = 2 * BITS - product.bit_length()
-        quotient = -(-(product << moved) // denominator)
+        shift = 2 * BITS - product.bit_length()
+        quotient = -(-(product << shift) // denominator)
         too_long = quotient.bit_length() - BITS
         mantissa = -(-quotient >> too_long)
-        return Share(mantissa, self.exponent + moved - too_long)
+        return Share(mantissa, self.exponent + shift - too_long)
 
     def of_amount(self, amount: int, whole: Share) -> tuple[int, int]:
         """Return amount × this share ÷ `whole`, rounded down and rounded up.
@@ -48,9 +48,9 @@ class Share:
         `whole` is not less than this share.
         """
         product, shift = amount * self.mantissa, self.exponent - whole.exponent
-        down = product // whole.mantissa >> shift
-        exact = product == (down << shift) * whole.mantissa
-        return down, down if exact else down + 1
+        floor = product // whole.mantissa >> shift
+        exact = product == (floor << shift) * whole.mantissa
+        return floor, floor if exact else floor + 1
 
 
 ALL = Share(_MAX_MANTISSA, 0)

@@ -63,17 +63,17 @@ def with_authorities(
     if not chosen:
         raise ChainSpecError(spec.id, "authorities", "are none: a chain needs at least one")
     top = dict(spec.genesis.top)
-    done = [_write_grandpa_key(top, chosen), _remove_last_seen_slot(top)]
+    rewritten = [_write_grandpa_key(top, chosen), _remove_last_seen_slot(top)]
     present = _Present(metadata, top)
     try:
         for name, changes in _items(present, chosen):
-            done.append(_rewrite(top, metadata, metadata.storage(*name), changes))
+            rewritten.append(_rewrite(top, metadata, metadata.storage(*name), changes))
         if forget_time and present.has("Timestamp", "Now"):
-            done.append(_rewrite(top, metadata, metadata.storage("Timestamp", "Now"), _Change({})))
+            rewritten.append(_rewrite(top, metadata, metadata.storage("Timestamp", "Now"), _Change({})))
     except ScaleError as error:
         raise ChainSpecError(spec.id, "genesis", str(error)) from error
     genesis = RawGenesis(top, spec.genesis.children)
-    return _renamed(replace(spec, genesis=genesis)), done
+    return _renamed(replace(spec, genesis=genesis)), rewritten
 
 
 def _renamed(spec: ChainSpec) -> ChainSpec:
@@ -93,7 +93,7 @@ def _renamed(spec: ChainSpec) -> ChainSpec:
 
 def _write_grandpa_key(top: dict[bytes, bytes], authorities: tuple[SpecAuthority, ...]) -> Rewritten:
     removed = int(GRANDPA_AUTHORITIES in top)
-    votes = b"".join(one.grandpa + (1).to_bytes(8, "little") for one in authorities)
+    votes = b"".join(authority.grandpa + (1).to_bytes(8, "little") for authority in authorities)
     top[GRANDPA_AUTHORITIES] = b"\x01" + encode_compact(len(authorities)) + votes
     return Rewritten(":grandpa_authorities", removed, 1)
 
@@ -140,17 +140,17 @@ class _Present:
 
         Raises ScaleError if the value has an unknown shape.
         """
-        found = self._metadata.storage(pallet, item)
+        storage_item = self._metadata.storage(pallet, item)
         try:
-            return found.decode(self._top.get(found.key(*keys)))
+            return storage_item.decode(self._top.get(storage_item.key(*keys)))
         except ScaleError as error:
-            raise _unknown_shape(self._metadata, found, error) from error
+            raise _unknown_shape(self._metadata, storage_item, error) from error
 
     def takes(self, pallet: str, item: str, keys: tuple[Any, ...], value: Any) -> bool:
         """Return whether the runtime has an entry with these keys and this value."""
         try:
-            found = self._metadata.storage(pallet, item)
-            return bool(found.key(*keys) and found.value.encode(value))
+            storage_item = self._metadata.storage(pallet, item)
+            return bool(storage_item.key(*keys) and storage_item.value.encode(value))
         except ScaleError:
             return False
 
@@ -164,8 +164,8 @@ def _items(
     present: _Present, authorities: tuple[SpecAuthority, ...]
 ) -> Iterator[tuple[tuple[str, str], _Change]]:
     """Yield the items that this runtime has, in the order of their pallets, with their new content."""
-    for part in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
-        for name, change in part(present, authorities):
+    for pallet_items in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
+        for name, change in pallet_items(present, authorities):
             if present.has(*name):
                 yield name, change
 
@@ -192,18 +192,20 @@ def _beginning(present: _Present, _authorities: tuple[SpecAuthority, ...]) -> _P
 
 
 def _consensus(_present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Part:
-    yield ("Aura", "Authorities"), _Change({(): [one.aura for one in authorities]})
-    yield ("Grandpa", "Authorities"), _Change({(): [(one.grandpa, 1) for one in authorities]})
+    yield ("Aura", "Authorities"), _Change({(): [authority.aura for authority in authorities]})
+    yield ("Grandpa", "Authorities"), _Change({(): [(authority.grandpa, 1) for authority in authorities]})
     yield ("Grandpa", "CurrentSetId"), _Change({(): 0})
     for pending in ("PendingChange", "NextForced", "Stalled", "GrandpaVoteDelegations", "GrandpaDelegators"):
         yield ("Grandpa", pending), _Change({})
 
 
 def _session(_present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Part:
-    keys = {one.aura: {"aura": one.aura, "grandpa": one.grandpa} for one in authorities}
+    keys = {
+        authority.aura: {"aura": authority.aura, "grandpa": authority.grandpa} for authority in authorities
+    }
     owners: dict[tuple[Any, ...], bytes] = {}
-    for one in authorities:
-        owners[((b"aura", one.aura),)] = owners[((b"gran", one.grandpa),)] = one.aura
+    for authority in authorities:
+        owners[((b"aura", authority.aura),)] = owners[((b"gran", authority.grandpa),)] = authority.aura
     yield ("Session", "Validators"), _Change({(): list(keys)})
     yield ("Session", "QueuedKeys"), _Change({(): list(keys.items())})
     yield ("Session", "QueuedChanged"), _Change({})
@@ -216,7 +218,7 @@ def _validators(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _P
     if not present.has("Validator", "CurrentEpoch"):
         return
     epoch = present.value("Validator", "CurrentEpoch")
-    accounts = [one.aura for one in authorities]
+    accounts = [authority.aura for authority in authorities]
     yield ("Validator", "CurrentAuthorities"), _Change({(): accounts})
     yield ("Validator", "HistoricalAuthorities"), _Change({(epoch,): accounts}, keep=True)
     yield (
@@ -230,17 +232,20 @@ def _validators(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _P
 
 
 def _accounts(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Part:
-    accounts = [one.aura for one in authorities]
-    account = {"providers": 1, "consumers": 1}
-    yield ("System", "Account"), _Change({(one,): account for one in accounts}, keep=True)
+    accounts = [authority.aura for authority in authorities]
+    references = {"providers": 1, "consumers": 1}
+    yield ("System", "Account"), _Change({(account_id,): references for account_id in accounts}, keep=True)
     if present.has("Flip", "Account") and present.has("Flip", "TotalIssuance"):
-        before = sum(present.balance(one) for one in set(accounts))
-        issued = present.value("Flip", "TotalIssuance") + FUNDS * len(set(accounts)) - before
+        balances = sum(present.balance(account_id) for account_id in set(accounts))
+        issued = present.value("Flip", "TotalIssuance") + FUNDS * len(set(accounts)) - balances
         yield ("Flip", "TotalIssuance"), _Change({(): issued})
-        yield ("Flip", "Account"), _Change({(one,): {"balance": FUNDS} for one in accounts}, keep=True)
+        yield (
+            ("Flip", "Account"),
+            _Change({(account_id,): {"balance": FUNDS} for account_id in accounts}, keep=True),
+        )
     yield (
         ("AccountRoles", "AccountRoles"),
-        _Change({(one,): "Validator" for one in accounts}, keep=True),
+        _Change({(account_id,): "Validator" for account_id in accounts}, keep=True),
     )
     first = accounts[:1]
     council = _AnyOf(({"members": first, "threshold": 1}, first))  # a list of members before 2.0

@@ -38,11 +38,11 @@ class _Object(dict[str, Any]):
 
     @classmethod
     def of(cls, pairs: list[tuple[str, Any]]) -> _Object:
-        found = cls(pairs)
-        if len(found) < len(pairs):
+        json_object = cls(pairs)
+        if len(json_object) < len(pairs):
             counts = Counter(name for name, _ in pairs)
-            found.repeated = counts.most_common(1)[0][0]
-        return found
+            json_object.repeated = counts.most_common(1)[0][0]
+        return json_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class JsonValue:
         except UnicodeDecodeError as error:
             raise ChainSpecError(source, "", f"not UTF-8 text (byte {error.start})") from None
         except json.JSONDecodeError as error:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise ChainSpecError(source, "", f"not JSON: {error.msg} ({where})") from None
+            location = f"line {error.lineno}, column {error.colno}"
+            raise ChainSpecError(source, "", f"not JSON: {error.msg} ({location})") from None
         except ForeignError as error:
             raise ChainSpecError(source, "", str(error)) from None
         except ValueError as error:

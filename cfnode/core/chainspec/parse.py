@@ -98,8 +98,8 @@ def _chain_type(value: JsonValue) -> str:
 
 
 def _boot_nodes(value: JsonValue) -> tuple[str, ...]:
-    wanted = "must be a multiaddress such as /ip4/192.0.2.1/tcp/30333/p2p/12D3KooW…"
-    return tuple(_matching(node, BOOT_NODE, wanted) for node in _optional_list(value))
+    requirement = "must be a multiaddress such as /ip4/192.0.2.1/tcp/30333/p2p/12D3KooW…"
+    return tuple(_matching(node, BOOT_NODE, requirement) for node in _optional_list(value))
 
 
 def _properties(value: JsonValue) -> dict[str, Any]:
@@ -149,9 +149,9 @@ def _genesis(root: JsonValue) -> Genesis:
 
 def _raw_genesis(raw: JsonValue) -> RawGenesis:
     top, children = raw.get("top"), raw.get("childrenDefault")
-    named = () if children.is_null else children.items(MAX_STORAGE_ENTRIES)
+    child_tries = () if children.is_null else children.items(MAX_STORAGE_ENTRIES)
     tries: dict[bytes, dict[bytes, bytes]] = {}
-    for name, child in named:
+    for name, child in child_tries:
         _put(tries, child, name, _storage(child))
     return RawGenesis(_storage(top), tries)
 

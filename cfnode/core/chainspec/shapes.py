@@ -37,9 +37,9 @@ def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, de
             return _struct(registry, fields, value, present, depth)
         case types.Tuple(members) if isinstance(value, tuple) and len(value) == len(members):
             parts = zip(members, value, strict=True)
-            return tuple(fitted(registry, each, part, None, depth + 1) for each, part in parts)
+            return tuple(fitted(registry, member, part, None, depth + 1) for member, part in parts)
         case types.Sequence(item) if isinstance(value, list):
-            return [fitted(registry, item, each, None, depth + 1) for each in value]
+            return [fitted(registry, item, element, None, depth + 1) for element in value]
         case _:
             return value  # the codec checks it
 
@@ -51,15 +51,17 @@ def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, pre
     unknown = [name for name in value if name not in names]
     if unknown:
         raise ScaleError(f"the type has no field {', '.join(unknown)}")
-    before = present if isinstance(present, Mapping) else {}
-    written: dict[str | None, Any] = {}
+    old_fields = present if isinstance(present, Mapping) else {}
+    new_fields: dict[str | None, Any] = {}
     for field in fields:
-        old = before.get(field.name)
+        old = old_fields.get(field.name)
         if field.name in value:
-            written[field.name] = fitted(registry, field.type, value[field.name], old, depth + 1)
+            new_fields[field.name] = fitted(registry, field.type, value[field.name], old, depth + 1)
         else:
-            written[field.name] = old if field.name in before else empty(registry, field.type, depth + 1)
-    return written
+            new_fields[field.name] = (
+                old if field.name in old_fields else empty(registry, field.type, depth + 1)
+            )
+    return new_fields
 
 
 def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
@@ -75,7 +77,7 @@ def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
         case types.Array(length, item):
             return bytes(length) if _is_u8(registry, item) else [empty(registry, item, depth + 1)] * length
         case types.Tuple(members):
-            return tuple(empty(registry, each, depth + 1) for each in members)
+            return tuple(empty(registry, member, depth + 1) for member in members)
         case types.Composite((types.Field(name=None, type=inner),)):
             return empty(registry, inner, depth + 1)
         case types.Composite(fields) if _are_named(fields):
@@ -95,21 +97,21 @@ def described(registry: Registry, type_id: int, depth: int = 0) -> str:
         return row.definition.name
     if depth >= MAX_DESCRIBED_DEPTH:
         return name or "…"
-    inside = [described(registry, each, depth + 1) for each in _parts(row)]
+    descriptions = [described(registry, part_type, depth + 1) for part_type in _parts(row)]
     match row.definition:
         case types.Sequence():
-            return f"Vec<{inside[0]}>"
+            return f"Vec<{descriptions[0]}>"
         case types.Array(length):
-            return f"[{inside[0]}; {length}]"
+            return f"[{descriptions[0]}; {length}]"
         case types.Tuple():
-            return f"({', '.join(inside)})"
+            return f"({', '.join(descriptions)})"
         case types.Compact():
-            return f"Compact<{inside[0]}>"
+            return f"Compact<{descriptions[0]}>"
         case types.Composite(fields) if _are_named(fields):
-            members = (f"{field.name}: {kind}" for field, kind in zip(fields, inside, strict=True))
+            members = (f"{field.name}: {kind}" for field, kind in zip(fields, descriptions, strict=True))
             return f"{name} {{{', '.join(members)}}}"
         case types.Composite():
-            return f"{name}({', '.join(inside)})"
+            return f"{name}({', '.join(descriptions)})"
         case types.Variants(cases):
             return f"{name} {{{' | '.join(case.name for case in cases)}}}"
     return "BitVec"
@@ -134,7 +136,7 @@ def _row(registry: Registry, type_id: int, depth: int) -> types.PortableType:
 
 
 def _are_bytes(items: Any) -> bool:
-    return isinstance(items, list) and all(isinstance(each, bytes) for each in items)
+    return isinstance(items, list) and all(isinstance(element, bytes) for element in items)
 
 
 def _are_named(fields: tuple[types.Field, ...]) -> bool:

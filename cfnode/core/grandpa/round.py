@@ -59,8 +59,8 @@ class Round:
 
         The caller has checked that a member of the set signed it for this round.
         """
-        given = self._votes.get(vote.stage, {}).get(vote.authority, [])
-        if vote.stage not in self._votes or vote in given or len(given) > 1 or not self._reach(vote):
+        votes = self._votes.get(vote.stage, {}).get(vote.authority, [])
+        if vote.stage not in self._votes or vote in votes or len(votes) > 1 or not self._reach(vote):
             return False
         self._votes[vote.stage].setdefault(vote.authority, []).append(vote)
         self._state = None
@@ -87,27 +87,27 @@ class Round:
 
         Both are blocks that votes reach.
         """
-        at = block.hash
-        while at != base.hash and at in self._parents:
-            at = self._parents[at]
-        return at == base.hash
+        ancestor = block.hash
+        while ancestor != base.hash and ancestor in self._parents:
+            ancestor = self._parents[ancestor]
+        return ancestor == base.hash
 
     def commit(self) -> CommitMessage | None:
         """Return the votes for the highest block that the precommits make final, or None."""
         target = self.precommit_ghost
         if target is None:
             return None
-        votes: list[Precommit] = []
-        for given in self._votes[PRECOMMIT].values():
-            if len(given) > 1 or self.descends(self._target(given[0]), target):
-                votes += [vote.signed() for vote in given]
-        commit = Commit(target.hash, target.number, tuple(votes))
+        precommits: list[Precommit] = []
+        for votes in self._votes[PRECOMMIT].values():
+            if len(votes) > 1 or self.descends(self._target(votes[0]), target):
+                precommits += [vote.signed() for vote in votes]
+        commit = Commit(target.hash, target.number, tuple(precommits))
         return CommitMessage(self.number, self.voters.set_id, commit)
 
     def catch_up(self) -> CatchUp:
         """Return all votes of the round, for a peer that has missed it."""
         prevotes, precommits = (
-            tuple(vote.signed() for given in self._votes[stage].values() for vote in given)
+            tuple(vote.signed() for votes in self._votes[stage].values() for vote in votes)
             for stage in (PREVOTE, PRECOMMIT)
         )
         base = self.base
@@ -124,20 +124,23 @@ class Round:
         Returns whether it arrives there.
         """
         blocks: list[bytes] = []
-        at = vote.target_hash
+        ancestor = vote.target_hash
         for _ in range(min(vote.target_number - self.base.number, MAX_SPREAD) + 1):
-            if at in self._blocks:
+            if ancestor in self._blocks:
                 break
-            below = self._parent(at)
-            if below is None:
+            parent = self._parent(ancestor)
+            if parent is None:
                 return False
-            blocks.append(at)
-            at = below
-        if at not in self._blocks or self._blocks[at].number + len(blocks) != vote.target_number:
+            blocks.append(ancestor)
+            ancestor = parent
+        if ancestor not in self._blocks or self._blocks[ancestor].number + len(blocks) != vote.target_number:
             return False
         for block in reversed(blocks):
-            self._parents[block], self._blocks[block] = at, BlockRef(block, self._blocks[at].number + 1)
-            at = block
+            self._parents[block], self._blocks[block] = (
+                ancestor,
+                BlockRef(block, self._blocks[ancestor].number + 1),
+            )
+            ancestor = block
         return True
 
     # --- weights
@@ -148,18 +151,18 @@ class Round:
 
     def _equivocators(self, stage: int) -> int:
         weights = self.voters.weights
-        return sum(weights[authority] for authority, given in self._votes[stage].items() if len(given) > 1)
+        return sum(weights[authority] for authority, votes in self._votes[stage].items() if len(votes) > 1)
 
     def _weights(self, stage: int) -> dict[bytes, int]:
         """Return, by block, the weight of the votes for it and for blocks above it, and of equivocators."""
         weights = dict.fromkeys(self._blocks, 0)
-        for authority, given in self._votes[stage].items():
-            if len(given) == 1:
-                weights[given[0].target_hash] += self.voters.weights[authority]
+        for authority, votes in self._votes[stage].items():
+            if len(votes) == 1:
+                weights[votes[0].target_hash] += self.voters.weights[authority]
         for block in sorted(self._parents, key=lambda block: -self._blocks[block].number):
             weights[self._parents[block]] += weights[block]
-        everywhere = self._equivocators(stage)
-        return {block: weight + everywhere for block, weight in weights.items()}
+        equivocators = self._equivocators(stage)
+        return {block: weight + equivocators for block, weight in weights.items()}
 
     def _ghost(self, stage: int) -> BlockRef | None:
         if self._cast(stage) < self.voters.threshold:
@@ -169,30 +172,33 @@ class Round:
 
     def _highest(self, top: BlockRef, matches: Callable[[bytes], bool]) -> BlockRef | None:
         """Return the first block from `top` downwards for which `matches` is true, or None."""
-        at: bytes | None = top.hash
-        while at is not None and not matches(at):
-            at = self._parents.get(at)
-        return None if at is None else self._blocks[at]
+        block: bytes | None = top.hash
+        while block is not None and not matches(block):
+            block = self._parents.get(block)
+        return None if block is None else self._blocks[block]
 
     def _decide(self) -> RoundState:
         ghost = self._ghost(PREVOTE)
         if ghost is None:
             return RoundState()
-        cast, needed = self._cast(PRECOMMIT), self.voters.threshold
-        if cast < needed:  # any block could still become final
+        cast_weight, threshold = self._cast(PRECOMMIT), self.voters.threshold
+        if cast_weight < threshold:  # any block could still become final
             return RoundState(ghost, None, ghost)
         weights = self._weights(PRECOMMIT)
-        tolerated = max(0, self.voters.total - needed - self._equivocators(PRECOMMIT))
+        tolerated = max(0, self.voters.total - threshold - self._equivocators(PRECOMMIT))
 
         def possible(block: bytes) -> bool:
             """Return whether a block could still become final.
 
             Missing votes could make it so, and second votes of authorities that are counted.
             """
-            given = weights[block]
-            return given + self.voters.total - cast + min(max(0, cast - given), tolerated) >= needed
+            weight = weights[block]
+            return (
+                weight + self.voters.total - cast_weight + min(max(0, cast_weight - weight), tolerated)
+                >= threshold
+            )
 
-        finalized = self._highest(ghost, lambda block: weights[block] >= needed)
+        finalized = self._highest(ghost, lambda block: weights[block] >= threshold)
         estimate = self._highest(ghost, possible)
         open_above = any(parent == ghost.hash and possible(block) for block, parent in self._parents.items())
         completable = estimate is not None and (estimate != ghost or not open_above)

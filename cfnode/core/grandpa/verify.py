@@ -107,16 +107,16 @@ def _check_signatures(votes: Sequence[Precommit], round_number: int, set_id: int
 
 def _weigh(votes: Iterable[Precommit], authorities: AuthoritySet) -> tuple[dict[bytes, int], int]:
     """Return the weight by voted block, and the weight of the equivocators, which counts for every block."""
-    first: dict[bytes, Precommit] = {}
-    twice: set[bytes] = set()
+    first_votes: dict[bytes, Precommit] = {}
+    equivocators: set[bytes] = set()
     for vote in votes:
-        if vote.authority in authorities.weights and first.setdefault(vote.authority, vote) != vote:
-            twice.add(vote.authority)
+        if vote.authority in authorities.weights and first_votes.setdefault(vote.authority, vote) != vote:
+            equivocators.add(vote.authority)
     weights: dict[bytes, int] = {}
-    for key, vote in first.items():
-        if key not in twice:
+    for key, vote in first_votes.items():
+        if key not in equivocators:
             weights[vote.target_hash] = weights.get(vote.target_hash, 0) + authorities.weights[key]
-    return weights, sum(authorities.weights[key] for key in twice)
+    return weights, sum(authorities.weights[key] for key in equivocators)
 
 
 class _Chain:
@@ -130,18 +130,18 @@ class _Chain:
     def add(self, block: bytes) -> None:
         """Walk from a voted block down to a known block or the base; raise FinalityError."""
         blocks: list[bytes] = []
-        at: bytes = block
-        while at not in self.heights:
-            below = self._parent(at)
-            if below is None or len(blocks) >= MAX_VOTE_HEIGHT:
+        ancestor: bytes = block
+        while ancestor not in self.heights:
+            parent = self._parent(ancestor)
+            if parent is None or len(blocks) >= MAX_VOTE_HEIGHT:
                 raise FinalityError(
                     f"a vote for 0x{block.hex()}, whose descent from the lowest vote is not proven"
                 )
-            self._parents[at] = below
-            blocks.append(at)
-            at = below
-        for step in reversed(blocks):
-            self.heights[step] = self.heights[self._parents[step]] + 1
+            self._parents[ancestor] = parent
+            blocks.append(ancestor)
+            ancestor = parent
+        for descendant in reversed(blocks):
+            self.heights[descendant] = self.heights[self._parents[descendant]] + 1
 
     def ghost(self, weights: dict[bytes, int], everywhere: int, wanted: int) -> tuple[bytes | None, int]:
         """Return the highest block with the wanted weight, and its height above the base, or (None, 0)."""

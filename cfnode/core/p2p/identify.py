@@ -61,15 +61,15 @@ class Identify:
 
 
 def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
-    found = []
+    addresses = []
     for item in items:
         try:
             address = Multiaddr.decode(item)
         except RemoteError:
             continue
         if address.parts:
-            found.append(address)
-    return tuple(found)
+            addresses.append(address)
+    return tuple(addresses)
 
 
 def _text(data: bytes | None) -> str:

@@ -144,7 +144,7 @@ class RoutingTable:
         if peer.peer in bucket and not peer.met:
             return True
         if peer.peer not in bucket and len(bucket) >= K:
-            unverified = next((known for known in bucket.values() if not known.met), None)
+            unverified = next((member for member in bucket.values() if not member.met), None)
             if unverified is None or not peer.met:
                 return False
             del bucket[unverified.peer]
@@ -157,9 +157,9 @@ class RoutingTable:
 
     def nearest(self, target: bytes, count: int = K, *, met: bool = False) -> list[KnownPeer]:
         """Return the known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
-        at = position(target)
-        known = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
-        return sorted(known, key=lambda peer: _position_of(peer.peer) ^ at)[:count]
+        target_position = position(target)
+        peers = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
+        return sorted(peers, key=lambda peer: _position_of(peer.peer) ^ target_position)[:count]
 
     def __contains__(self, peer: object) -> bool:
         return isinstance(peer, str) and peer in self._buckets.get(self._distance(peer), {})
@@ -209,6 +209,6 @@ class Lookup:
 
     def result(self) -> list[KnownPeer]:
         """Return the K nearest nodes so far."""
-        at = position(self.target)
+        target_position = position(self.target)
         live = [peer for peer in self.known.values() if peer.peer not in self._failed]
-        return sorted(live, key=lambda peer: _position_of(peer.peer) ^ at)[:K]
+        return sorted(live, key=lambda peer: _position_of(peer.peer) ^ target_position)[:K]

@@ -52,15 +52,15 @@ class Multiaddr:
         words = text.split("/")
         if words[0] != "" or len(words) < 2:
             raise MultiaddrError(f"{text!r}: an address begins with /, as in /ip4/1.2.3.4/tcp/30333")
-        parts, rest = [], words[1:]
-        while rest:
-            name = rest.pop(0)
+        parts, remaining_words = [], words[1:]
+        while remaining_words:
+            name = remaining_words.pop(0)
             kind = _BY_NAME.get(name)
             if kind is None:
                 raise MultiaddrError(f"{text!r}: unknown address part {name!r}")
-            if kind.size != 0 and not rest:
+            if kind.size != 0 and not remaining_words:
                 raise MultiaddrError(f"{text!r}: /{name} needs a value")
-            value = rest.pop(0) if kind.size != 0 else ""
+            value = remaining_words.pop(0) if kind.size != 0 else ""
             parts.append((kind.name, kind.checked(value, text)))
         return cls(tuple(parts))
 

@@ -45,9 +45,9 @@ class _Side:
 
     def bytes_to_send(self) -> bytes:
         """Return the bytes to send now; each is returned once."""
-        out = bytes(self._out)
+        pending = bytes(self._out)
         self._out.clear()
-        return out
+        return pending
 
     def receive_data(self, data: bytes) -> None:
         """Read received bytes, up to the choice; raise RemoteError."""

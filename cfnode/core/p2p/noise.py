@@ -116,8 +116,8 @@ class _Symmetric:
         return plaintext
 
     def split(self) -> tuple[_Cipher, _Cipher]:
-        first, second = self._derive(b"")
-        return _Cipher(first), _Cipher(second)
+        first_key, second_key = self._derive(b"")
+        return _Cipher(first_key), _Cipher(second_key)
 
     def _keyed(self) -> _Cipher:
         if self._cipher is None:
@@ -126,9 +126,9 @@ class _Symmetric:
 
     def _derive(self, material: bytes) -> tuple[bytes, bytes]:
         """Return the two outputs of HKDF (Noise, section 4.3)."""
-        mixed = hmac.digest(self._chain, material, "sha256")
-        first = hmac.digest(mixed, b"\x01", "sha256")
-        return first, hmac.digest(mixed, first + b"\x02", "sha256")
+        temp_key = hmac.digest(self._chain, material, "sha256")
+        first_output = hmac.digest(temp_key, b"\x01", "sha256")
+        return first_output, hmac.digest(temp_key, first_output + b"\x02", "sha256")
 
 
 class _Messages:
@@ -222,9 +222,9 @@ class Handshake:
 
     def bytes_to_send(self) -> bytes:
         """Return the bytes to send now; each is returned once."""
-        out = bytes(self._out)
+        pending = bytes(self._out)
         self._out.clear()
-        return out
+        return pending
 
     def receive_data(self, data: bytes) -> None:
         """Read received bytes; raise RemoteError. Bytes after the handshake are kept for the channel."""
@@ -239,8 +239,8 @@ class Handshake:
         """
         if not self.finished:
             raise LocalError("noise: the handshake has not finished")
-        first, second = self._state.split()
-        sending, receiving = (first, second) if self._dialer else (second, first)
+        first_cipher, second_cipher = self._state.split()
+        sending, receiving = (first_cipher, second_cipher) if self._dialer else (second_cipher, first_cipher)
         return Channel(sending, receiving, bytes(self._messages.buffer))
 
     def _on_message(self, message: bytes) -> None:

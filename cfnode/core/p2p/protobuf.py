@@ -29,12 +29,12 @@ def encode_varint(number: int) -> bytes:
     """Return the unsigned LEB128 form of a number in 0..2^64-1; raise ValueError."""
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{number} does not fit in an unsigned 64-bit varint")
-    out = bytearray()
+    encoded = bytearray()
     while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    out.append(number)
-    return bytes(out)
+    encoded.append(number)
+    return bytes(encoded)
 
 
 def decode_varint(data: bytes, offset: int = 0) -> tuple[int, int]:
@@ -88,18 +88,18 @@ class Message:
 
         Raises RemoteError if it holds bytes.
         """
-        found = [value for key, value in self.fields if key == number]
-        return self._varint(number, found[-1]) if found else default
+        values = [value for key, value in self.fields if key == number]
+        return self._varint(number, values[-1]) if values else default
 
     def data(self, number: int) -> bytes | None:
         """Return the last bytes field of a field number; None if there is none. Raises RemoteError."""
-        found = self.repeated(number)
-        return found[-1] if found else None
+        values = self.repeated(number)
+        return values[-1] if values else None
 
     def repeated(self, number: int) -> list[bytes]:
         """Return all bytes fields of a field number, in order; raise RemoteError."""
-        found = [value for key, value in self.fields if key == number]
-        return [self._bytes(number, value) for value in found]
+        values = [value for key, value in self.fields if key == number]
+        return [self._bytes(number, value) for value in values]
 
     @staticmethod
     def _varint(number: int, value: int | bytes) -> int:
@@ -181,8 +181,8 @@ class Frames:
             if len(head) == MAX_LENGTH_BYTES:
                 raise RemoteError(f"the length of a message takes more than {MAX_LENGTH_BYTES} bytes")
             return None
-        length, used = decode_varint(head)
+        length, prefix_size = decode_varint(head)
         if length > self._limit:
             raise RemoteError(f"a message of {length} bytes, {self._limit} are allowed here")
-        del self._buffer[:used]
+        del self._buffer[:prefix_size]
         return length

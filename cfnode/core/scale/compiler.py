@@ -74,9 +74,9 @@ class Compiler:
 
     def kind(self, type_id: int) -> Kind:
         """Return the kind of a type, compiled now unless it is compiled or being compiled."""
-        found = self.done.get(type_id) or self.fresh.get(type_id)
-        if found is not None:
-            return found
+        kind = self.done.get(type_id) or self.fresh.get(type_id)
+        if kind is not None:
+            return kind
         if type_id in self.open:
             return self.later(type_id)
         self.open.add(type_id)
@@ -130,8 +130,8 @@ class Compiler:
 
     def struct(self, row: PortableType, fields: tuple[Field, ...]) -> Kind:
         """Return the kind of a struct, whose values are of its class if it has one."""
-        made = self.classes.get(row.id)
-        return self.instance(made, fields) if isinstance(made, type) else self.fields(fields)
+        own_class = self.classes.get(row.id)
+        return self.instance(own_class, fields) if isinstance(own_class, type) else self.fields(fields)
 
     def instance(self, made: type, fields: tuple[Field, ...]) -> Kind:
         """Return the kind of fields as attributes of a class.
@@ -146,9 +146,9 @@ class Compiler:
         if row.path == ("Option",) and [case.name for case in cases] == ["None", "Some"]:
             inner = cases[1].fields[0].type
             return shapes.option(self.kind(inner), wrap=self.may_be_none(inner))
-        made = self.classes.get(row.id)
-        if isinstance(made, Mapping):
-            return enums.union([self.case(case, made.get(case.name, case.name)) for case in cases])
+        case_classes = self.classes.get(row.id)
+        if isinstance(case_classes, Mapping):
+            return enums.union([self.case(case, case_classes.get(case.name, case.name)) for case in cases])
         return enums.enum(
             [
                 enums.Case(case.index, case.name, self.fields(case.fields) if case.fields else None)

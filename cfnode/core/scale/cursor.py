@@ -30,9 +30,9 @@ class Cursor:
         end = self.offset + size
         if size < 0 or end > len(self.data):
             raise end_of_input(self.offset, size, self.data)
-        taken = self.data[self.offset : end]
+        chunk = self.data[self.offset : end]
         self.offset = end
-        return taken
+        return chunk
 
     def uint(self, size: int) -> int:
         """Return an unsigned little-endian integer of `size` bytes."""

@@ -94,15 +94,17 @@ def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
 
     A case without fields is a name.
     """
-    by_type = {made: (index, kind.encode) for index, made, kind in cases if kind and isinstance(made, type)}
-    by_name = {made: index for index, made, _ in cases if isinstance(made, str)}
-    by_index = {index: kind.decode if kind else _constant(made) for index, made, kind in cases}
+    by_type = {
+        target: (index, kind.encode) for index, target, kind in cases if kind and isinstance(target, type)
+    }
+    by_name = {target: index for index, target, _ in cases if isinstance(target, str)}
+    by_index = {index: kind.decode if kind else _constant(target) for index, target, kind in cases}
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
-        found = by_type.get(type(value))
-        if found is not None:
-            out.append(found[0])
-            found[1](value, out, depth)
+        case = by_type.get(type(value))
+        if case is not None:
+            out.append(case[0])
+            case[1](value, out, depth)
         elif type(value) is str and value in by_name:
             out.append(by_name[value])
         else:

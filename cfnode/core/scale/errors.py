@@ -39,7 +39,7 @@ class NotInMetadataError(ScaleError):
 
 def describe(value: object) -> str:
     """Return a short description of a wrong value, without the content of bytes. Never raises."""
-    kind = type(value).__name__
+    type_name = type(value).__name__
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, int):
@@ -48,5 +48,5 @@ def describe(value: object) -> str:
         short = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
         return repr(short)
     if isinstance(value, (bytes, bytearray, list, tuple, dict)):
-        return f"{kind} of length {len(value)}"
-    return kind
+        return f"{type_name} of length {len(value)}"
+    return type_name

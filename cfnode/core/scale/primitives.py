@@ -202,7 +202,10 @@ def bits(word_bits: int, lowest_first: bool) -> Kind:
         end = start + size
         if length > MAX_BITS or end > len(data):
             raise end_of_input(start, size, data)
-        words = (int.from_bytes(data[at : at + word_size], "little") for at in range(start, end, word_size))
+        words = (
+            int.from_bytes(data[position : position + word_size], "little")
+            for position in range(start, end, word_size)
+        )
         texts = (f"{word:0{word_bits}b}" for word in words)
         text = "".join(word[::-1] if lowest_first else word for word in texts)
         return [bit == "1" for bit in text[:length]], end

@@ -33,15 +33,15 @@ class Codec:
 
     def encode(self, value: Any) -> bytes:
         """Return the SCALE bytes of a value; raise ScaleError, which names the part that does not fit."""
-        out = bytearray()
+        encoded = bytearray()
         try:
-            self._encode(value, out, 0)
+            self._encode(value, encoded, 0)
         except ScaleError as error:
             error.within(self.name)
             raise
         except RecursionError:
             raise ScaleError(f"{self.name}: nested too deeply") from None
-        return bytes(out)
+        return bytes(encoded)
 
     def decode(self, data: bytes) -> Any:
         """Return the value of the whole input; raise ScaleError, also for bytes after the value."""

@@ -233,13 +233,13 @@ def option(inner: Kind, wrap: bool = False) -> Kind:
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
-            present = data[offset]
+            tag = data[offset]
         except IndexError:
             raise end_of_input(offset, 1, data) from None
-        if present == 0:
+        if tag == 0:
             return None, offset + 1
-        if present != 1:
-            raise ScaleError(f"an Option begins with 0 or 1, not {present} (offset {offset})")
+        if tag != 1:
+            raise ScaleError(f"an Option begins with 0 or 1, not {tag} (offset {offset})")
         value, offset = decode_inner(data, offset + 1, depth)
         return (Some(value) if wrap else value), offset
 
@@ -282,9 +282,9 @@ def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
     """
     names = [attribute(name) for name, _ in fields]
     slots: dict[str, Any] = {field.name: getattr(made, field.name) for field in dataclass_fields(made)}
-    kinds = tuple((own, kind) for own, (_, kind) in zip(names, fields, strict=True))
-    encoders = tuple((kind.encode, attrgetter(own), own) for own, kind in kinds)
-    decoders = tuple((kind.decode, slots[own].__set__) for own, kind in kinds)
+    kinds = tuple((slot_name, kind) for slot_name, (_, kind) in zip(names, fields, strict=True))
+    encoders = tuple((kind.encode, attrgetter(slot_name), slot_name) for slot_name, kind in kinds)
+    decoders = tuple((kind.decode, slots[slot_name].__set__) for slot_name, kind in kinds)
     missing = tuple(slots[name].__set__ for name in slots if name not in names)
     new = object.__new__
 

@@ -128,13 +128,13 @@ def decode_node(data: bytes, *, omitted: bool = False) -> Node:
 
 
 def _decode(data: bytes, omitted: bool) -> Node:
-    first = data[0]
-    leaf, hashed, mask = _kind(first)
-    length, at = first & mask, 1
+    first_byte = data[0]
+    leaf, hashed, mask = _kind(first_byte)
+    length, offset = first_byte & mask, 1
     if length == mask:
-        length, at = _long_length(data, mask)
-    end = at + (length + 1) // 2
-    partial = to_nibbles(data[at:end]) if length else b""
+        length, offset = _long_length(data, mask)
+    end = offset + (length + 1) // 2
+    partial = to_nibbles(data[offset:end]) if length else b""
     if length & 1:
         if partial[0]:
             raise TrieError(f"trie node: padding of the partial key is not zero: 0x{data[:80].hex()}")
@@ -149,7 +149,7 @@ def _decode(data: bytes, omitted: bool) -> Node:
     bitmap = data[end] | data[end + 1] << 8
     body: bytes | None = None
     end += 2
-    if hashed or first >= _BRANCH_VALUE:
+    if hashed or first_byte >= _BRANCH_VALUE:
         body, end = _decode_value(data, end, hashed)
     return Node(partial, body, hashed, _decode_children(data, end, bitmap, omitted))
 
@@ -166,12 +166,12 @@ def _kind(first: int) -> tuple[bool, bool, int]:
 
 
 def _long_length(data: bytes, mask: int) -> tuple[int, int]:
-    length, at = mask, 1
-    while data[at] == 255:
-        length, at = length + 255, at + 1
+    length, offset = mask, 1
+    while data[offset] == 255:
+        length, offset = length + 255, offset + 1
         if length > MAX_PARTIAL_KEY:
             raise TrieError(f"trie node: partial key longer than {MAX_PARTIAL_KEY} nibbles")
-    return length + data[at], at + 1
+    return length + data[offset], offset + 1
 
 
 def _decode_value(data: bytes, at: int, hashed: bool) -> tuple[bytes, int]:
@@ -191,10 +191,10 @@ def _decode_children(data: bytes, at: int, bitmap: int, omitted: bool) -> list[b
     children = _all_hashed(data, at, count) or _mixed(data, at, count, omitted)
     if count == 16:
         return children
-    placed = list(NO_CHILDREN)
+    slots = list(NO_CHILDREN)
     for index, entry in zip(_positions(bitmap), children, strict=True):
-        placed[index] = entry
-    return placed
+        slots[index] = entry
+    return slots
 
 
 @lru_cache(4096)

@@ -74,10 +74,12 @@ def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
     for item in remaining:
         if expected is None:
             expected = set(_child_roots(root, unpacked.nodes))
-        found = _unpack_trie(_chain(item, remaining), unpacked)
-        if found not in expected:
-            raise TrieError(f"compact proof contains the trie 0x{found.hex()}, not a child trie of the state")
-        expected.discard(found)
+        trie_root = _unpack_trie(_chain(item, remaining), unpacked)
+        if trie_root not in expected:
+            raise TrieError(
+                f"compact proof contains the trie 0x{trie_root.hex()}, not a child trie of the state"
+            )
+        expected.discard(trie_root)
     return unpacked
 
 
@@ -95,22 +97,22 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
             stack.append(_open_node(items, into))
             continue
         stack.pop()
-        hashed = _close_node(top.node, into)
+        node_hash = _close_node(top.node, into)
         if not stack:
-            return hashed
+            return node_hash
         parent = stack[-1]
         assert parent.node.children is not None
-        parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + hashed
+        parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + node_hash
 
 
 def _close_node(node: Node, into: Unpacked) -> bytes:
     """Store a node whose children are all known; return its hash."""
     encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
-    hashed = blake2_256(encoded)
-    into.entries[hashed] = encoded
+    node_hash = blake2_256(encoded)
+    into.entries[node_hash] = encoded
     if node is not _EMPTY:
-        into.nodes[hashed] = node
-    return hashed
+        into.nodes[node_hash] = node
+    return node_hash
 
 
 _EMPTY = Node(b"")
@@ -153,10 +155,10 @@ def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
         end = path + node.partial
         if end.startswith(prefix) and node.value is not None and len(node.value) == HASH_LENGTH:
             yield node.value
-        for index, below in enumerate(node.children or ()):
+        for index, child_entry in enumerate(node.children or ()):
             next_path = end + bytes((index,))
-            if below and (next_path.startswith(prefix) or prefix.startswith(next_path)):
-                stack.append((next_path, below))
+            if child_entry and (next_path.startswith(prefix) or prefix.startswith(next_path)):
+                stack.append((next_path, child_entry))
 
 
 # --- packing
@@ -172,13 +174,13 @@ def encode_compact_proof(
     """
     entries = {blake2_256(entry): entry for entry in nodes}
     items: list[bytes] = []
-    for start in (root, *child_roots):
-        if start == EMPTY_ROOT:
+    for trie_root in (root, *child_roots):
+        if trie_root == EMPTY_ROOT:
             items.append(EMPTY_NODE)
-        elif start in entries:
-            _pack_trie(entries, start, items)
+        elif trie_root in entries:
+            _pack_trie(entries, trie_root, items)
         else:
-            raise MissingNode(b"", start)
+            raise MissingNode(b"", trie_root)
     return items
 
 
@@ -189,13 +191,13 @@ def _pack_trie(entries: dict[bytes, bytes], root: bytes, items: list[bytes]) -> 
         value = entries.get(node.value) if node.hashed and node.value is not None else None
         if value is not None:
             node.value, node.hashed = b"", False
-        below = []
+        child_hashes = []
         for index, entry in enumerate(node.children or ()):
             if is_hash_entry(entry) and entry[1:] in entries:
                 assert node.children is not None
-                below.append(entry[1:])
+                child_hashes.append(entry[1:])
                 node.children[index] = _OMITTED
         items.append(encode_node(node) if value is None else ESCAPE + encode_node(node))
         if value is not None:
             items.append(value)
-        stack += reversed(below)
+        stack += reversed(child_hashes)

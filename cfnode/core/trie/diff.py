@@ -57,29 +57,29 @@ def differences(
     bound, start = to_nibbles(prefix), None if after is None else to_nibbles(after)
     waiting = [(b"", _root(old), _root(new))]
     while waiting:
-        path, left, right = waiting.pop()
-        if left is None or right is None:
-            if left is right:
+        path, old_point, new_point = waiting.pop()
+        if old_point is None or new_point is None:
+            if old_point is new_point:
                 continue
-        elif left.same(right):
+        elif old_point.same(new_point):
             continue
         if path.startswith(bound) and (start is None or path > start):
-            change = _change(left, right)
+            change = _change(old_point, new_point)
             if change is not None:
                 yield to_key(path), change
         for nibble in _onward(path, bound, start):
-            below = path + bytes((nibble,))
-            waiting.append((below, _step(old, left, below), _step(new, right, below)))
+            child_path = path + bytes((nibble,))
+            waiting.append((child_path, _step(old, old_point, child_path), _step(new, new_point, child_path)))
 
 
 def _change(left: _Point | None, right: _Point | None) -> Change | None:
-    before = None if left is None else left.value
-    now = None if right is None else right.value
-    if before == now:
+    old_value = None if left is None else left.value
+    new_value = None if right is None else right.value
+    if old_value == new_value:
         return None
-    if before is None:
+    if old_value is None:
         return Change.ADDED
-    return Change.DELETED if now is None else Change.MODIFIED
+    return Change.DELETED if new_value is None else Change.MODIFIED
 
 
 def _onward(path: bytes, bound: bytes, start: bytes | None) -> range | tuple[int]:

@@ -15,8 +15,10 @@ class MissingNode(Exception):
     """
 
     def __init__(self, key: bytes, merkle_value: bytes = b"", child: bytes = b"") -> None:
-        where = f" of child trie 0x{child.hex()}" if child else ""
-        super().__init__(f"trie node or value 0x{merkle_value.hex()} is missing for key 0x{key.hex()}{where}")
+        suffix = f" of child trie 0x{child.hex()}" if child else ""
+        super().__init__(
+            f"trie node or value 0x{merkle_value.hex()} is missing for key 0x{key.hex()}{suffix}"
+        )
         self.key = key
         self.merkle_value = merkle_value
         self.child = child

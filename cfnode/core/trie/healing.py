@@ -71,10 +71,10 @@ class Healing:
         Raises TrieError.
         """
         found = Found()
-        left = max_nodes
-        while self._stack and left and len(found.missing) < max_missing:
+        nodes_left = max_nodes
+        while self._stack and nodes_left and len(found.missing) < max_missing:
             child, path, entry = self._stack.pop()
-            left -= 1
+            nodes_left -= 1
             encoded = entry[1:]
             if is_hash_entry(entry):
                 stored = state.node(path, child)
@@ -87,9 +87,9 @@ class Healing:
             end = path + node.partial
             if node.value is not None:
                 self._check_value(state, child, end, node, found)
-            for index, below in enumerate(node.children or ()):
-                if below:
-                    self._stack.append((child, end + bytes((index,)), below))
+            for index, child_entry in enumerate(node.children or ()):
+                if child_entry:
+                    self._stack.append((child, end + bytes((index,)), child_entry))
         return found
 
     def complete(self, missing: MissingSubtrie) -> None:

@@ -70,13 +70,13 @@ class ProofState(TrieState):
             if entry is None or entry == EMPTY_NODE:
                 continue
             node = decode_node(entry)
-            below = {child[1:] for child in node.children or () if is_hash_entry(child)}
+            hashes = {child[1:] for child in node.children or () if is_hash_entry(child)}
             if node.value is not None and node.hashed:
                 values.add(node.value)
             elif node.value is not None and len(node.value) == HASH_LENGTH:
-                below.add(node.value)  # perhaps the root of a child trie
-            waiting += below - nodes
-            nodes |= below
+                hashes.add(node.value)  # perhaps the root of a child trie
+            waiting += hashes - nodes
+            nodes |= hashes
         unneeded = len(self._entries.keys() - nodes - values)
         if unneeded:
             raise TrieError(f"storage proof: {unneeded} of {len(self._entries)} entries are not part of it")

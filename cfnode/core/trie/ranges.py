@@ -137,32 +137,32 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
     unpacked = unpack_compact_proof(items, root)
     placed = _Placed(unpacked.entries)
     walk = _Walk(placed, unpacked.nodes)
-    found = StateRange()
+    state_range = StateRange()
     with suppress(MissingNode):
         for pair in _walk_state(walk, root, start):
-            found.pairs.append(pair)
-    found.next = walk.position
-    found.ahead = sorted({covering_key(path) for path, _ in walk.waiting})
-    found.share = _before(placed, walk.position) - _before(placed, start)
-    found.nodes = [(child, path, encoded) for (child, path), encoded in placed.nodes.items()]
-    return found
+            state_range.pairs.append(pair)
+    state_range.next = walk.position
+    state_range.ahead = sorted({covering_key(path) for path, _ in walk.waiting})
+    state_range.share = _before(placed, walk.position) - _before(placed, start)
+    state_range.nodes = [(child, path, encoded) for (child, path), encoded in placed.nodes.items()]
+    return state_range
 
 
 def _before(placed: _Placed, position: Position | None) -> float:
     """Return the part of the top trie before a position, if all children of a branch weigh the same."""
     if not position:
         return 1.0 if position is None else 0.0
-    wanted, path, before, weight = to_nibbles(position[0]), b"", 0.0, 1.0
+    key_nibbles, path, share, weight = to_nibbles(position[0]), b"", 0.0, 1.0
     while (encoded := placed.nodes.get((TOP, path))) is not None:
         node = decode_node(encoded)
         end = path + node.partial
-        if node.children is None or len(end) >= len(wanted) or not wanted.startswith(end):
-            return before if end > wanted else before + weight * (node.children is None)
-        index = wanted[len(end)]
+        if node.children is None or len(end) >= len(key_nibbles) or not key_nibbles.startswith(end):
+            return share if end > key_nibbles else share + weight * (node.children is None)
+        index = key_nibbles[len(end)]
         weight /= sum(map(bool, node.children))
-        before += weight * sum(map(bool, node.children[:index]))
+        share += weight * sum(map(bool, node.children[:index]))
         path = end + bytes((index,))
-    return before
+    return share
 
 
 def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
@@ -180,7 +180,7 @@ def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[byt
             if child == TOP and is_child_root(key, value):
                 roots.append(value)
     present = {blake2_256(entry) for entry in visited.entries}
-    child_roots = [each for each in dict.fromkeys(roots) if each in present]
+    child_roots = [child_root for child_root in dict.fromkeys(roots) if child_root in present]
     return encode_compact_proof(state.root, list(visited.entries), child_roots), walk.position
 
 
@@ -240,9 +240,9 @@ def _walk_child(
 
 def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
     """Return the root of the child trie under `key`, in the middle of which the walk is; raise TrieError."""
-    wanted = to_nibbles(key)
-    for end, node, _ in _nodes(walk, TOP, root, wanted.startswith):
-        if end == wanted and node.value is not None and len(node.value) == HASH_LENGTH:
+    key_nibbles = to_nibbles(key)
+    for end, node, _ in _nodes(walk, TOP, root, key_nibbles.startswith):
+        if end == key_nibbles and node.value is not None and len(node.value) == HASH_LENGTH:
             return node.value
     raise TrieError(f"0x{key.hex()} holds no root of a child trie")
 
@@ -287,6 +287,6 @@ def _nodes(
             continue
         yield end, node, node.value
         for index in range(15, -1, -1) if node.children else ():
-            below = node.children[index] if node.children else b""
-            if below and wanted(end + bytes((index,))):
-                stack.append((end + bytes((index,)), below))
+            child_entry = node.children[index] if node.children else b""
+            if child_entry and wanted(end + bytes((index,))):
+                stack.append((end + bytes((index,)), child_entry))

@@ -53,10 +53,10 @@ class Recorder:
         """Return the nodes and values that all recorded reads need; raise TrieError beyond `max_bytes`."""
         visited = Collected(ByPath(self._state))
         trie = TrieState(self._state.root, visited)
-        again: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
-        for ask, questions in zip(again, self._asked, strict=True):
+        reads: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
+        for read, questions in zip(reads, self._asked, strict=True):
             for question in questions:
-                ask(*question)
+                read(*question)
                 if visited.size > max_bytes:
                     raise TrieError("the proof would be too large")
         return list(visited.entries)

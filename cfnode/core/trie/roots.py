@@ -58,13 +58,15 @@ class RootOfSorted:
         One node ends at `depth` and stays open.
         """
         while self._open[-1].depth > depth:
-            done = self._open.pop()
+            finished = self._open.pop()
             if not self._open or self._open[-1].depth < depth:
                 self._open.append(_Open(depth, Node(b"")))
             above = self._open[-1]
             if above.node.children is None:
                 above.node.children = [b""] * 16
-            above.node.children[self._last[above.depth]] = merkle_entry(self._encoded(done, above.depth + 1))
+            above.node.children[self._last[above.depth]] = merkle_entry(
+                self._encoded(finished, above.depth + 1)
+            )
 
     def _encoded(self, done: _Open, start: int) -> bytes:
         done.node.partial = self._last[start : done.depth]
@@ -73,10 +75,10 @@ class RootOfSorted:
 
 def root(pairs: Mapping[bytes, bytes], version: int) -> bytes:
     """Return the root hash of a trie that holds these pairs, in state version 0 or 1."""
-    whole = RootOfSorted(version)
+    builder = RootOfSorted(version)
     for key in sorted(pairs):
-        whole.add(key, pairs[key])
-    return whole.root()
+        builder.add(key, pairs[key])
+    return builder.root()
 
 
 def ordered_root(items: Iterable[bytes], version: int) -> bytes:

@@ -33,10 +33,10 @@ class TrieState:
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
         """Return the value under `key`, or None if it is certainly absent; raise MissingNode."""
-        found = self.find(key, child)
-        if found is None or found.value is None:
+        node = self.find(key, child)
+        if node is None or node.value is None:
             return None
-        return self._source.value(child, key, found.value) if found.hashed else found.value
+        return self._source.value(child, key, node.value) if node.hashed else node.value
 
     def find(self, key: bytes, child: bytes = TOP) -> Node | None:
         """Return the node that holds the value of `key` (or only the value's hash), None if it is absent."""

@@ -90,14 +90,14 @@ class _Walk:
 
     def change(self, key: bytes, value: bytes | None, version: int) -> None:
         """Set or delete the value at `key` (nibbles)."""
-        touched, at = self._descend(key)
+        touched, offset = self._descend(key)
         node = touched.node
-        shared = common_prefix(node.partial, key[at:])
+        shared = common_prefix(node.partial, key[offset:])
         if shared < len(node.partial):
             if value is None:
                 return
             node = _split(touched, shared)
-        end = at + shared
+        end = offset + shared
         if end == len(key):
             node.value, node.hashed = (None, False) if value is None else stored_value(value, version)
         elif value is not None:
@@ -105,16 +105,16 @@ class _Walk:
 
     def _descend(self, key: bytes) -> tuple[_Touched, int]:
         """Return the deepest node on the path to `key`, and where in the key its partial key begins."""
-        touched, at, length = self._root, 0, len(key)
+        touched, offset, length = self._root, 0, len(key)
         while True:
             partial = touched.node.partial
-            end = at + len(partial)
-            if end >= length or not key.startswith(partial, at):
-                return touched, at
+            end = offset + len(partial)
+            if end >= length or not key.startswith(partial, offset):
+                return touched, offset
             child = touched.live.get(key[end]) or self._load(touched, key[: end + 1])
             if child is None:
-                return touched, at
-            touched, at = child, end + 1
+                return touched, offset
+            touched, offset = child, end + 1
 
     def _load(self, parent: _Touched, path: bytes) -> _Touched | None:
         """Return the child of `parent` at `path`, kept in memory from now on; None if there is none."""
@@ -165,25 +165,25 @@ class _Walk:
         """Replace a branch with one child and no value by that child, with the longer partial key."""
         node = touched.node
         index, entry = next((i, entry) for i, entry in enumerate(node.children or ()) if entry)
-        step = node.partial + bytes((index,))
-        live = touched.live.get(index)
-        child = live.node if live else self._stored(entry, path + step)
-        if is_hash_entry(live.old if live else entry):
-            self._rows[path + step] = None
+        prefix = node.partial + bytes((index,))
+        live_child = touched.live.get(index)
+        child = live_child.node if live_child else self._stored(entry, path + prefix)
+        if is_hash_entry(live_child.old if live_child else entry):
+            self._rows[path + prefix] = None
         else:
-            self._rows.pop(path + step, None)
-        touched.node = Node(step + child.partial, child.value, child.hashed, child.children)
+            self._rows.pop(path + prefix, None)
+        touched.node = Node(prefix + child.partial, child.value, child.hashed, child.children)
 
     def _write(self, touched: _Touched, path: bytes) -> None:
-        node, old = touched.node, touched.old
+        node, old_entry = touched.node, touched.old
         empty = node.value is None and node.children is None
         encoded = b"" if empty else encode_node(node)
-        new = touched.entry = b"" if empty else merkle_entry(encoded)
-        if new == old:
+        new_entry = touched.entry = b"" if empty else merkle_entry(encoded)
+        if new_entry == old_entry:
             return
         if len(encoded) >= HASH_LENGTH:
             self._rows[path] = encoded
-        elif is_hash_entry(old):
+        elif is_hash_entry(old_entry):
             self._rows[path] = None
 
     def _finish_root(self) -> TrieUpdate:

@@ -81,10 +81,10 @@ def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> byte
             return _first_key(fetch, path, node) if end.startswith(bound) else None
         for index in range(_first_child_after(end, nibbles), 16):
             if node.children and node.children[index]:
-                below = end + bytes((index,))
-                if not below.startswith(bound[: len(below)]):
+                child_path = end + bytes((index,))
+                if not child_path.startswith(bound[: len(child_path)]):
                     return None
-                return _first_key(fetch, below, _child(fetch, node, below))
+                return _first_key(fetch, child_path, _child(fetch, node, child_path))
     return None
 
 
@@ -105,9 +105,9 @@ def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
         end = path + node.partial
         first = 0 if end > nibbles else _first_child_on_way(end, nibbles)
         for index in range(15, first - 1, -1) if node.children else ():
-            below = node.children[index] if node.children else b""
-            if below:
-                waiting.append((end + bytes((index,)), below))
+            child_entry = node.children[index] if node.children else b""
+            if child_entry:
+                waiting.append((end + bytes((index,)), child_entry))
 
 
 def _first_child_on_way(end: bytes, nibbles: bytes) -> int:

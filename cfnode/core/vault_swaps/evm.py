@@ -53,11 +53,11 @@ def evm_calldata(
     amount: int = 0,
 ) -> bytes:
     """Return the call of the vault that swaps its value, or `amount` of the contract `token`."""
-    to = (CHAINS[destination.chain].index, address[1], destination.index)
+    target = (CHAINS[destination.chain].index, address[1], destination.index)
     message = () if ccm is None else (ccm["message"], ccm["gas_budget"])
     if token is None:
-        return call_data(NATIVE if ccm is None else CALL_NATIVE, *to, *message, parameters)
-    return call_data(TOKEN if ccm is None else CALL_TOKEN, *to, *message, token, amount, parameters)
+        return call_data(NATIVE if ccm is None else CALL_NATIVE, *target, *message, parameters)
+    return call_data(TOKEN if ccm is None else CALL_TOKEN, *target, *message, token, amount, parameters)
 
 
 def decode_evm_calldata(data: bytes) -> SentSwap:
@@ -65,8 +65,8 @@ def decode_evm_calldata(data: bytes) -> SentSwap:
     function = _FUNCTIONS.get(data[:4])
     if function is None:
         raise ScaleError(f"0x{data[:4].hex()} is no function of the vault that swaps")
-    chain, payload, asset, *rest = cast("list[Any]", decode_call(function, data))
-    *middle, parameters = rest
+    chain, payload, asset, *remaining = cast("list[Any]", decode_call(function, data))
+    *middle, parameters = remaining
     message = None
     if function in (CALL_NATIVE, CALL_TOKEN):
         message = middle[0], _below_2_128(middle[1], "the gas budget")

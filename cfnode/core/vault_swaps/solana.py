@@ -158,7 +158,7 @@ def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) 
         raise ScaleError(f"the tokens have {TOKEN_DECIMALS} decimals")
     seed = _read_vec(cursor)
     cursor.finish()
-    keys = [each["pubkey"] for each in accounts]
+    keys = [account["pubkey"] for account in accounts]
     sent = SentSwap(destination, address_on(chain, payload), terms, keys[_MINT] if is_token else None, amount)
     if is_token:
         return SolanaSwap(sent, keys[_PAYER], seed, keys[_TOKEN_EVENT], keys[_TOKEN_SOURCE])

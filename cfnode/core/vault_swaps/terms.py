@@ -175,9 +175,9 @@ def take_address(cursor: Cursor, variant: str) -> EncodedAddress:
 
 def address_on(chain: int, payload: bytes) -> EncodedAddress:
     """Return an address on the chain with an index. Raises ScaleError."""
-    for each in CHAINS.values():
-        if each.index == chain:
-            return address_of(each.address, payload)
+    for candidate in CHAINS.values():
+        if candidate.index == chain:
+            return address_of(candidate.address, payload)
     raise ScaleError(f"no chain has the number {chain}")
 
 

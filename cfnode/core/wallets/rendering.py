@@ -105,18 +105,18 @@ class Renderer:
         name, payload = _chosen(row, value)
         if payload is _NOTHING:
             return Rendered("string", name, varies=True)
-        variant = next(each for each in definition.variants if each.name == name)
+        variant = next(candidate for candidate in definition.variants if candidate.name == name)
         members = self._members(variant.fields, payload)
         struct = self._struct(f"{_name(row)}__{name}", members, generic=True)
         return Rendered(struct.type, struct.value, varies=True)
 
     def _members(self, fields: Sequence[Field], value: Any) -> list[tuple[str, Rendered]]:
         parts = [
-            self.render(each.type, part) for each, part in zip(fields, _parts(fields, value), strict=True)
+            self.render(field.type, part) for field, part in zip(fields, _parts(fields, value), strict=True)
         ]
         return [
-            (field.name if field.name is not None else f"{each.type}_{at}", each)
-            for at, (field, each) in enumerate(zip(fields, parts, strict=True))
+            (field.name if field.name is not None else f"{rendered.type}_{index}", rendered)
+            for index, (field, rendered) in enumerate(zip(fields, parts, strict=True))
         ]
 
     def _list(self, item: int, value: Any) -> Rendered:
@@ -124,22 +124,22 @@ class Renderer:
             return Rendered("string", EMPTY, varies=True)
         if isinstance(value, bytes):
             return Rendered("bytes", value)
-        members = [(str(at), self.render(item, each)) for at, each in enumerate(value)]
+        members = [(str(index), self.render(item, element)) for index, element in enumerate(value)]
         return self._struct(_tagged(f"ArrayOf__{members[0][1].type}", members, 4, ""), members)
 
     def _tuple(self, items: Sequence[int], value: Any) -> Rendered:
-        parts = [self.render(item, each) for item, each in zip(items, value, strict=True)]
-        members = [(f"{each.type}__{at}", each) for at, each in enumerate(parts)]
+        parts = [self.render(item, element) for item, element in zip(items, value, strict=True)]
+        members = [(f"{rendered.type}__{index}", rendered) for index, rendered in enumerate(parts)]
         return self._struct(_tagged("UnnamedTuple", members, 4), members)
 
     def _struct(self, name: str, members: list[tuple[str, Rendered]], generic: bool = False) -> Rendered:
         if not members:
             return Rendered("string", EMPTY)
-        varies = any(each.varies for _, each in members)
+        varies = any(rendered.varies for _, rendered in members)
         if varies or generic:
             name = _tagged(name, members, 8)
-        self._types[name] = tuple((member, each.type) for member, each in members)
-        return Rendered(name, {member: each.value for member, each in members}, varies)
+        self._types[name] = tuple((member, rendered.type) for member, rendered in members)
+        return Rendered(name, {member: rendered.value for member, rendered in members}, varies)
 
 
 _NOTHING = object()
@@ -171,7 +171,7 @@ def _name(row: PortableType) -> str:
 
 def _tagged(name: str, members: list[tuple[str, Rendered]], length: int, between: str = "__") -> str:
     """Return a name with part of the hash of the members, which the chain writes as Rust prints them."""
-    written = ", ".join(
-        f'Eip712DomainType {{ name: "{member}", type: "{each.type}" }}' for member, each in members
+    members_text = ", ".join(
+        f'Eip712DomainType {{ name: "{member}", type: "{rendered.type}" }}' for member, rendered in members
     )
-    return f"{name}{between}{keccak_256(f'[{written}]'.encode())[:length].hex()}"
+    return f"{name}{between}{keccak_256(f'[{members_text}]'.encode())[:length].hex()}"

@@ -71,8 +71,8 @@ class _Hashing:
 
     def _type_hash(self, name: str) -> bytes:
         if name not in self._known:
-            others = sorted(self._reachable(name) - {name})
-            self._known[name] = keccak_256("".join(map(self._written, [name, *others])).encode())
+            referenced = sorted(self._reachable(name) - {name})
+            self._known[name] = keccak_256("".join(map(self._written, [name, *referenced])).encode())
         return self._known[name]
 
     def _written(self, name: str) -> str:
@@ -80,10 +80,10 @@ class _Hashing:
 
     def _reachable(self, name: str) -> set[str]:
         """Return the names of the structs that a struct consists of, including itself."""
-        found, waiting = set(), [name]
+        structs, waiting = set(), [name]
         while waiting:
-            each = waiting.pop()
-            if each in self._types and each not in found:
-                found.add(each)
-                waiting.extend(kind for _, kind in self._types[each])
-        return found
+            struct = waiting.pop()
+            if struct in self._types and struct not in structs:
+                structs.add(struct)
+                waiting.extend(kind for _, kind in self._types[struct])
+        return structs

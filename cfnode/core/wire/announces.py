@@ -73,8 +73,8 @@ class BlockAnnounce:
                 raise WireError(f"block announcement: {len(data)} bytes, {MAX_ANNOUNCEMENT} are allowed")
             cursor = Cursor(data)
             header = Header.read(cursor)
-            best = cursor.boolean() if cursor.remaining else False
+            is_best = cursor.boolean() if cursor.remaining else False
             if cursor.remaining:
                 cursor.bytes()
             cursor.finish()
-            return cls(header, best)
+            return cls(header, is_best)

@@ -145,8 +145,8 @@ def _justifications(message: Message) -> tuple[tuple[bytes, bytes], ...]:
     data = message.data(_D_ALL)
     if data:
         return _decode_justifications(data)
-    one = message.data(_D_ONE)
-    return ((GRANDPA, one or b""),) if one or message.uint(_D_EMPTY_ONE) else ()
+    justification = message.data(_D_ONE)
+    return ((GRANDPA, justification or b""),) if justification or message.uint(_D_EMPTY_ONE) else ()
 
 
 def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
@@ -154,9 +154,9 @@ def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
     count = cursor.count(5)
     if count > MAX_JUSTIFICATIONS:
         raise WireError(f"block answer: {count} justifications of one block, more than {MAX_JUSTIFICATIONS}")
-    found = tuple((cursor.take(4), cursor.bytes()) for _ in range(count))
+    justifications = tuple((cursor.take(4), cursor.bytes()) for _ in range(count))
     cursor.finish()
-    return found
+    return justifications
 
 
 @dataclass(frozen=True, slots=True)

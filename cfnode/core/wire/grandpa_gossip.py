@@ -54,8 +54,8 @@ def decode_gossip(data: bytes) -> GossipMessage:
     with reading("GRANDPA message"):
         kind = data[0] if data else None
         if len(data) > _LIMITS.get(kind, len(data)):
-            what = "commit" if kind == COMMIT else "catch-up"
-            raise WireError(f"GRANDPA message: a {what} of {len(data)} bytes, more than {_LIMITS[kind]}")
+            label = "commit" if kind == COMMIT else "catch-up"
+            raise WireError(f"GRANDPA message: a {label} of {len(data)} bytes, more than {_LIMITS[kind]}")
         decode = _DECODERS.get(kind)
         if decode is not None:
             return decode(data)

@@ -87,7 +87,7 @@ class StateResponse:
     proof: tuple[bytes, ...] = ()
 
     def encode(self) -> bytes:
-        parts = b"".join(bytes_field(_ENTRIES, each.encode()) for each in self.entries)
+        parts = b"".join(bytes_field(_ENTRIES, part.encode()) for part in self.entries)
         return parts + (bytes_field(_PROOF, encode_proof(self.proof)) if self.proof else b"")
 
     @classmethod

@@ -31,9 +31,9 @@ def decode_transactions(data: bytes) -> list[bytes]:
         count = cursor.count()
         if count > MAX_TRANSACTIONS:
             raise WireError(f"transactions: {count} at once, more than {MAX_TRANSACTIONS}")
-        found = []
+        extrinsics = []
         for _ in range(count):
             body = cursor.bytes()
-            found.append(encode_compact(len(body)) + body)
+            extrinsics.append(encode_compact(len(body)) + body)
         cursor.finish()
-        return found
+        return extrinsics

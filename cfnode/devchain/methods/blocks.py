@@ -45,8 +45,10 @@ def _read_parent(value: Any) -> bytes | dict[str, Any]:
     if not isinstance(value, dict):
         block: bytes = HASH.read(value)
         return block
-    if unknown := sorted(set(value) - set(_NEW_BLOCK.members)):
-        raise ValueError(f"unknown member {excerpt(unknown[0])}; there are {', '.join(_NEW_BLOCK.members)}")
+    if unknown_members := sorted(set(value) - set(_NEW_BLOCK.members)):
+        raise ValueError(
+            f"unknown member {excerpt(unknown_members[0])}; there are {', '.join(_NEW_BLOCK.members)}"
+        )
     return _NEW_BLOCK(value)
 
 
@@ -63,12 +65,12 @@ async def new_block(
         parent, transactions, final = (place[name] for name in _NEW_BLOCK.members)
     else:
         parent = place
-    made = await control_of(node).new_block(parent, transactions, bool(final))
-    if made.refused and transactions is not None:
-        reasons = {to_hex(tx_hash): reason for tx_hash, reason in made.refused}
-        text = f"block {to_hex(made.block.hash)} was made without {len(reasons)} of its transactions"
+    built = await control_of(node).new_block(parent, transactions, bool(final))
+    if built.refused and transactions is not None:
+        reasons = {to_hex(tx_hash): reason for tx_hash, reason in built.refused}
+        text = f"block {to_hex(built.block.hash)} was made without {len(reasons)} of its transactions"
         raise RpcError(REFUSED, text, reasons)
-    return to_hex(made.block.hash)
+    return to_hex(built.block.hash)
 
 
 async def finalize(node: Node, block_hash: bytes | None) -> str:
@@ -91,8 +93,10 @@ async def events(node: Node, block_hash: bytes | None) -> list[dict[str, Any]]:
 
     Bytes, and integers beyond 2^53, are hex; an enum's variant with fields is `[name, fields]`.
     """
-    found = await read_events(node.chain, block_hash or node.chain.best.hash)
-    return [{"pallet": each.pallet, "name": each.name, "fields": _plain(each.fields)} for each in found]
+    block_events = await read_events(node.chain, block_hash or node.chain.best.hash)
+    return [
+        {"pallet": event.pallet, "name": event.name, "fields": _plain(event.fields)} for event in block_events
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -102,8 +106,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_EXACT:
         return hex(value)
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(member) for name, member in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def time_travel(node: Node, milliseconds: int) -> int:

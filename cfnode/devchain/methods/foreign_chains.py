@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
-from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
+from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_channel, check_deposit, check_vault_swap
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.table.broker_params import address_on
 from cfnode.rpc.table.convert import (
@@ -35,16 +35,17 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
 
     A refused deposit is an error with the reason, and with the block's hash in its data.
     """
-    place = address_on(ASSETS[asset].chain, address, "address")
-    included = await control_of(node).witness_deposit(place, asset, amount, transaction)
-    return await check_deposit(node, included, place, amount)
+    account = address_on(ASSETS[asset].chain, address, "address")
+    included = await control_of(node).witness_deposit(account, asset, amount, transaction)
+    return await check_deposit(node, included, account, amount)
 
 
 async def announce_deposit(
     node: Node, address: str, asset: str, amount: int, transaction: bytes | None
 ) -> str:
-    """Prewitness a deposit that is not yet confirmed and may be boosted; returns the block's hash."""
+    """Prewitness a deposit into an open channel: unconfirmed, it may be boosted; returns the block's hash."""
     place = address_on(ASSETS[asset].chain, address, "address")
+    await check_channel(node, place, asset, address)
     return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 
 
@@ -63,15 +64,15 @@ async def send_to_vault(
     """
     chain, _ = vault_swap
     address = None if sender is None else address_on(chain, sender, "sender")
-    sent = (address, amount, transaction)
-    included = await control_of(node).send_to_vault(vault_swap, *sent, final=final is not False)
+    payment = (address, amount, transaction)
+    included = await control_of(node).send_to_vault(vault_swap, *payment, final=final is not False)
     return await check_vault_swap(node, included)
 
 
 async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
     """Make transfers of an asset to an address fail from now on; with false, make them succeed again."""
-    place = address_on(ASSETS[asset].chain, address, "address")
-    return block_hash_of(await control_of(node).fail_receiver(place, asset, fails is not False))
+    account = address_on(ASSETS[asset].chain, address, "address")
+    return block_hash_of(await control_of(node).fail_receiver(account, asset, fails is not False))
 
 
 async def abort_broadcast(node: Node, chain: str) -> str:

@@ -69,12 +69,12 @@ async def rotate(node: Node) -> dict[str, Any]:
     assert rotation.block is not None
     transactions = [
         {
-            "chain": each.chain,
-            "broadcast_id": each.broadcast_id,
-            "contract": to_hex(each.contract),
-            "data": to_hex(each.data),
+            "chain": call.chain,
+            "broadcast_id": call.broadcast_id,
+            "contract": to_hex(call.contract),
+            "data": to_hex(call.data),
         }
-        for each in rotation.calls
+        for call in rotation.calls
     ]
     return {"block": to_hex(rotation.block.hash), "epoch": rotation.epoch, "transactions": transactions}
 

@@ -43,17 +43,19 @@ MAX_DEPTH: Final = 32
 
 def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str, Any]) -> Any:
     """Read a runtime call, in the form of the metadata's `call_codec`. Raises ValueError."""
-    found = next((each for each in metadata.pallets if each.name == pallet and each.calls is not None), None)
-    if found is None or found.calls is None:
+    pallet_metadata = next(
+        (entry for entry in metadata.pallets if entry.name == pallet and entry.calls is not None), None
+    )
+    if pallet_metadata is None or pallet_metadata.calls is None:
         raise ValueError(f"no pallet {excerpt(pallet)} has calls")
-    definition = metadata.registry.type(found.calls).definition
+    definition = metadata.registry.type(pallet_metadata.calls).definition
     calls = definition.variants if isinstance(definition, Variants) else ()
-    call = next((each for each in calls if each.name == name), None)
+    call = next((variant for variant in calls if variant.name == name), None)
     if call is None:
-        names = ", ".join(each.name for each in calls)
+        names = ", ".join(variant.name for variant in calls)
         raise ValueError(f"{pallet} has no call {excerpt(name)}; there are {names}")
-    read = MetadataReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
-    value = (pallet, (name, read) if call.fields else name)
+    call_arguments = MetadataReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
+    value = (pallet, (name, call_arguments) if call.fields else name)
     metadata.call_codec.encode(value)  # a number out of range raises ScaleError, a ValueError
     return value
 
@@ -96,13 +98,13 @@ class MetadataReader:
         if len(fields) == 1 and fields[0].name is None:
             return self.read(fields[0].type, value, depth)
         if not fields or fields[0].name is None:
-            return tuple(self._each([each.type for each in fields], value, depth))
+            return tuple(self._each([field.type for field in fields], value, depth))
         if not isinstance(value, dict):
             raise ValueError(f"expected an object, got {excerpt(value)}")
-        names = [str(each.name) for each in fields]
-        if unknown := sorted(set(value) - set(names)):
-            raise ValueError(f"unknown member {excerpt(unknown[0])}; there are {', '.join(names)}")
-        types = dict(zip(names, (each.type for each in fields), strict=True))
+        names = [str(field.name) for field in fields]
+        if unknown_members := sorted(set(value) - set(names)):
+            raise ValueError(f"unknown member {excerpt(unknown_members[0])}; there are {', '.join(names)}")
+        types = dict(zip(names, (field.type for field in fields), strict=True))
         return {name: self._member(name, type_id, value, depth) for name, type_id in types.items()}
 
     def _member(self, name: str, type_id: int, value: Mapping[str, Any], depth: int) -> Any:
@@ -121,23 +123,23 @@ class MetadataReader:
         name, payload = value, None
         if isinstance(value, dict) and len(value) == 1:
             ((name, payload),) = value.items()
-        found = next((each for each in definition.variants if each.name == name), None)
-        if found is None:
-            names = ", ".join(each.name for each in definition.variants)
+        variant = next((candidate for candidate in definition.variants if candidate.name == name), None)
+        if variant is None:
+            names = ", ".join(candidate.name for candidate in definition.variants)
             raise ValueError(f"expected one of {names}, got {excerpt(value)}")
-        return (name, self.fields(found.fields, payload, depth)) if found.fields else name
+        return (name, self.fields(variant.fields, payload, depth)) if variant.fields else name
 
     def _list(self, item: int, value: Any, depth: int) -> Any:
         if self._registry.type(item).definition == Primitive("u8"):
             return read_prefixed_hex(value)
         if not isinstance(value, list):
             raise ValueError(f"expected an array, got {excerpt(value)}")
-        return [self.read(item, each, depth) for each in value]
+        return [self.read(item, element, depth) for element in value]
 
     def _each(self, items: Sequence[int], value: Any, depth: int) -> list[Any]:
         if not isinstance(value, list) or len(value) != len(items):
             raise ValueError(f"expected an array of {len(items)}, got {excerpt(value)}")
-        return [self.read(item, each, depth) for item, each in zip(items, value, strict=True)]
+        return [self.read(item, element, depth) for item, element in zip(items, value, strict=True)]
 
 
 def _primitive(name: str, value: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Readers of the assets and chains that `dev_*` methods take, and the error of a refused deposit.
+"""Readers of the assets and chains that `dev_*` methods take, and the errors of refused deposits.
 
 All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
-forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
+forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`, and an
+object of chain and asset.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import CHAINS, UnknownAsset, asset_in_text
+from cfnode.core.assets import ASSETS, asset_of, chain_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
+from cfnode.rpc.cf.method import value as runtime_value
 from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table.broker_params import read_asset, write_asset
@@ -23,10 +25,9 @@ from cfnode.rpc.table.rows import Param, Reader
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_deposit", "check_vault_swap"]
+__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_channel", "check_deposit", "check_vault_swap"]
 
 REFUSED: Final = -32000
-_BY_FOLDED: Final = {name.lower(): name for name in CHAINS}
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
 _MEANINGS: Final = {
     "BelowMinimumDeposit": "the amount is below the chain's minimum",
@@ -36,31 +37,42 @@ _MEANINGS: Final = {
 """Texts for reasons of `DepositFailed`; module errors have their own."""
 
 
-def _name(value: str) -> str:
-    """Return the SCALE name of an asset, from its text. Raises ValueError."""
-    try:
-        return asset_in_text(value).name
-    except UnknownAsset as error:
-        raise ValueError(str(error)) from None
-
-
 def _read_asset(value: Any) -> str:
-    return read_asset(write_asset(_name(value)) if isinstance(value, str) else value)
+    match value:
+        case str() | {"chain": str(), "asset": str()}:
+            return read_asset(write_asset(asset_of(value).name))  # an asset that the runtime has
+    return read_asset(value)
 
 
 def _read_chain(value: Any) -> Any:
-    return OFFICIAL_CHAIN.reader.read(
-        _BY_FOLDED.get(value.lower(), value) if isinstance(value, str) else value
-    )
+    return OFFICIAL_CHAIN.reader.read(chain_in_text(value).name if isinstance(value, str) else value)
 
 
 def _read_feed(value: Any) -> Any:
-    return _FEEDS.read(_name(value) if isinstance(value, str) else value)
+    return _FEEDS.read(asset_of(value).name if isinstance(value, str) else value)
 
 
 ASSET: Final = Reader("asset, also as text", _read_asset)
 CHAIN: Final = Param("chain", Reader(OFFICIAL_CHAIN.reader.shape, _read_chain))
 FEED: Final = Reader(_FEEDS.shape, _read_feed)
+
+
+async def check_channel(node: Node, address: EncodedAddress, asset: str, text: str) -> None:
+    """Raise RpcError if no deposit channel of an asset is open at an address, which is written as `text`.
+
+    The chain ignores an unconfirmed deposit without a channel.
+    """
+    owners = await runtime_value(node, node.chain.best.hash, "cf_all_open_deposit_channels")
+    accounts = [account for _, _, owned in owners for account in owned["chain_accounts"]]
+    taken = {channel_asset for place, channel_asset in accounts if place == address}
+    if asset in taken:
+        return
+    chain = ASSETS[asset].chain
+    advice = "open one with broker_request_swap_deposit_address (`cfnode swap request`)"
+    reason = f"no deposit channel of {chain} is open at {text:.100}; {advice}"
+    if taken:
+        reason = f"the deposit channel at {text:.100} is for {', '.join(sorted(taken))}, not for {asset}"
+    raise RpcError(REFUSED, f"Deposit rejected: {reason}")
 
 
 async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
@@ -72,8 +84,10 @@ async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddres
 
     def is_this(details: Any) -> bool:
         witness = details.get("deposit_witness", {})
-        place = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
-        return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
+        deposit_address = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
+        return witness.get("amount") == amount and (
+            not isinstance(deposit_address, bytes) or deposit_address == address[1]
+        )
 
     return await _check_taken(node, inclusion, is_this)
 
@@ -92,8 +106,8 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
     for event in await read_events(node.chain, inclusion.block.hash):
         if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
             metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
-            name, words = _reason(metadata, event.fields["reason"])
-            text = f"Deposit rejected: {name}" + (f": {words}" if words else "")
+            name, explanation = _reason(metadata, event.fields["reason"])
+            text = f"Deposit rejected: {name}" + (f": {explanation}" if explanation else "")
             raise RpcError(REFUSED, text, {"block": block, "reason": name})
     return block
 
@@ -104,7 +118,7 @@ def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
         return reason, _MEANINGS.get(reason, "")
     kind, error = reason
     if isinstance(error, tuple) and error[0] == "Module":
-        _, name, words = metadata.error(error[1]["index"], error[1]["error"])
-        return name, words
+        _, name, explanation = metadata.error(error[1]["index"], error[1]["error"])
+        return name, explanation
     inner = dispatch_error_text(metadata, error) if kind == "DepositWitnessRejected" else rust_debug(error)
     return kind, inner

@@ -168,7 +168,7 @@ class AccountsApi(RuntimeApi):
             authority_count=len(authorities),
             total_rewards=total,
             per_authority_share=share,
-            reward_pool=[self._reward(each, share) for each in sorted(authorities)]
+            reward_pool=[self._reward(authority, share) for authority in sorted(authorities)]
             if flip.pays_rewards
             else [],
         )
@@ -216,8 +216,8 @@ class AccountsApi(RuntimeApi):
         validator, balance = self.other(ValidatorStorage), self.other(Flip).balance(account_id)
         if not self.runtime.release.rules.validators_limit_bids:
             return None, None
-        most = validator.ValidatorMaxBid.get(account_id)
-        return balance if most is None else min(balance, most), most
+        max_bid = validator.ValidatorMaxBid.get(account_id)
+        return balance if max_bid is None else min(balance, max_bid), max_bid
 
     @method("OperatorInfo<u128>", account_id="AccountId32")
     def cf_operator_info(self, account_id: bytes) -> values.OperatorInfo[int]:
@@ -226,7 +226,7 @@ class AccountsApi(RuntimeApi):
         managed = validator.ManagedValidators.get(account_id)
         epoch = validator.CurrentEpoch.get()
         return values.OperatorInfo(
-            managed_validators=[(each, flip.balance(each)) for each in managed],
+            managed_validators=[(managed_id, flip.balance(managed_id)) for managed_id in managed],
             settings=validator.OperatorSettingsLookup.get(account_id) or NO_SETTINGS,
             allowed=[],
             blocked=[],
@@ -237,9 +237,9 @@ class AccountsApi(RuntimeApi):
     @method("Vec<RuntimeApiAccountInfoWrapper>", roles="Option<Vec<AccountRole>>")
     def cf_all_account_infos(self, roles: Sequence[str] | None) -> list[values.RuntimeApiAccountInfoWrapper]:
         """All accounts, or those of some roles, in the order of the storage keys of `System.Account`."""
-        known = self.other(AccountRoles)
-        everyone = list(self.other(System).Account.keys())
-        accounts = [(who, known.role(who) or "Unregistered") for who in everyone]
+        account_roles = self.other(AccountRoles)
+        account_ids = list(self.other(System).Account.keys())
+        accounts = [(who, account_roles.role(who) or "Unregistered") for who in account_ids]
         sweep(self.other(PoolsStorage))
         return [
             values.RuntimeApiAccountInfoWrapper(
@@ -283,8 +283,8 @@ class AccountsApi(RuntimeApi):
         if not isinstance(key, values.EvmAggKey):
             return bytes(33), 0
         parity = b"\x03" if key.pub_key_y_parity == "Odd" else b"\x02"
-        since: int = self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(epoch) or 0
-        return parity + key.pub_key_x, since
+        start_block: int = self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(epoch) or 0
+        return parity + key.pub_key_x, start_block
 
     @method("(u32, u32)")
     def cf_auction_parameters(self) -> tuple[int, int]:
@@ -316,5 +316,5 @@ class AccountsApi(RuntimeApi):
     def cf_active_delegations(self, account: bytes | None) -> list[values.DelegationSnapshot[bytes, int]]:
         """Who delegates to which operator in this epoch."""
         validator = self.other(ValidatorStorage)
-        found = validator.DelegationSnapshots.items(validator.CurrentEpoch.get())
-        return [snapshot for operator, snapshot in found if account in (None, operator)]
+        snapshots = validator.DelegationSnapshots.items(validator.CurrentEpoch.get())
+        return [snapshot for operator, snapshot in snapshots if account in (None, operator)]

@@ -106,8 +106,8 @@ class ChainApi(RuntimeApi):
         """All accounts with their names for people, in the order of the storage keys of `System.Account`."""
         roles = self.other(AccountRoles)
         names = dict(roles.VanityNames.get())
-        everyone = list(self.other(System).Account.keys())
-        return [(account, names.get(account, b"")) for account in everyone]
+        account_ids = list(self.other(System).Account.keys())
+        return [(account, names.get(account, b"")) for account in account_ids]
 
     @method("Vec<Asset>")
     def cf_supported_assets(self) -> tuple[str, ...]:

@@ -83,14 +83,14 @@ class ChainflipApi(RuntimeApi):
         self, broker: bytes, affiliate: bytes | None
     ) -> list[tuple[bytes, values.AffiliateDetails]]:
         """A broker's affiliates, or the one that is asked for."""
-        found = self.other(SwappingStorage).AffiliateAccountDetails.items(broker)
-        return [(account, details) for account, details in found if affiliate in (None, account)]
+        affiliates = self.other(SwappingStorage).AffiliateAccountDetails.items(broker)
+        return [(account, details) for account, details in affiliates if affiliate in (None, account)]
 
     @method("Vec<u64>", account_id="AccountId32", chain="ForeignChain")
     def cf_get_preallocated_deposit_channels(self, account_id: bytes, chain: str) -> list[int]:
         """The ids of the channels that are kept back for an account."""
-        kept = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
-        return [channel.channel_id for channel in kept]
+        channels = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
+        return [channel.channel_id for channel in channels]
 
     @method("u128", chain="ForeignChain")
     def cf_channel_opening_fee(self, chain: str) -> int:

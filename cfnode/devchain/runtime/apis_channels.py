@@ -93,10 +93,10 @@ class ChannelsApi(RuntimeApi):
     @method("Vec<(AccountId32, ChannelActionType, ChainAccounts)>")
     def cf_all_open_deposit_channels(self) -> list[tuple[bytes, str, values.ChainAccounts]]:
         """The open channels by account and purpose."""
-        found: dict[tuple[bytes, str], list[tuple[EncodedAddress, str]]] = {}
+        channels: dict[tuple[bytes, str], list[tuple[EncodedAddress, str]]] = {}
         for owner, action, address, asset in self._channels():
-            found.setdefault((owner, action), []).append((address, asset))
-        return [(*key, values.ChainAccounts(accounts)) for key, accounts in sorted(found.items())]
+            channels.setdefault((owner, action), []).append((address, asset))
+        return [(*key, values.ChainAccounts(accounts)) for key, accounts in sorted(channels.items())]
 
     def _channels(self) -> Iterator[tuple[bytes, str, EncodedAddress, str]]:
         """Yield owner, purpose, address and asset of every channel that is still watched."""
@@ -154,6 +154,6 @@ class ChannelsApi(RuntimeApi):
 
     def _seconds_left(self) -> int:
         validator = self.other(ValidatorStorage)
-        end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
+        epoch_end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
         now: int = self.other(System).Number.get()
-        return max(0, end - now) * STATE_CHAIN_MS // 1000
+        return max(0, epoch_end - now) * STATE_CHAIN_MS // 1000

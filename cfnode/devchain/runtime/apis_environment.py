@@ -194,8 +194,8 @@ def _fees(
     fee = standard.get()
 
     def rate(asset: str) -> int:
-        own = of_asset.get(asset)
-        return fee.rate if own is None else own
+        own_rate = of_asset.get(asset)
+        return fee.rate if own_rate is None else own_rate
 
     rates = api.runtime.release.asset_map(rate)
     return values.NetworkFeeDetails(standard_rate_and_minimum=fee, rates=rates)

@@ -78,9 +78,9 @@ _IN_DOLLARS = (
     "hard_liquidation_swap_chunk_size_usd",
 )
 _SLIPPAGES = tuple(
-    f"{each}_max_oracle_slippage" for each in ("soft_liquidation", "hard_liquidation", "fee_swap")
+    f"{kind}_max_oracle_slippage" for kind in ("soft_liquidation", "hard_liquidation", "fee_swap")
 )
-_LEAST = tuple(f"minimum_{each}_amount_usd" for each in ("loan", "supply", "update_loan", "update_supply"))
+_LEAST = tuple(f"minimum_{kind}_amount_usd" for kind in ("loan", "supply", "update_loan", "update_supply"))
 struct(
     f"{_API}::RpcLendingConfig",
     ltv_thresholds="LtvThresholds",
@@ -100,13 +100,13 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    owed = {"owed_to_network": "Amount"} if release.rules.lending_pools_owe_network else {}
+    network_fields = {"owed_to_network": "Amount"} if release.rules.lending_pools_owe_network else {}
     catalog.struct(
         f"{_LENDING}::rpc::RpcLendingPool<Amount>",
         asset="Asset",
         total_amount="Amount",
         available_amount="Amount",
-        **owed,
+        **network_fields,
         utilisation_rate="Permill",
         utilisation_cap="Permill",
         current_interest_rate="Permill",
@@ -130,11 +130,11 @@ class LendingApi(RuntimeApi):
     def cf_trading_strategy_limits(self) -> values.TradingStrategyLimits:
         """What a strategy must begin with, and what is the least to add; no strategy has other assets."""
         strategies = self.other(TradingStrategy)
-        first = dict(strategies.MinimumDeploymentAmountForStrategy.get())
-        added = dict(strategies.MinimumAddedFundsToStrategy.get())
+        minimum_deployment = dict(strategies.MinimumDeploymentAmountForStrategy.get())
+        minimum_added = dict(strategies.MinimumAddedFundsToStrategy.get())
         return values.TradingStrategyLimits(
-            minimum_deployment_amount=self.runtime.release.asset_map(first.get),
-            minimum_added_funds_amount=self.runtime.release.asset_map(added.get),
+            minimum_deployment_amount=self.runtime.release.asset_map(minimum_deployment.get),
+            minimum_added_funds_amount=self.runtime.release.asset_map(minimum_added.get),
         )
 
     @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")
@@ -198,8 +198,8 @@ def _offer(
     """Return a pool's amounts, utilisation and interest; without borrowers' collateral all may be lent."""
     total = pool.total_amount
     config = dict(rules.pool_config_overrides).get(asset, rules.default_pool_config)
-    in_use = total - max(0, pool.available_amount - (pool.owed_to_network or 0))
-    utilisation = in_use * MILLION // total if total else MILLION
+    used_amount = total - max(0, pool.available_amount - (pool.owed_to_network or 0))
+    utilisation = used_amount * MILLION // total if total else MILLION
     interest = _interest(config.interest_rate_curve, utilisation)
     extra = rules.network_fee_contributions.extra_interest
     return values.RpcLendingPool(
@@ -219,10 +219,10 @@ def _interest(curve: values.InterestRateConfiguration, utilisation: int) -> int:
 
     The curve is two straight lines that meet at the junction, in steps of a billionth.
     """
-    junction, middle = curve.junction_utilisation, curve.interest_at_junction_utilisation
+    junction, junction_interest = curve.junction_utilisation, curve.interest_at_junction_utilisation
     if utilisation < junction:
-        start, end, low, high = 0, junction, curve.interest_at_zero_utilisation, middle
+        start, end, low, high = 0, junction, curve.interest_at_zero_utilisation, junction_interest
     else:
-        start, end, low, high = junction, MILLION, middle, curve.interest_at_max_utilisation
+        start, end, low, high = junction, MILLION, junction_interest, curve.interest_at_max_utilisation
     slope = (high - low) * BILLION // (end - start)
     return low + slope * (utilisation - start) // BILLION

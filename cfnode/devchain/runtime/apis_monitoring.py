@@ -92,13 +92,13 @@ Auction = tuple[
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    counted = boards_of_chains(release)
+    chain_names = boards_of_chains(release)
     catalog.struct(f"{_API}::ExternalChainsBlockHeight", **dict.fromkeys(_known(release, _HEIGHTS), "u64"))
     for name in ("PendingBroadcasts", "OpenDepositChannels"):
-        catalog.struct(f"{_API}::{name}", **dict.fromkeys(counted, "u32"))
+        catalog.struct(f"{_API}::{name}", **dict.fromkeys(chain_names, "u32"))
     imbalances = dict.fromkeys(_known(release, _IMBALANCES), "VaultImbalance<Amount>")
     catalog.struct(f"{_API}::FeeImbalance<Amount>", **imbalances)
-    keys = {name: _SOLANA_KEY.get(name, "Option<u32>") for name in counted}
+    keys = {name: _SOLANA_KEY.get(name, "Option<u32>") for name in chain_names}
     catalog.struct(f"{_API}::ActivateKeysBroadcastIds", **keys)
 
 
@@ -131,7 +131,7 @@ class MonitoringApi(RuntimeApi):
     def cf_btc_utxos(self) -> values.BtcUtxos:
         """The vault's unspent Bitcoin outputs."""
         outputs = self.other(EnvironmentStorage).BitcoinAvailableUtxos.get()
-        return values.BtcUtxos(total_balance=sum(each.amount for each in outputs), count=len(outputs))
+        return values.BtcUtxos(total_balance=sum(utxo.amount for utxo in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:
@@ -162,7 +162,9 @@ class MonitoringApi(RuntimeApi):
     def cf_redemptions(self) -> values.RedemptionsInfo:
         """Redemptions that are pending."""
         pending = [info for _, info in self.other(FundingStorage).PendingRedemptions.items()]
-        return values.RedemptionsInfo(total_balance=sum(each.total for each in pending), count=len(pending))
+        return values.RedemptionsInfo(
+            total_balance=sum(redemption.total for redemption in pending), count=len(pending)
+        )
 
     @method("PendingBroadcasts")
     def cf_pending_broadcasts_count(self) -> values.PendingBroadcasts:
@@ -200,10 +202,10 @@ class MonitoringApi(RuntimeApi):
     def _imbalance(self, chain: str) -> values.VaultImbalance[int]:
         balances, asset = self.other(AssetBalances), self.other(INGRESS_EGRESS[chain]).gas_asset
         owed = sum(amount for _, amount in balances.Liabilities.get(asset))
-        withheld = balances.WithheldAssets.get(asset)
-        if withheld >= owed:
-            return values.VaultImbalanceSurplus(withheld - owed)
-        return values.VaultImbalanceDeficit(owed - withheld)
+        withheld_amount = balances.WithheldAssets.get(asset)
+        if withheld_amount >= owed:
+            return values.VaultImbalanceSurplus(withheld_amount - owed)
+        return values.VaultImbalanceDeficit(owed - withheld_amount)
 
     @method("monitoring::LastRuntimeUpgradeInfo")
     def cf_build_version(self) -> values.MonitoringLastRuntimeUpgradeInfo:
@@ -275,8 +277,8 @@ class MonitoringApi(RuntimeApi):
     @method("Vec<ValidatorInfo>", accounts="BoundedVec<AccountId32>")
     def cf_accounts_info(self, accounts: Sequence[bytes]) -> list[values.ValidatorInfo]:
         """Validator information of some accounts."""
-        ask = AccountsApi(self.runtime).cf_validator_info
-        return [ask(account) for account in accounts]
+        validator_info = AccountsApi(self.runtime).cf_validator_info
+        return [validator_info(account) for account in accounts]
 
     @method(
         "Result<(AuctionOutcome<AccountId32, u128>,"

@@ -123,12 +123,12 @@ class OrdersApi(RuntimeApi):
     @method("Vec<BoostPoolDepth>")
     def cf_boost_pools_depth(self) -> list[values.BoostPoolDepth]:
         """What can be boosted, by asset and price in basis points."""
-        found = []
+        depths = []
         for asset in self.runtime.release.asset_names:
             amount = boost_depth(_pallet(self, asset), asset)
             if amount:
-                found.append(values.BoostPoolDepth(asset=asset, tier=TIER, available_amount=amount))
-        return found
+                depths.append(values.BoostPoolDepth(asset=asset, tier=TIER, available_amount=amount))
+        return depths
 
     @method("BTreeMap<u16, BoostPoolDetails<AccountId32>>", asset="Asset")
     def cf_boost_pool_details(self, asset: str) -> list[tuple[int, values.BoostPoolDetails[bytes]]]:
@@ -200,8 +200,8 @@ def _pending(pallet: IngressEgressStorage, asset: str) -> Pending:
 
     Each has the amount that the booster is owed, and the fee that is part of it.
     """
-    found = []
-    for channel in (each[1] for each in pallet.DepositChannelLookup.items()):
+    pending_boosts = []
+    for channel in (entry[1] for entry in pallet.DepositChannelLookup.items()):
         status = channel.boost_status
         if is_boosted(status) and channel.deposit_channel.asset == asset:
             number = status.prewitnessed_deposit_id
@@ -211,5 +211,5 @@ def _pending(pallet: IngressEgressStorage, asset: str) -> Pending:
                 total=amount - for_network, fee=max(0, boost_fees(amount)[0] - for_network)
             )
             if amount:
-                found.append((number, [(BOOSTER, owed)]))
-    return sorted(found)
+                pending_boosts.append((number, [(BOOSTER, owed)]))
+    return sorted(pending_boosts)

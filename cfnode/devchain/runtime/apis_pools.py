@@ -119,8 +119,8 @@ class PoolsApi(RuntimeApi):
 
         def answer() -> values.PoolLiquidity:
             pool, total, ranges = self._pool(base_asset, quote_asset), 0, []
-            for tick, end in sorted(pool.range_orders.liquidity_map.items()):
-                total += end["liquidity_delta"]
+            for tick, tick_data in sorted(pool.range_orders.liquidity_map.items()):
+                total += tick_data["liquidity_delta"]
                 ranges.append(values.RangeOrderLiquidity(tick=tick, liquidity=total))
             limits = values.AskBidMap(asks=_limits(pool, "base"), bids=_limits(pool, "quote"))
             return values.PoolLiquidity(limit_orders=limits, range_orders=ranges)
@@ -169,12 +169,12 @@ class PoolsApi(RuntimeApi):
     @method("Vec<OraclePrice>", base_and_quote_asset="Option<(PriceAsset, PriceAsset)>")
     def cf_oracle_prices(self, base_and_quote_asset: tuple[str, str] | None) -> list[values.OraclePrice]:
         """What the oracle says, of all feeds or of one; all are in dollars."""
-        found = []
+        prices = []
         readings = dict(self.other(OracleFeed).OraclePrices.items())
         for feed in FEEDS:
             reading = readings.get(feed)
             if reading is not None and base_and_quote_asset in (None, (feed, "Usd")):
-                found.append(
+                prices.append(
                     values.OraclePrice(
                         price=reading.price,
                         updated_at_oracle_timestamp=reading.read_at,
@@ -184,7 +184,7 @@ class PoolsApi(RuntimeApi):
                         price_status="Stale" if reading.is_stale else "UpToDate",
                     )
                 )
-        return found
+        return prices
 
     def _pool(self, base: str, quote: str) -> Pool:
         pools = self.other(PoolsStorage)

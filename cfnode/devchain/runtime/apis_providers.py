@@ -70,7 +70,7 @@ class ProvidersApi(RuntimeApi):
         for asset, amount in pools.in_orders(account_id):
             owned[asset] += amount
         for asset in owned:
-            owned[asset] += sum(each.total_balance for each in self._boosts(account_id, asset))
+            owned[asset] += sum(boost.total_balance for boost in self._boosts(account_id, asset))
         return release.asset_map(owned.__getitem__)
 
     @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
@@ -93,19 +93,19 @@ class ProvidersApi(RuntimeApi):
 
     def _boosts(self, account_id: bytes, asset: str) -> Sequence[values.LiquidityProviderBoostPoolInfo]:
         """Return what an account has in the boost pools of an asset, free and in pending deposits."""
-        found = []
+        boosts = []
         for tier, pool in boost_pools(self, asset):
-            free = dict(pool.available_amounts).get(account_id, 0)
-            owed = [dict(each).get(account_id) for _, each in pool.pending_boosts]
-            used = sum(each.total for each in owed if each)
-            if free or used:
-                found.append(
+            free_amount = dict(pool.available_amounts).get(account_id, 0)
+            owed = [dict(shares).get(account_id) for _, shares in pool.pending_boosts]
+            used = sum(share.total for share in owed if share)
+            if free_amount or used:
+                boosts.append(
                     values.LiquidityProviderBoostPoolInfo(
                         fee_tier=tier,
-                        total_balance=free + used,
-                        available_balance=free,
+                        total_balance=free_amount + used,
+                        available_balance=free_amount,
                         in_use_balance=used,
                         is_withdrawing=account_id in dict(pool.pending_withdrawals),
                     )
                 )
-        return found
+        return boosts

@@ -109,11 +109,11 @@ class SwapsApi(RuntimeApi):
         if source == base_asset:
             yield leg
             return
-        bought_with = self._bought_with(source, amount)
-        for_network, _ = network_fee_due(self._network_tracker(request), bought_with)
-        leg = dataclasses.replace(leg, side="Buy", amount=bought_with - for_network)
-        through = source != STABLE
-        yield dataclasses.replace(leg, source_asset=source, source_amount=amount) if through else leg
+        input_amount = self._bought_with(source, amount)
+        for_network, _ = network_fee_due(self._network_tracker(request), input_amount)
+        leg = dataclasses.replace(leg, side="Buy", amount=input_amount - for_network)
+        is_two_legged = source != STABLE
+        yield dataclasses.replace(leg, source_asset=source, source_amount=amount) if is_two_legged else leg
 
     def _bought_with(self, source: str, amount: int) -> int:
         """Estimate how much USDC a swap's first leg gives: by the oracle, or else at the pool's price."""
@@ -164,12 +164,12 @@ class SwapsApi(RuntimeApi):
     ) -> Answer[values.SimulatedSwapInformation]:
         """What a swap would give now, and what it would cost."""
         chunks = dca_parameters.number_of_chunks if dca_parameters else 1
-        without = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
+        excluded = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
 
         def answer() -> values.SimulatedSwapInformation:
             self._add(additional_limit_orders or ())
-            ingress = self._ingress(from_, amount, without)
-            by_legs = self.runtime.release.rules.quotes_go_by_legs
+            ingress = self._ingress(from_, amount, excluded)
+            is_by_leg = self.runtime.release.rules.quotes_go_by_legs
             fee = network_fee(self.other(SwappingStorage), from_, to, internal=bool(is_internal))
             terms = _Terms(
                 source=from_,
@@ -177,10 +177,10 @@ class SwapsApi(RuntimeApi):
                 amount=ingress.remaining,
                 chunks=max(1, chunks),
                 commission=broker_commission,
-                network_fee=None if "Network" in without else fee,
+                network_fee=None if "Network" in excluded else fee,
             )
-            swapped = self._swapped(terms) if by_legs else self._swapped_at_once(terms)
-            egress = self._egress(to, swapped.output, ccm_data, without)
+            swapped = self._swapped(terms) if is_by_leg else self._swapped_at_once(terms)
+            egress = self._egress(to, swapped.output, ccm_data, excluded)
             return dataclasses.replace(
                 swapped, ingress_fee=ingress.fee, egress_fee=egress.fee, output=egress.remaining
             )
@@ -209,13 +209,13 @@ class SwapsApi(RuntimeApi):
         stable = terms.chunks * self._leg(_FAILED_LEG.format("input"), terms.source, STABLE, chunk)
         fee = terms.network_fee
         for_network = 0 if fee is None else network_fee_due(tracker_of(fee), stable)[0]
-        left = (stable - for_network) // terms.chunks
-        return self._bought(_FAILED_LEG.format("output"), terms, left, for_network)
+        chunk_amount = (stable - for_network) // terms.chunks
+        return self._bought(_FAILED_LEG.format("output"), terms, chunk_amount, for_network)
 
     def _swapped_at_once(self, terms: _Terms) -> values.SimulatedSwapInformation:
         """Simulate one chunk's swap by the rules of 2.2.3: the network fee is taken from the input."""
-        taken, for_network = self._network_fee_in_input(terms)
-        chunk = max(0, terms.amount - taken) // terms.chunks
+        fee_amount, for_network = self._network_fee_in_input(terms)
+        chunk = max(0, terms.amount - fee_amount) // terms.chunks
         stable = self._leg(_FAILED_SWAP, terms.source, STABLE, chunk)
         return self._bought(_FAILED_SWAP, terms, stable, for_network)
 
@@ -224,10 +224,10 @@ class SwapsApi(RuntimeApi):
     ) -> values.SimulatedSwapInformation:
         """Simulate what all chunks buy, each with `stable` USDC, less the broker's commission."""
         for_broker = _for_broker(terms.commission, stable)
-        left = stable - for_broker
-        output = self._leg(failure, STABLE, terms.target, left)
+        after_broker = stable - for_broker
+        output = self._leg(failure, STABLE, terms.target, after_broker)
         return values.SimulatedSwapInformation(
-            intermediary=None if STABLE in (terms.source, terms.target) else left * terms.chunks,
+            intermediary=None if STABLE in (terms.source, terms.target) else after_broker * terms.chunks,
             output=output * terms.chunks,
             network_fee=for_network,
             ingress_fee=0,
@@ -240,14 +240,14 @@ class SwapsApi(RuntimeApi):
         fee, source = terms.network_fee, terms.source
         if fee is None:
             return 0, 0
-        least = input_for_output(self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False)
-        taken = share(fee.rate, terms.amount)
-        if least > taken:
-            return least, fee.minimum
+        minimum = input_for_output(self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False)
+        fee_amount = share(fee.rate, terms.amount)
+        if minimum > fee_amount:
+            return minimum, fee.minimum
         stable = self._leg(_FAILED_FEE, source, STABLE, terms.amount // terms.chunks)
         for_network = share(fee.rate, stable)
         self._leg(_FAILED_FEE, STABLE, terms.target, stable - for_network)
-        return taken, for_network * terms.chunks
+        return fee_amount, for_network * terms.chunks
 
     def _leg(self, failure: str, source: str, target: str, amount: int) -> int:
         """Return what a pool gives for an amount. Raises Refused(failure), which does not name the reason."""
@@ -261,8 +261,8 @@ class SwapsApi(RuntimeApi):
     def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
         """Take the fee of a deposit channel; of a vault swap if that fee is left out; or none."""
         pallet = self._chain_of(asset)
-        for left_out, origin in _INGRESS.items():
-            if left_out not in without:
+        for fee_name, origin in _INGRESS.items():
+            if fee_name not in without:
                 return fee_of(
                     pallet,
                     asset,

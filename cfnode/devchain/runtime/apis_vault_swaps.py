@@ -87,12 +87,12 @@ class VaultSwapsApi(RuntimeApi):
             refund = _refund_in(extra)
             self._check_refund(asked.source, refund)
             retries, slippage = refund.retry_duration, refund.max_oracle_price_slippage
-        checked = self._checked(asked, retries, slippage)
+        checked_swap = self._checked(asked, retries, slippage)
         swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         if chain_of_address(destination) != ASSETS[asked.destination].chain:
             raise Refused("Destination address and asset are on different chains.")
-        return vault_swap_of(self, checked, extra)
+        return vault_swap_of(self, checked_swap, extra)
 
     @method(
         "Result<Bytes, DispatchErrorWithMessage>",
@@ -155,8 +155,8 @@ class VaultSwapsApi(RuntimeApi):
             raise Refused("Broker commission is too low")
         if len(asked.affiliates) > MAX_AFFILIATES:
             raise RuntimeTrap(f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(asked.affiliates)}")
-        in_all = asked.commission + sum(fee.bps for fee in asked.affiliates)
-        swapping.ensure(in_all <= MAX_COMMISSION_BPS, error.BrokerCommissionBpsTooHigh)
+        total_bps = asked.commission + sum(fee.bps for fee in asked.affiliates)
+        swapping.ensure(total_bps <= MAX_COMMISSION_BPS, error.BrokerCommissionBpsTooHigh)
         check_retry(swapping, retries)
         check_price_protection(swapping, slippage, asked.source, asked.destination)
         return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))
@@ -185,11 +185,11 @@ class VaultSwapsApi(RuntimeApi):
 
     def _check_accounts(self, data: values.SolanaCcmData) -> None:
         """Raise Refused if a message to Solana names an account of the vault's own."""
-        named = accounts_of(data)
-        keys = {each.pubkey for each in (named.cf_receiver, *named.additional_accounts)}
+        ccm_accounts = accounts_of(data)
+        keys = {account.pubkey for account in (ccm_accounts.cf_receiver, *ccm_accounts.additional_accounts)}
         environment = self.other(EnvironmentStorage).SolanaApiEnvironment.get()
-        ours = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
-        if keys & ours:
+        vault_keys = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
+        if keys & vault_keys:
             raise Refused("Invalid Ccm: additional data contains invalid accounts")
 
     # Decoding
@@ -245,7 +245,9 @@ class VaultSwapsApi(RuntimeApi):
 
     def _solana(self, broker: bytes, instruction: values.Instruction[bytes]) -> Swap:
         """Decode an instruction for Solana, which names its broker itself."""
-        swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
+        swap = decode_instruction_data(
+            instruction.data, [asdict(account) for account in instruction.accounts]
+        )
         sent, terms = swap.sent, swap.sent.terms
         assert sent.amount is not None
         extra = values.VaultSwapExtraParametersSolana(
@@ -275,8 +277,8 @@ class VaultSwapsApi(RuntimeApi):
 
     def _affiliate(self, broker: bytes, short_id: int, bps: int) -> values.Beneficiary[bytes]:
         swapping = self.other(SwappingStorage)
-        known = swapping.AffiliateIdMapping.get(broker, short_id)
-        account = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
+        affiliate = swapping.AffiliateIdMapping.get(broker, short_id)
+        account = swapping.require(affiliate, swapping.Error.AffiliateNotRegisteredForBroker)
         return values.Beneficiary(account=account, bps=bps)
 
 

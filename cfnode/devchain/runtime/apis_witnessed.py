@@ -228,7 +228,8 @@ class WitnessedApi(RuntimeApi):
         return "Ok", _RAW[chain](
             deposits=deposits,
             vault_deposits=[
-                (height, values.EvmVaultContractEventVaultDeposit(seen)) for height, seen in vault_deposits
+                (height, values.EvmVaultContractEventVaultDeposit(deposit))
+                for height, deposit in vault_deposits
             ],
             broadcasts=list(self._broadcasts(chain)),
         )
@@ -247,25 +248,25 @@ class WitnessedApi(RuntimeApi):
 
     def _deposits(self, chain: str) -> Iterator[values.DepositWitnessInfo]:
         pallet = self.other(INGRESS_EGRESS[chain])
-        for height, seen in self.other(Witnesses).deposits_now(chain):
+        for height, deposit in self.other(Witnesses).deposits_now(chain):
             yield values.DepositWitnessInfo(
                 deposit_chain_block_height=height,
-                deposit_address=encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
-                amount=seen.amount,
-                asset=seen.asset,
-                deposit_details=_details_on(chain, seen.deposit_details),
+                deposit_address=encoded(pallet, (CHAINS[chain].address, deposit.deposit_address)),
+                amount=deposit.amount,
+                asset=deposit.asset,
+                deposit_details=_details_on(chain, deposit.deposit_details),
             )
 
     def _vault_deposits(self, chain: str) -> Iterator[values.VaultDepositWitnessInfo]:
-        for height, seen in self.other(Witnesses).vault_deposits_now(chain):
+        for height, deposit in self.other(Witnesses).vault_deposits_now(chain):
             yield values.VaultDepositWitnessInfo(
-                tx_id=_id_on(chain, seen.tx_id),
+                tx_id=_id_on(chain, deposit.tx_id),
                 deposit_chain_block_height=height,
-                input_asset=seen.input_asset,
-                output_asset=seen.output_asset,
-                amount=seen.deposit_amount,
-                destination_address=seen.destination_address,
-                deposit_details=_details_on(chain, seen.deposit_details),
+                input_asset=deposit.input_asset,
+                output_asset=deposit.output_asset,
+                amount=deposit.deposit_amount,
+                destination_address=deposit.destination_address,
+                deposit_details=_details_on(chain, deposit.deposit_details),
             )
 
     def _events(self, chain: str) -> Iterator[tuple[str, Arguments]]:

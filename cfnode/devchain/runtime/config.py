@@ -129,7 +129,7 @@ class DevGenesis:
 
         That is not the account of its key, whose owner may still become a broker.
         """
-        return tuple((validator_account(each.aura), each) for each in self.authorities)
+        return tuple((validator_account(authority.aura), authority) for authority in self.authorities)
 
 
 def validator_account(aura: bytes) -> bytes:

@@ -19,7 +19,7 @@ from cfnode.runtime.calls import RuntimeTrap
 
 from . import values
 from .config import DevGenesis
-from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, take_room
+from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, extensions_weight, take_room
 from .frame import (
     NONE,
     Composition,
@@ -47,7 +47,7 @@ from .version import EXTRINSICS_VERSION, STATE_VERSION
 SHAPE = ExtrinsicShape(
     address="MultiAddress<AccountId32, ()>",
     signature="MultiSignature",
-    extensions=[(each.identifier, each.explicit, each.implicit) for each in EXTENSIONS],
+    extensions=[(extension.identifier, extension.explicit, extension.implicit) for extension in EXTENSIONS],
 )
 
 
@@ -59,7 +59,7 @@ class Executive(Service):
         self.system = runtime.pallet(System)
         self.extensions: tuple[Extension, ...] = tuple(kind(runtime) for kind in EXTENSIONS)
         self._metadata: dict[int, Metadata] = {}
-        self._implicit = runtime.codec_of(f"({', '.join(each.implicit for each in EXTENSIONS)})")
+        self._implicit = runtime.codec_of(f"({', '.join(extension.implicit for extension in EXTENSIONS)})")
 
     def metadata(self, version: int) -> Metadata:
         """Return the runtime's metadata, of version 14 or 15; it is derived once."""
@@ -79,11 +79,11 @@ class Executive(Service):
         number = header.number
         if number != self.system.Number.get() + 1:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
-        stated = [item for item in header.digest.logs if isinstance(item, values.DigestItemPreRuntime)]
-        self.system.begin_block(number, header.parent_hash, values.Digest(stated))
-        before = self.system.note_version()
-        if before is not None:
-            self._migrate(release_for(before))
+        pre_runtime = [item for item in header.digest.logs if isinstance(item, values.DigestItemPreRuntime)]
+        self.system.begin_block(number, header.parent_hash, values.Digest(pre_runtime))
+        old_version = self.system.note_version()
+        if old_version is not None:
+            self._migrate(release_for(old_version))
         self.system.BlockWeight.put(
             values.PerDispatchClass(normal=weight(0), operational=weight(0), mandatory=weight(BASE_BLOCK))
         )
@@ -101,8 +101,8 @@ class Executive(Service):
         for pallet in self.runtime.pallets:
             if isinstance(pallet, ChainPallet) and pallet.chain.name not in before.chains:
                 pallet.genesis(DevGenesis())
-        for name, passed in RELEASES.items():
-            if before.number < passed.number <= self.runtime.release.number:
+        for name, release in RELEASES.items():
+            if before.number < release.number <= self.runtime.release.number:
                 for pallet in self.runtime.pallets:
                     if name in pallet.migrations:
                         method = pallet.migrations[name]
@@ -113,9 +113,12 @@ class Executive(Service):
 
         Raises TransactionValidityError, and undoes all writes, if it may not be in this block.
         """
+        return self._apply_decoded(self.decode_body(body), body)
+
+    def _apply_decoded(self, extrinsic: Extrinsic, body: bytes) -> DispatchResult:
         self.runtime.host.begin()
         try:
-            outcome = self._apply(encode_compact(len(body)) + body)
+            outcome = self._apply(extrinsic, encode_compact(len(body)) + body)
         except BaseException:
             self.runtime.host.rollback()
             raise
@@ -137,31 +140,34 @@ class Executive(Service):
     def execute_block(self, header: values.Header[int], extrinsics: Sequence[bytes]) -> None:
         """Execute a finished block, given without its seal. Raises RuntimeTrap if its header is wrong."""
         self.initialize_block(header)
-        self._check_order(extrinsics)
-        for position, body in enumerate(extrinsics):
+        decoded = [self.decode_body(body) for body in extrinsics]
+        self._check_order(decoded)
+        for position, (extrinsic, body) in enumerate(zip(decoded, extrinsics, strict=True)):
             try:
-                self.apply_extrinsic(body)
+                self._apply_decoded(extrinsic, body)
             except TransactionValidityError as error:
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
-        made = self.finalize_block()
-        for part, stated, found in (
-            ("digest", header.digest, made.digest),
-            ("extrinsics_root", header.extrinsics_root, made.extrinsics_root),
-            ("state_root", header.state_root, made.state_root),
+        computed = self.finalize_block()
+        for field, stated_value, computed_value in (
+            ("digest", header.digest, computed.digest),
+            ("extrinsics_root", header.extrinsics_root, computed.extrinsics_root),
+            ("state_root", header.state_root, computed.state_root),
         ):
-            if stated != found:
-                raise RuntimeTrap(f"the block's {part} is {_text(stated)}, execution gives {_text(found)}")
+            if stated_value != computed_value:
+                raise RuntimeTrap(
+                    f"the block's {field} is {_text(stated_value)}, execution gives {_text(computed_value)}"
+                )
 
     # Inherents
 
     def inherent_extrinsics(self, data: Mapping[bytes, bytes]) -> list[bytes]:
         """Create the inherents that this block needs, without their length prefixes."""
-        made = []
+        inherents = []
         for pallet in self.runtime.pallets:
             for call in pallet.create_inherents(data):
                 encoded = self.runtime.call_codec.encode((pallet.name, call))
-                made.append(bare_extrinsic(encoded)[len(encode_compact(len(encoded) + 1)) :])
-        return made
+                inherents.append(bare_extrinsic(encoded)[len(encode_compact(len(encoded) + 1)) :])
+        return inherents
 
     def check_inherents(self, extrinsics: Sequence[bytes], data: Mapping[bytes, bytes]) -> None:
         """Compare a block's inherents with what this node knows. Raises RuntimeTrap if they differ."""
@@ -191,8 +197,7 @@ class Executive(Service):
         cost = self.runtime.cost(call_of(extrinsic))
         if extrinsic.signed is None:
             return cost
-        weights = [each.weight(extrinsic) for each in self.extensions]
-        return cost.plus(sum(each.ref_time for each in weights), sum(each.proof_size for each in weights))
+        return cost.plus(*extensions_weight(extrinsic))
 
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
         """Validate an extrinsic in the state after `block_hash`. Undoes all writes.
@@ -242,7 +247,7 @@ class Executive(Service):
         signature: tuple[str, bytes] = extrinsic.signed.signature
         if not isinstance(who, bytes):
             raise unknown("CannotLookup")
-        implicit = tuple(each.implicit_value(extrinsic) for each in self.extensions)
+        implicit = tuple(extension.implicit_value(extrinsic) for extension in self.extensions)
         payload = payload_to_sign(
             extrinsic.call_bytes, extrinsic.signed.explicit, self._implicit.encode(implicit)
         )
@@ -252,8 +257,7 @@ class Executive(Service):
 
     # Applying
 
-    def _apply(self, data: bytes) -> DispatchResult:
-        extrinsic = self.decode(data)
+    def _apply(self, extrinsic: Extrinsic, data: bytes) -> DispatchResult:
         cost = self.cost(extrinsic)
         if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
             self.system.InherentsApplied.put(True)
@@ -317,16 +321,17 @@ class Executive(Service):
         name, call = call_of(extrinsic)
         return self.runtime.by_name[name], call
 
-    def _check_order(self, extrinsics: Sequence[bytes]) -> None:
-        others = False
-        for position, body in enumerate(extrinsics):
-            inherent = self._is_inherent(self.decode_body(body))
-            if inherent and others:
+    def _check_order(self, extrinsics: Sequence[Extrinsic]) -> None:
+        is_after_inherents = False
+        for position, extrinsic in enumerate(extrinsics):
+            inherent = self._is_inherent(extrinsic)
+            if inherent and is_after_inherents:
                 raise RuntimeTrap(f"extrinsic {position} is an inherent that follows other extrinsics")
-            others = not inherent
+            is_after_inherents = not inherent
 
     def _header(self, number: int) -> values.Header[int]:
         system = self.system
+        system.count_events()
         for leftover in (system.ExecutionPhase, system.AllExtrinsicsLen, system.InherentsApplied):
             leftover.kill()
         count = system.ExtrinsicCount.take() or 0

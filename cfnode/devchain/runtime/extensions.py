@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from cfnode.core.extrinsic import Era, Extrinsic
+from cfnode.core.era import IMMORTAL, Era
+from cfnode.core.extrinsic import Extrinsic
 from cfnode.core.scale import ScaleError
 
 from . import values
@@ -81,10 +82,6 @@ class Extension:
         """Return the value that is part of the signed payload, but not of the extrinsic."""
         return ()
 
-    def weight(self, extrinsic: Extrinsic) -> Weight:
-        """Return the weight of the extension itself, for which the sender pays."""
-        return EXTENSION_WEIGHTS.get(self.identifier, Weight(0))
-
     def validate(self, transaction: Transaction) -> None:
         """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
 
@@ -153,13 +150,6 @@ class CheckMortality(Extension):
         block_hash: bytes = self.system.BlockHash.get(birth)
         return block_hash
 
-    def weight(self, extrinsic: Extrinsic) -> Weight:
-        try:
-            mortal = extrinsic.era is not None and extrinsic.era != Era()
-        except ScaleError:  # validation refuses a malformed era
-            mortal = True
-        return CHECK_MORTAL if mortal else CHECK_IMMORTAL
-
     def validate(self, transaction: Transaction) -> None:
         now: int = self.system.Number.get()
         death = self._era(transaction.extrinsic).death(now)
@@ -168,7 +158,7 @@ class CheckMortality(Extension):
     @staticmethod
     def _era(extrinsic: Extrinsic) -> Era:
         try:
-            return extrinsic.era or Era()
+            return extrinsic.era or IMMORTAL
         except ScaleError:
             raise invalid("BadProof") from None
 
@@ -243,8 +233,8 @@ class ChargeTransactionPayment(Extension):
         """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
-        taken = min(max(transaction.cost.weight, 1), MAX_BLOCK)
-        by_weight = min(MAX_BLOCK // taken, MAX_PROOF // max(transaction.cost.proof, 1))
+        cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK)
+        by_weight = min(MAX_BLOCK // cost_weight, MAX_PROOF // max(transaction.cost.proof, 1))
         fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:
@@ -260,8 +250,8 @@ class CheckMetadataHash(Extension):
     implicit = "Option<[u8; 32]>"
 
     def implicit_value(self, extrinsic: Extrinsic) -> None:
-        stated: Mapping[str, str] = extrinsic.extensions[self.identifier]
-        if stated["mode"] != "Disabled":
+        fields: Mapping[str, str] = extrinsic.extensions[self.identifier]
+        if fields["mode"] != "Disabled":
             raise invalid("Call")
 
 
@@ -284,6 +274,20 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     CheckMetadataHash,
     WeightReclaim,
 )
+
+
+FIXED_TIME = sum(each.ref_time for each in EXTENSION_WEIGHTS.values())
+FIXED_PROOF = sum(each.proof_size for each in EXTENSION_WEIGHTS.values())
+
+
+def extensions_weight(extrinsic: Extrinsic) -> Weight:
+    """Return the weight of all extensions, for which the sender pays: only that of CheckMortality differs."""
+    try:
+        mortal = not (extrinsic.era or IMMORTAL).is_immortal
+    except ScaleError:  # validation refuses a malformed era
+        mortal = True
+    mortality = CHECK_MORTAL if mortal else CHECK_IMMORTAL
+    return Weight(FIXED_TIME + mortality.ref_time, FIXED_PROOF + mortality.proof_size)
 
 
 LARGEST = {
@@ -313,14 +317,14 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     of_class: values.Weight = getattr(used, name)
     in_class = of_class.ref_time + cost.weight + BASE_EXTRINSIC
     so_far = used.normal.ref_time + used.operational.ref_time + used.mandatory.ref_time
-    in_all = so_far + cost.weight + BASE_EXTRINSIC
+    total_weight = so_far + cost.weight + BASE_EXTRINSIC
     total = (system.AllExtrinsicsLen.get() or 0) + length
     if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
         raise invalid("ExhaustsResources")
     if total > MAX_LENGTH:
         raise invalid("ExhaustsResources")
     reserved = MAX_NORMAL if name == "operational" else 0
-    if name != "mandatory" and in_all > MAX_BLOCK and in_class > reserved:
+    if name != "mandatory" and total_weight > MAX_BLOCK and in_class > reserved:
         raise invalid("ExhaustsResources")
     proof = of_class.proof_size + cost.proof + length
     system.BlockWeight.put(replace(used, **{name: weight(in_class, proof)}))

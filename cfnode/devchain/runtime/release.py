@@ -63,7 +63,9 @@ class Release:
 
     def assets_of(self, chain: str) -> tuple[Asset, ...]:
         """Return the assets of one chain, in the order of the chain's own enum."""
-        return tuple(sorted((a for a in self.assets if a.chain == chain), key=lambda a: a.chain_index))
+        return tuple(
+            sorted((asset for asset in self.assets if asset.chain == chain), key=lambda a: a.chain_index)
+        )
 
     @cached_property
     def asset_names(self) -> tuple[str, ...]:
@@ -73,6 +75,6 @@ class Release:
     def asset_map(self, value: Callable[[str], T]) -> dict[str, dict[str, T]]:
         """Return the value of an `AssetMap`, with `value(name)` for each asset."""
         return {
-            chain.module: {a.symbol.lower(): value(a.name) for a in self.assets_of(name)}
+            chain.module: {asset.symbol.lower(): value(asset.name) for asset in self.assets_of(name)}
             for name, chain in self.chains.items()
         }

@@ -91,5 +91,5 @@ def release_for(spec_version: int) -> Release:
     With it tests can simulate an upgrade to a spec version that no release has.
     """
     earlier = [release for release in RELEASES.values() if release.spec_version <= spec_version]
-    found = earlier[-1] if earlier else next(iter(RELEASES.values()))
-    return found if found.spec_version == spec_version else replace(found, spec_version=spec_version)
+    latest = earlier[-1] if earlier else next(iter(RELEASES.values()))
+    return latest if latest.spec_version == spec_version else replace(latest, spec_version=spec_version)

@@ -184,10 +184,10 @@ def development_runtime(code: bytes) -> DevRuntime:
 
 def _release_of(code: bytes) -> Release:
     try:
-        stated: RuntimeVersion = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
+        version: RuntimeVersion = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
     except ScaleError:
         return RELEASES[DEFAULT_RELEASE]
-    return release_for(stated.spec_version)
+    return release_for(version.spec_version)
 
 
 @cache

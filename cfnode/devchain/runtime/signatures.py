@@ -17,11 +17,13 @@ def is_signed_by(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bo
 
     An ecdsa account is the hash of its key, so the key is recovered.
     """
-    scheme, made = signature
+    scheme, signature_bytes = signature
     if scheme in SCHEMES:
-        return verify(SCHEMES[scheme], who, payload, made)
+        return verify(SCHEMES[scheme], who, payload, signature_bytes)
     try:
-        key = coincurve.PublicKey.from_signature_and_message(made, blake2_256(payload), hasher=None)
+        key = coincurve.PublicKey.from_signature_and_message(
+            signature_bytes, blake2_256(payload), hasher=None
+        )
     except ValueError:
         return False
     return account_id(key.format()) == who

@@ -105,13 +105,13 @@ class Asked:
 
 def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     """Return (short id, basis points) of each affiliate. Raises DispatchError."""
-    swapping, found = api.other(SwappingStorage), []
+    swapping, affiliates = api.other(SwappingStorage), []
     for fee in asked.affiliates:
-        known = swapping.AffiliateAccountDetails.get(asked.broker, fee.account)
-        details = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
+        stored_details = swapping.AffiliateAccountDetails.get(asked.broker, fee.account)
+        details = swapping.require(stored_details, swapping.Error.AffiliateNotRegisteredForBroker)
         swapping.ensure(fee.bps <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
-        found.append((details.short_id, fee.bps))
-    return found
+        affiliates.append((details.short_id, fee.bps))
+    return affiliates
 
 
 def parameters_of(
@@ -158,16 +158,16 @@ def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
     match asked.chain, extra:
         case "Bitcoin", values.VaultSwapExtraParametersBitcoin():
             return _bitcoin(api, asked, extra)
-        case "Ethereum", values.VaultSwapExtraParametersEthereum(given):
-            return values.VaultSwapDetailsEthereum(_evm(api, asked, given))
-        case "Arbitrum", values.VaultSwapExtraParametersArbitrum(given):
-            return values.VaultSwapDetailsArbitrum(_evm(api, asked, given))
-        case "Bsc", values.VaultSwapExtraParametersBsc(given):
-            return values.VaultSwapDetailsBsc(_evm(api, asked, given))
+        case "Ethereum", values.VaultSwapExtraParametersEthereum(parameters):
+            return values.VaultSwapDetailsEthereum(_evm(api, asked, parameters))
+        case "Arbitrum", values.VaultSwapExtraParametersArbitrum(parameters):
+            return values.VaultSwapDetailsArbitrum(_evm(api, asked, parameters))
+        case "Bsc", values.VaultSwapExtraParametersBsc(parameters):
+            return values.VaultSwapDetailsBsc(_evm(api, asked, parameters))
         case "Solana", values.VaultSwapExtraParametersSolana():
             return _solana(api, asked, extra)
-        case "Tron", values.VaultSwapExtraParametersTron(given):
-            return _tron(api, asked, given)
+        case "Tron", values.VaultSwapExtraParametersTron(parameters):
+            return _tron(api, asked, parameters)
     raise Refused("Incompatible or unsupported source_asset and extra_parameters")
 
 
@@ -206,8 +206,8 @@ def _bitcoin(
 ) -> values.VaultSwapDetailsBitcoin[Script]:
     swapping = api.other(SwappingStorage)
     error = swapping.Error
-    known = swapping.BrokerPrivateBtcChannels.get(asked.broker)
-    channel = swapping.require(known, error.NoPrivateChannelExistsForBroker)
+    channel_id = swapping.BrokerPrivateBtcChannels.get(asked.broker)
+    channel = swapping.require(channel_id, error.NoPrivateChannelExistsForBroker)
     chunks, interval = (0, 0) if asked.dca is None else (asked.dca.number_of_chunks, asked.dca.chunk_interval)
     swapping.ensure(max(chunks, interval) <= MAX_U16, error.InvalidDcaParameters)
     swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
@@ -258,7 +258,7 @@ def _solana(
     )
     instruction = values.Instruction(
         program_id=environment["swap_endpoint_program"],
-        accounts=[values.AccountMeta(**each) for each in accounts],
+        accounts=[values.AccountMeta(**account) for account in accounts],
         data=data,
     )
     return values.VaultSwapDetailsSolana(instruction)

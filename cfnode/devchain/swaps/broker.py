@@ -102,8 +102,8 @@ class DefaultBroker:
         """Make sure that the account has its private channel, which receives vault swaps of bitcoin."""
         await self.prepare()
         async with self._preparing:
-            best = self._node.chain.best.hash
-            if await self._stored(best, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
+            best_hash = self._node.chain.best.hash
+            if await self._stored(best_hash, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
                 await self._broker.open_private_btc_channel()
 
     async def _encoded(self, terms: SwapTerms, method: str, extra: Mapping[str, Any]) -> Any:

@@ -84,12 +84,12 @@ class SwapIndex:
 
     def _new_blocks(self) -> list[BlockRef]:
         block: BlockRef | None = self._chain.best
-        found: list[BlockRef] = []
+        new_blocks: list[BlockRef] = []
         while block is not None and block.number > 0 and block.hash not in self._numbers:
-            found.append(block)
-            header = self._chain.header(block.hash) if len(found) < MAX_CATCH_UP else None
+            new_blocks.append(block)
+            header = self._chain.header(block.hash) if len(new_blocks) < MAX_CATCH_UP else None
             block = None if header is None else self._chain.block_ref(header.parent_hash)
-        return found[::-1]
+        return new_blocks[::-1]
 
     async def _read(self, block: BlockRef) -> list[Entry]:
         """Read the events of a block; empty for an unreadable block, which must not stop the index."""
@@ -119,34 +119,34 @@ class SwapIndex:
 
     def receive(self, block: BlockRef, entries: list[Entry]) -> None:
         """Keep the events of the next block."""
-        named = _all_named(entries)
+        keyed_entries = _all_named(entries)
         self._numbers[block.hash] = block.number
-        self._blocks[block.hash] = named
-        self._size += len(named)
-        for key, entry in named:
+        self._blocks[block.hash] = keyed_entries
+        self._size += len(keyed_entries)
+        for key, entry in keyed_entries:
             self._found.setdefault(key, []).append(entry)
         while (self._size > MAX_ENTRIES or len(self._numbers) > MAX_ENTRIES) and len(self._numbers) > 1:
             self._forget(next(iter(self._numbers)))
 
     def _forget(self, block_hash: bytes) -> None:
         del self._numbers[block_hash]
-        named = self._blocks.pop(block_hash)
-        self._size -= len(named)
-        for key in {key for key, _ in named}:
-            left = [entry for entry in self._found[key] if entry.block.hash != block_hash]
-            if left:
-                self._found[key] = left
+        keyed_entries = self._blocks.pop(block_hash)
+        self._size -= len(keyed_entries)
+        for key in {key for key, _ in keyed_entries}:
+            remaining = [entry for entry in self._found[key] if entry.block.hash != block_hash]
+            if remaining:
+                self._found[key] = remaining
             else:
                 del self._found[key]
 
 
 def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
     """Return the events under their keys; an event of an unknown shape is left out."""
-    named: list[tuple[Key, Entry]] = []
+    keyed_entries: list[tuple[Key, Entry]] = []
     for entry in entries:
         try:
             keys = keys_of(entry.pallet, entry.name, entry.fields, NETWORKS["Development"])
-            named += [(key, entry) for key in keys]
+            keyed_entries += [(key, entry) for key in keys]
         except (LookupError, TypeError, ValueError, AttributeError):
             log.exception("an event %s.%s has a shape unknown to the swap index", entry.pallet, entry.name)
-    return named
+    return keyed_entries

@@ -66,9 +66,9 @@ class NodeSource:
     async def read(self, look: Callable[[SwapRecord], T]) -> T:
         """Return what `look` finds in the record after the best block has been indexed."""
         await self._chain.swaps.up_to_date()
-        best = self._node.chain.best.hash
-        metadata = (await self._node.chain.runtime_at(best)).metadata
-        return look(_Record(self._node, best, metadata, self._chain, self._broker.expected))
+        best_hash = self._node.chain.best.hash
+        metadata = (await self._node.chain.runtime_at(best_hash)).metadata
+        return look(_Record(self._node, best_hash, metadata, self._chain, self._broker.expected))
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
         """Return the HTTP status and text of an error; an unforeseen exception is logged, as in JSON-RPC."""

@@ -1,4 +1,4 @@
-"""Which swap, channel or payout does an event mean, that names it by number only? Earlier rows say so.
+"""Look-ups of the swap, channel or payout that an event names by its number.
 
 Rows of the current block are in the caches, older ones in the database. With chosen accounts, what is not in
 either belongs to others, and the event is left out. What an event adds can be taken back (`mark`, `undo`): it
@@ -104,7 +104,7 @@ class Known:
         self.rejected = _Cache[tuple[str, str], tuple[str, str | None] | None](self._journal)
 
     def at(self, connection: Connection) -> Known:
-        """The same, which looks up older rows on a connection."""
+        """Return this object, which from now on looks up older rows on a connection."""
         self._connection = connection
         return self
 
@@ -134,7 +134,7 @@ class Known:
         self.accounts = self._marked
 
     def request(self, number: int) -> Request | None:
-        """A swap request by its number."""
+        """Return a swap request by its number."""
         if number not in self.requests:
             table = schema.requests.c
             row = self._first(
@@ -150,7 +150,7 @@ class Known:
         return tuple(each.account for each in self._execute(query))
 
     def request_of(self, swap: int) -> int | None:
-        """The request of a chunk."""
+        """Return the number of the request that a chunk belongs to."""
         if swap not in self.swaps:
             table = schema.swaps.c
             row = self._first(select(table.request), table.swap == swap, table.state == "scheduled")
@@ -158,12 +158,12 @@ class Known:
         return self.swaps[swap]
 
     def channel(self, chain: str, number: int | None) -> Channel | None:
-        """The channel of the books that had a number at the event."""
+        """Return the channel of the books that had a number at the event."""
         found = self.opening(chain, number)
         return None if found is None or found.is_other else found
 
     def opening(self, chain: str, number: int | None) -> Channel | None:
-        """The newest opening of a number at or before the event, also another account's."""
+        """Return the newest opening of a number at or before the event, of any account."""
         if number is None:
             return None
         if (chain, number) not in self.channels:
@@ -172,7 +172,7 @@ class Known:
         return self.channels[chain, number]
 
     def channel_at(self, chain: str, address: str | None) -> Channel | None:
-        """The channel of the books that had an address at the event; EVM chains give out the same ones."""
+        """Return the channel with an address at the event; EVM chains give out the same addresses."""
         if address is None:
             return None
         key, table = (chain, address), schema.channels.c
@@ -189,7 +189,7 @@ class Known:
         return None if row is None else Channel(*row)
 
     def payout(self, chain: str, egress: int) -> Payout | None:
-        """A payout by its egress id."""
+        """Return a payout by its egress id."""
         if (chain, egress) not in self.payouts:
             table = schema.payouts.c
             wanted = (table.kind, table.request, table.account, table.asset, table.amount, table.destination)
@@ -209,7 +209,7 @@ class Known:
         return self.broadcasts[key]
 
     def boosted_request(self, chain: str, prewitnessed: int) -> int | None:
-        """The swap request of a boosted deposit."""
+        """Return the number of the swap request of a boosted deposit."""
         key = chain, prewitnessed
         if key not in self.prewitnessed:
             table = schema.deposits.c
@@ -223,7 +223,7 @@ class Known:
         return self.prewitnessed[key]
 
     def boosted_amount(self, chain: str, prewitnessed: int) -> int:
-        """What the boost pool has to get back of a boosted deposit, its fee included."""
+        """Return what the boost pool gets back of a boosted deposit, its fee included."""
         key = chain, prewitnessed
         if key not in self.boosted:
             table = schema.boosts.c
@@ -252,9 +252,10 @@ class Known:
         return self.rejected[key]
 
     def failed_payout(self, asset: str, amount: int, destination: str) -> int | None:
-        """The egress of a transfer that its receiver did not take, which is said when its broadcast succeeds.
+        """Return the egress of a transfer that its receiver rejected.
 
-        So it is the first such one whose broadcast had not succeeded by the block before, else the newest.
+        The chain reports the rejection when the broadcast succeeds. So the egress is the first one of these
+        members whose broadcast had not succeeded by the block before, else the newest.
         """
         table, failed = schema.payouts.c, schema.failures.c
         earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)

@@ -1,1 +1,1 @@
-"""Asking peers: their records, who is asked next, blocks and proofs, and the progress of a download."""
+"""Requests to peers: peer records, the order of asking, blocks and proofs, and the sync's progress."""

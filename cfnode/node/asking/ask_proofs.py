@@ -1,9 +1,9 @@
-"""How does a node without a state get single values of it from peers, with proof?
+"""Proofs of single state values from peers, for a node without a state.
 
-It requests keys, or everything that a runtime call reads, and gets trie nodes and values (`light/2`). An
-entry that the state root does not commit to, directly or through other nodes, must not be in an answer, and a
-requested entry must not be missing. A peer that fails either check is disconnected, and another one is asked.
-A peer that refuses is asked last.
+The node requests keys, or everything that a runtime call reads, and gets trie nodes and values (`light/2`).
+An entry that the state root does not commit to, directly or through other nodes, must not be in an answer,
+and a requested entry must not be missing. A peer that fails either check is disconnected, and another one is
+asked. A peer that refuses is asked last.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ MAX_REQUEST = 1 << 20
 ERROR_PREFIX = "an invalid proof"
 
 Check = Callable[[ProofState], None]
-"""Raises MissingNode where a proof omits a requested entry."""
+"""A function that raises MissingNode where a proof omits a requested entry."""
 
 
 class ProofAsker:
-    """Asks the peers of a peer set about the state of one block, whose root is trusted."""
+    """Requests to the peers of a peer set about the state of one block, whose root is trusted."""
 
     def __init__(self, asker: Asker, block: BlockRef, root: bytes) -> None:
         self._asker = asker
@@ -47,9 +47,9 @@ class ProofAsker:
         self._root = root
 
     async def read(self, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
-        """Nodes and values that prove the values, or the absence, of all these keys. Waits for a peer.
+        """Return nodes and values that prove the values, or the absence, of all these keys; wait for a peer.
 
-        Raises StateDiscarded, as `call` does, for a request that is too long.
+        Raise StateDiscarded, as `call` does, for a request that is too long.
         """
 
         def check(proven: ProofState) -> None:
@@ -60,11 +60,15 @@ class ProofAsker:
         return proof
 
     async def call(self, function: str, args: bytes) -> tuple[str, list[bytes]]:
-        """A peer, and its proof of what a call reads: only the call itself shows whether it is complete."""
+        """Return a peer, and its proof of what a runtime call reads.
+
+        Whether the proof is complete is known only once the call has been executed. Raise StateDiscarded for
+        a request that is too long.
+        """
         return await self._ask(RemoteCall(self._block.hash, function, args).encode(), lambda proven: None)
 
     def is_incomplete(self, peer: str, key: bytes) -> bool:
-        """Charge a peer whose proof of a call lacks a key; returns whether there is another peer to ask.
+        """Charge a peer whose proof of a call lacks a key; return whether there is another peer to ask.
 
         The only peer is kept: it is asked key by key, and cannot omit anything then.
         """
@@ -95,9 +99,9 @@ class ProofAsker:
 
 
 def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:
-    """The proof in a light answer; it contains the requested entries, and nothing else.
+    """Return the proof in a light answer; it contains the requested entries, and nothing else.
 
-    Raises RequestRefused where the peer has no proof; WireError, TrieError or MissingNode for an invalid one.
+    Raise RequestRefused where the peer has no proof; WireError, TrieError or MissingNode for an invalid one.
     Slow for a large one: call it in a thread.
     """
     proof = LightResponse.decode(answer).proof

@@ -1,4 +1,4 @@
-"""How does the node ask peers, any of which may lie, refuse or never answer?
+"""Asking peers, any of which may lie, refuse or never answer.
 
 `Asker` is the only place that does it:
 
@@ -39,14 +39,14 @@ log = logging.getLogger("cfnode.sync")
 T = TypeVar("T")
 
 HEDGE_S = 3.0
-"""Seconds of silence after which the next peer is asked as well."""
+"""Seconds of silence after which the next peer is asked, too."""
 
 MAX_AT_ONCE = 4
-"""Peers asked the same at a time, not counting those silent for `PATIENCE_S`: each may send a whole
+"""Peers asked one question at a time, not counting those silent for `PATIENCE_S`: each may send a whole
 answer."""
 
 MAX_UNDER_WAY = 16
-"""Peers asked the same at a time in all."""
+"""Peers asked one question at a time in all."""
 
 MAX_UNKNOWN = 3
 """Unknown peers asked one after the other; if there are more, all are probed first."""
@@ -58,7 +58,8 @@ PROBE_S = 4.0
 """Seconds for the answer to a probe."""
 
 INVALID_ANSWER = (WireError, ScaleError, TrieError, MissingNode, FinalityError)
-"""What a check raises where an answer cannot be true. RequestRefused: the peer lacks the data."""
+"""Errors that a check raises for an answer that cannot be true. RequestRefused means that the peer lacks the
+data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ class Answer(Generic[T]):
 
 
 class PeerFailed(Exception):
-    """One peer did not help; the text says why. The peer has been charged.
+    """The failure of one peer to help; the text gives the reason. The peer has been charged.
 
-    `answered`: the peer refused, or sent something invalid; False where nothing came from it.
+    `answered`: the peer refused, or sent something invalid; False if nothing came from it.
     """
 
     def __init__(self, reason: str, *, answered: bool = True) -> None:
@@ -83,7 +84,7 @@ class PeerFailed(Exception):
 
 
 class AllPeersFailed(Exception):
-    """No peer helped in time. `reasons`: by peer, why it did not."""
+    """The failure of all peers to help in time. `reasons`: the reason of each peer, by its id."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         super().__init__(f"no peer helps: {dict(reasons)}")
@@ -91,18 +92,18 @@ class AllPeersFailed(Exception):
 
 
 class Asker:
-    """Asks the peers of a peer set. The sync has one, which all its parts use."""
+    """The sender of questions to the peers of a peer set. The sync has one, which all its parts use."""
 
     def __init__(self, network: Network, peer_set: PeerSet) -> None:
         self.network = network
         self.peer_set = peer_set
 
     def fail(self, peer: str, failure: Failure, reason: str) -> None:
-        """Charge a peer for a failure, by the table."""
+        """Charge a peer for a failure, by the table `REACTIONS`."""
         apply_failure(self.network, self.peer_set, peer, failure, reason)
 
     async def ask_one(self, peer: str, question: Question[T], seconds: float | None = None) -> Answer[T]:
-        """One peer's verified answer. Raises PeerFailed after charging the peer."""
+        """Return one peer's verified answer. Raise PeerFailed after charging the peer."""
         began = trio.current_time()
         try:
             answer = await self.network.request(peer, question.protocol, question.request, seconds=seconds)
@@ -119,15 +120,15 @@ class Asker:
             reason = f"{question.error_prefix}: {error}" if question.error_prefix else str(error)
             self.fail(peer, question.failure, reason)
             raise PeerFailed(reason) from error
-        found = Answer(peer, value, len(answer), took)
+        result = Answer(peer, value, len(answer), took)
         if question.proves:
-            self.credit(found)
+            self.credit(result)
         if took > PATIENCE_S:
             self.fail(peer, Failure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
-        return found
+        return result
 
     def credit(self, answer: Answer[T]) -> None:
-        """An answer has been verified: record that its peer has delivered."""
+        """Record that the peer of a verified answer has delivered."""
         self.peer_set.delivered(answer.peer, answer.size, answer.seconds)
         self.network.mark_useful(answer.peer)
 
@@ -135,10 +136,10 @@ class Asker:
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,
         seconds: float = float("inf"), hedge: float = HEDGE_S,
     ) -> Answer[T]:  # fmt: skip
-        """The first verified answer. `among`: gives the peers to ask, in order; called again for each peer.
-        `hedge`: seconds of silence after which the next peer is asked too; longer for long answers.
+        """Return the first verified answer. Raise AllPeersFailed when all have failed, or the time is up.
 
-        Raises AllPeersFailed when all have failed, or the time is up.
+        `among`: returns the peers to ask, in order; called again for each peer. `hedge`: seconds of silence
+        after which the next peer is asked too; longer for long answers.
         """
         return await self.race(lambda peer: self.ask_one(peer, question), among, seconds=seconds, hedge=hedge)
 
@@ -146,7 +147,10 @@ class Asker:
         self, attempt: Callable[[str], Awaitable[T]], among: Callable[[], Sequence[str]] | None = None,
         *, seconds: float = float("inf"), hedge: float = HEDGE_S,
     ) -> T:  # fmt: skip
-        """The result of the first attempt that succeeds. `attempt` raises PeerFailed where it fails."""
+        """Return the result of the first attempt that succeeds; a failed attempt raises PeerFailed.
+
+        Raise AllPeersFailed when all have failed, or the time is up.
+        """
         candidates = among or self.peer_set.candidates
         race = _Race(self.peer_set, attempt, candidates, hedge, self._probe_unknown_peers)
         with trio.move_on_after(seconds):
@@ -156,7 +160,7 @@ class Asker:
         return race.won[0]
 
     async def _probe_unknown_peers(self, peers: Iterable[str]) -> None:
-        """Find out which of many unknown peers answer at all, where one of them would be asked next."""
+        """Find out which unknown peers answer at all, where many of them would be asked next."""
         ranks = {peer: self.peer_set.record(peer).rank[:2] for peer in peers}
         unknown = [peer for peer, rank in ranks.items() if rank == UNKNOWN_RANK]
         if len(unknown) <= MAX_UNKNOWN or min(ranks.values()) < UNKNOWN_RANK:
@@ -174,10 +178,10 @@ class Asker:
         claimed = self.peer_set.get(peer)
         if claimed is None:
             return
-        asked, began = headers_up_to(claimed.hash, 1), trio.current_time()
+        question, began = headers_up_to(claimed.hash, 1), trio.current_time()
         try:
-            answer = await self.network.request(peer, asked.protocol, asked.request, seconds=PROBE_S)
-            asked.check(answer)
+            answer = await self.network.request(peer, question.protocol, question.request, seconds=PROBE_S)
+            question.check(answer)
         except (RequestFailed, WireError) as error:
             log.debug("%s does not answer a probe: %s", peer, error)
             self.peer_set.penalize(peer)
@@ -207,7 +211,7 @@ class _Race(Generic[T]):
         self._attempt_ended = Wakeup()
 
     async def run(self) -> None:
-        """Until one attempt has succeeded, or no peer is left."""
+        """Run attempts until one has succeeded, or no peer is left."""
         try:
             async with trio.open_nursery() as nursery:
                 while self._next() is not None or self._running:
@@ -224,7 +228,7 @@ class _Race(Generic[T]):
                     self._peer_set.penalize(peer)
 
     async def _wait(self, ended: trio.Event) -> None:
-        """Until an attempt has ended, the asked peers have been silent, or a better peer has connected."""
+        """Wait until an attempt has ended, the peers stay silent, or a better peer has connected."""
         async with trio.open_nursery() as nursery:
             nursery.cancel_scope.deadline = trio.current_time() + self._hedge
 
@@ -237,10 +241,10 @@ class _Race(Generic[T]):
             nursery.cancel_scope.cancel()
 
     def _is_better_peer_left(self) -> bool:
-        """Is there a peer left with a better record than all that are being asked?"""
-        under_way = min((self._peer_set.record(peer).rank[:2] for peer in self._running), default=(9, 0))
+        """Return whether a peer is left with a better record than all peers that are being asked."""
+        running_rank = min((self._peer_set.record(peer).rank[:2] for peer in self._running), default=(9, 0))
         peer = self._next()
-        return peer is not None and self._peer_set.record(peer).rank[:2] < under_way
+        return peer is not None and self._peer_set.record(peer).rank[:2] < running_rank
 
     def _next(self) -> str | None:
         now = trio.current_time()

@@ -1,4 +1,4 @@
-"""How are blocks and headers requested, and which checks does an answer pass?
+"""Requests for blocks and headers, and the checks of the answers.
 
 A header must have its hash, a body the extrinsics root of its header, and consecutive blocks are connected by
 parent hashes. The chain checks seals, slots and execution at import.
@@ -35,10 +35,11 @@ __all__ = [
 T = TypeVar("T")
 
 MAX_HEADER_BYTES = 1 << 20
-"""Bytes of an answer with headers only: 128 of them have some hundred each, a few name all authorities."""
+"""Bytes of an answer with headers only: most of 128 headers have some hundred each, a few name all
+authorities."""
 
 MAX_JUSTIFIED_BYTES = 4 << 20
-"""The same with justifications: 128 of them by 150 authorities have 2 MiB, and servers keep few."""
+"""Bytes of an answer with justifications: 128 of them by 150 authorities have 2 MiB, and servers keep few."""
 
 EXTRINSICS_VERSION = 0
 """Trie version of the extrinsics root, on this chain."""
@@ -67,89 +68,100 @@ Row = TypeVar("Row", FetchedHeader, FetchedBlock)
 
 
 def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
-    """At most so many whole blocks that end with `block`, oldest first; at least that one."""
+    """Return a question for up to `most` whole blocks that end with `block`, oldest first.
+
+    The answer has at least one block.
+    """
     request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedBlock]:
-        found = read_blocks(answer, request)
-        _ends_with(block, found[-1].hash if found else None)
-        return found
+        blocks = read_blocks(answer, request)
+        _ends_with(block, blocks[-1].hash if blocks else None)
+        return blocks
 
     return _question(request, check)
 
 
 def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
-    """At most so many whole blocks of the peer's best chain from `number` on; perhaps none, perhaps
-    invented."""
+    """Return a question for up to `most` whole blocks of the peer's best chain from `number` on.
+
+    The answer may have no blocks, or invented ones.
+    """
     request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedBlock]:
-        found = read_blocks(answer, request)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        blocks = read_blocks(answer, request)
+        _begins_at(number, blocks[0].header.number if blocks else number)
+        return blocks
 
     return _question(request, check, proves=False)
 
 
 def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[list[FetchedHeader]]:
-    """At most so many headers that end with that of `block`, oldest first; at least that one.
+    """Return a question for up to `most` headers that end with that of `block`, oldest first.
 
-    `known`: the hash does not come from the peer, so the check verifies the answer.
+    The answer has at least one header. `known`: the hash does not come from the peer, so the check verifies
+    the answer.
     """
     request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request)
-        _ends_with(block, found[-1].hash if found else None)
-        return found
+        headers = read_headers(answer, request)
+        _ends_with(block, headers[-1].hash if headers else None)
+        return headers
 
     return _question(request, check, proves=known)
 
 
 def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """At most so many headers of the peer's best chain from `number` on; perhaps none."""
+    """Return a question for up to `most` headers of the peer's best chain from `number` on; perhaps none."""
     request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        headers = read_headers(answer, request)
+        _begins_at(number, headers[0].header.number if headers else number)
+        return headers
 
     return _question(request, check, proves=False)
 
 
 def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """Like `headers_above`, with the justifications that the peer has of these blocks."""
+    """Return a question for headers from `number` on, with the justifications that the peer has."""
     request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
-        found = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
-        _begins_at(number, found[0].header.number if found else number)
-        return found
+        headers = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
+        _begins_at(number, headers[0].header.number if headers else number)
+        return headers
 
     return _question(request, check, proves=False)
 
 
 def header_at(block: bytes | int) -> Question[Header | None]:
-    """The header of that hash, or at that number of the peer's best chain; None where the peer lacks it."""
+    """Return a question for the header with that hash, or at that number of the peer's best chain.
+
+    The answer is None where the peer lacks it.
+    """
     request = BlockRequest(block, Attributes.HEADER, 1)
 
     def check(answer: bytes) -> Header | None:
-        found = next(iter(read_headers(answer, request)), None)
-        if found is not None and block not in (found.hash, found.header.number):
-            raise WireError(f"block answer: #{found.header.number} 0x{found.hash.hex()} was not requested")
-        return None if found is None else found.header
+        fetched = next(iter(read_headers(answer, request)), None)
+        if fetched is not None and block not in (fetched.hash, fetched.header.number):
+            raise WireError(
+                f"block answer: #{fetched.header.number} 0x{fetched.hash.hex()} was not requested"
+            )
+        return None if fetched is None else fetched.header
 
     return _question(request, check, proves=False)
 
 
 def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
-    """The justifications of one block, unverified."""
+    """Return a question for the justifications of one block, unverified."""
     request = BlockRequest(block, Attributes.JUSTIFICATION, 1)
 
     def check(answer: bytes) -> list[tuple[bytes, bytes]]:
         blocks = BlockResponse.decode(answer, 1).blocks
-        return [pair for found in blocks if found.hash == block for pair in found.justifications]
+        return [pair for fetched in blocks if fetched.hash == block for pair in fetched.justifications]
 
     return _question(request, check, proves=False)
 
@@ -173,7 +185,10 @@ def _begins_at(number: int, first: int) -> None:
 def read_headers(
     answer: bytes, request: BlockRequest, most_bytes: int = MAX_HEADER_BYTES
 ) -> list[FetchedHeader]:
-    """The headers of an answer, oldest first, each with its hash, one above the other. Raises WireError."""
+    """Return the headers of an answer, oldest first, each with its hash and connected to the one before it.
+
+    Raise WireError.
+    """
     if len(answer) > most_bytes:
         raise WireError(f"block answer: {len(answer)} bytes of headers, more than {most_bytes}")
     headers = [_header(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
@@ -181,7 +196,7 @@ def read_headers(
 
 
 def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
-    """The blocks of an answer, oldest first, each consistent in itself. Raises WireError."""
+    """Return the blocks of an answer, oldest first, each consistent in itself. Raise WireError."""
     blocks = [_consistent(data) for data in BlockResponse.decode(answer, request.max_blocks).blocks]
     return _in_a_row(blocks, request)
 
@@ -189,9 +204,9 @@ def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
 def _in_a_row(found: list[Row], request: BlockRequest) -> list[Row]:
     if request.descending:
         found.reverse()
-    for below, above in pairwise(found):
-        if above.header.parent_hash != below.hash or above.header.number != below.header.number + 1:
-            raise WireError(f"block answer: #{above.header.number} does not follow the block before it")
+    for parent, child in pairwise(found):
+        if child.header.parent_hash != parent.hash or child.header.number != parent.header.number + 1:
+            raise WireError(f"block answer: #{child.header.number} does not follow the block before it")
     return found
 
 

@@ -1,4 +1,4 @@
-"""How does a task do something every few seconds although events wake it more often?
+"""A timer for a task that acts every few seconds although events wake it more often.
 
 A task that restarts its timer at each wake-up never reaches the end of it on a busy network, where peers send
 news several times a second: it would never ask again the peers that it wanted to ask again later.
@@ -14,15 +14,14 @@ __all__ = ["Interval"]
 
 
 class Interval:
-    """An interval of so many seconds. The first one begins now, each further one when `has_elapsed` is
-    true."""
+    """An interval of `seconds`. The first one begins now, each further one when `has_elapsed` is true."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._end = trio.current_time() + seconds
 
     def has_elapsed(self) -> bool:
-        """Has the interval ended? If so, the next one begins."""
+        """Return whether the interval has ended; if so, begin the next one."""
         now = trio.current_time()
         if now < self._end:
             return False

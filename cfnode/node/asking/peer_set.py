@@ -1,4 +1,4 @@
-"""Which peers are connected, what has each of them delivered, and which is asked first?
+"""The connected peers, the record of what each has delivered, and the order in which they are asked.
 
 The best block in a peer's handshake and announcements is a *claim*. A claim decides whether it makes sense to
 ask the peer for a block, never the order in which peers are asked. The order comes from something a peer
@@ -31,7 +31,7 @@ MAX_RECORDS = 4_096
 """Peers whose record is kept, connected or not: some hundred bytes each."""
 
 MAX_CREDIT = 64
-"""Good answers that count: a peer cannot save up for more failures than these make up for."""
+"""Good answers that count: a peer cannot earn a reserve against more failures than these make up for."""
 
 ANSWERS_A_PENALTY = 8
 """Good answers that make up for one failure."""
@@ -50,7 +50,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Record:
-    """What a peer has done: verified answers, their bytes and seconds, and penalties.
+    """A peer's record: verified answers, their bytes and seconds, and penalties.
 
     `tiebreak`: the random order of peers with equal records. `responsive`: the peer has answered at least
     once. `strikes`: its failures of each kind since its last verified answer. `claims_discounted`: it claimed
@@ -68,12 +68,12 @@ class Record:
 
     @property
     def in_credit(self) -> bool:
-        """Has the peer delivered, and rarely failed in comparison?"""
+        """Whether the peer has delivered, and rarely failed in comparison."""
         return self.answers > 0 and self.answers >= ANSWERS_A_PENALTY * self.penalties
 
     @property
     def rank(self) -> tuple[int, int, float, float]:
-        """The lower the rank, the earlier the peer is asked."""
+        """The peer's rank: the lower it is, the earlier the peer is asked."""
         if self.in_credit:
             return (0, 0, -self.size / max(self.seconds, 0.001), self.tiebreak)
         if not self.penalties:
@@ -82,14 +82,14 @@ class Record:
 
 
 def lower_median(numbers: Sequence[int]) -> int:
-    """The median of sorted numbers (the lower one of two), 0 without any: one liar does not move it far."""
+    """Return the lower median of sorted numbers, 0 without any: one liar does not move it far."""
     return numbers[(len(numbers) - 1) // 2] if numbers else 0
 
 
 class PeerSet:
     """The connected peers to sync from, and the records of all peers. A task can wait for a change.
 
-    `draw_tiebreak`: gives the tiebreak of a new record.
+    `draw_tiebreak`: returns the tiebreak of a new record.
     """
 
     def __init__(self, draw_tiebreak: Callable[[], float] = random.random) -> None:
@@ -105,44 +105,46 @@ class PeerSet:
         return len(self._peers)
 
     def get(self, peer: str) -> Claim | None:
-        """The peer's claim; None for a peer that is not connected."""
+        """Return the peer's claim; None for a peer that is not connected."""
         return self._peers.get(peer)
 
     def update(self, peer: str, number: int, block_hash: bytes) -> None:
-        """A peer has claimed a best block."""
+        """Record that a peer claims a best block."""
         self._peers[peer] = Claim(number, block_hash)
         self.record(peer)
         self._change.notify()
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected; its record stays."""
+        """Record that a peer has disconnected; keep its record."""
         if self._peers.pop(peer, None) is not None:
             self._change.notify()
 
     # --- records
 
     def record(self, peer: str) -> Record:
-        """The peer's record; an empty one for an unknown peer."""
-        found = self._records.get(peer)
-        if found is None:
-            found = self._records[peer] = Record(self._draw_tiebreak())
+        """Return the peer's record; an empty one for an unknown peer."""
+        record = self._records.get(peer)
+        if record is None:
+            record = self._records[peer] = Record(self._draw_tiebreak())
             self._make_room(peer)
         self._records.move_to_end(peer)
-        return found
+        return record
 
     def _make_room(self, newest: str) -> None:
-        """Drop the records of disconnected unknown peers first: a flood of them must not displace the record
-        of a peer that has delivered."""
+        """Drop an old record if there are too many, first those of disconnected peers that never delivered.
+
+        A flood of unknown peers must not displace the record of a peer that has delivered.
+        """
         if len(self._records) <= MAX_RECORDS:
             return
-        gone = [peer for peer in self._records if peer not in self._peers and peer != newest]
-        useless = (peer for peer in gone if not self._records[peer].answers)
-        oldest = next(useless, gone[0] if gone else None)
+        disconnected = [peer for peer in self._records if peer not in self._peers and peer != newest]
+        useless = (peer for peer in disconnected if not self._records[peer].answers)
+        oldest = next(useless, disconnected[0] if disconnected else None)
         if oldest is not None:
             del self._records[oldest]
 
     def delivered(self, peer: str, size: int, seconds: float) -> None:
-        """The peer has given a verified answer of so many bytes, in so many seconds."""
+        """Record that the peer has sent a verified answer of `size` bytes in `seconds`."""
         record = self.record(peer)
         record.answers = min(record.answers + 1, MAX_CREDIT)
         record.size, record.seconds = record.size + size, record.seconds + seconds
@@ -150,42 +152,43 @@ class PeerSet:
         record.responsive = True
 
     def penalize(self, peer: str, times: int = 1) -> None:
-        """The peer was slow, gave little or could not help: other peers are asked first."""
+        """Penalize a peer that was slow, gave little or could not help: others are asked first."""
         self.record(peer).penalties += times
 
     def strikes(self, peer: str, failure: str) -> int:
-        """Count a failure of the peer; returns how many of this kind there were since it last delivered."""
+        """Count a failure of the peer; return how many of this kind there were since it last delivered."""
         strikes = self.record(peer).strikes
         strikes[failure] += 1
         return strikes[failure]
 
     def discount_claims(self, peer: str) -> None:
-        """The peer could not provide what it claims to have: its claims do not count until it provides
-        blocks."""
+        """Discount a peer's claims, since it could not provide what it claims, until it provides blocks."""
         self.record(peer).claims_discounted = True
         self._change.notify()
 
     def count_claims(self, peer: str) -> None:
-        """The peer has provided blocks beyond ours: its claims count."""
+        """Count a peer's claims again, since it has provided blocks beyond ours."""
         self.record(peer).claims_discounted = False
 
     # --- which peers to ask
 
     def candidates(self, min_number: int = 0) -> list[str]:
-        """The peers that claim a best block of `min_number` or higher, in the order in which to ask them."""
-        found = [peer for peer, claim in self._peers.items() if claim.number >= min_number]
-        return sorted(found, key=lambda peer: self.record(peer).rank)
+        """Return the peers that claim a best block of `min_number` or higher, in the order of asking."""
+        peers = [peer for peer, claim in self._peers.items() if claim.number >= min_number]
+        return sorted(peers, key=lambda peer: self.record(peer).rank)
 
     def has_better(self, peer: str, min_number: int = 0) -> bool:
-        """Is there another peer at `min_number` or higher whose record is better by more than speed?"""
+        """Return whether another peer at `min_number` or higher has a record better by more than speed."""
         rank = self.record(peer).rank[:2]
         return any(
             self.record(other).rank[:2] < rank for other in self.candidates(min_number) if other != peer
         )
 
     def credible_claims(self, best: int = 0) -> list[int]:
-        """The claims by which a node at `best` may consider itself synced, lowest first: those of peers that
-        have delivered, else of all. A discounted claim above `best` is left out.
+        """Return the claims by which a node at `best` may consider itself synced, lowest first.
+
+        They are those of peers that have delivered, or else of all peers. A discounted claim above `best` is
+        left out.
         """
         credible = [
             peer
@@ -197,16 +200,16 @@ class PeerSet:
 
     @property
     def highest_claim(self) -> int:
-        """The highest claim, 0 without any."""
+        """The highest claim; 0 without any."""
         return max((claim.number for claim in self._peers.values()), default=0)
 
     @property
     def median_claim(self) -> int:
-        """The median of the credible claims, 0 without any: for JSON-RPC and metrics."""
+        """The lower median of the credible claims, 0 without any: for JSON-RPC and metrics."""
         return lower_median(self.credible_claims())
 
     async def wait_changed(self, seconds: float) -> None:
-        """Wait for a change, at most so long."""
+        """Wait for a change, at most `seconds`."""
         with trio.move_on_after(seconds):
             await self._change.wait()
 

@@ -1,4 +1,4 @@
-"""How far is the sync, in the official node's words?
+"""Progress of the sync, in the official node's words, and a warning when it stands still.
 
 The parts of the sync write one `Progress`; informant, JSON-RPC and metrics read it. When nothing has moved
 for a while, a warning names what the sync waits for: silent waiting is the most frequent complaint.
@@ -40,7 +40,7 @@ class DownloadRate:
         self._samples: deque[tuple[float, int, float]] = deque()
 
     def add(self, now: float, size: int, keys: int, share: float) -> None:
-        """So many further bytes and keys have arrived, an estimated `share` of the whole."""
+        """Add bytes and keys that have arrived, an estimated `share` of the whole. `now`: seconds."""
         self.size += size
         self.keys += keys
         self._share += share
@@ -49,16 +49,16 @@ class DownloadRate:
             self._samples.popleft()
 
     def line(self) -> str:
-        """`, 2.1 MiB/s, 45 %, about 30 s left`; empty while there are too few samples."""
+        """Return a text as in `, 2.1 MiB/s, 45 %, about 30 s left`; empty while there are too few samples."""
         if len(self._samples) < 2:
             return ""
-        (began, before, first), (now, size, share) = self._samples[0], self._samples[-1]
-        seconds, gained = now - began, share - first
+        (start, first_size, first_share), (now, size, share) = self._samples[0], self._samples[-1]
+        seconds, gained = now - start, share - first_share
         if seconds <= 0 or gained <= 0:
             return ""
         done = min(share, MAX_SHARE)
-        left = (1 - done) * seconds / gained
-        return f", {(size - before) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(left)} left"
+        eta = (1 - done) * seconds / gained
+        return f", {(size - first_size) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(eta)} left"
 
 
 def _duration(seconds: float) -> str:
@@ -66,7 +66,7 @@ def _duration(seconds: float) -> str:
 
 
 class Phase(Enum):
-    """The stage of the sync, by the name that the informant prints."""
+    """A stage of the sync, by the name that the informant prints."""
 
     PEERS = "Waiting for peers"
     PROOFS = "Downloading finality proofs"
@@ -79,7 +79,7 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class Progress:
-    """Counters of the sync under way; `size` is bytes of proofs or of state. `steps` grows with each step."""
+    """The state of the sync under way. `size`: bytes of proofs or of state. `steps` grows with each step."""
 
     phase: Phase = Phase.PEERS
     sets: int = 0
@@ -92,7 +92,7 @@ class Progress:
 
     @property
     def is_syncing(self) -> bool:
-        """Is the node behind, or its state incomplete?"""
+        """Whether the node is behind, or its state incomplete."""
         return self.phase is not Phase.DONE
 
     @property
@@ -108,12 +108,12 @@ class Progress:
         self.waiting_for = waiting_for
 
     def step(self, waiting_for: str) -> None:
-        """The sync has moved on, and waits for this next."""
+        """Record a step of the sync, and what it waits for next."""
         self.steps += 1
         self.waiting_for = waiting_for
 
     def line(self) -> str | None:
-        """The informant's text for the phase; None when the node is synced."""
+        """Return the informant's text for the phase; None when the node is synced."""
         amount = f"{self.size / MIB:.2f} MiB"
         match self.phase:
             case Phase.DONE:
@@ -132,15 +132,17 @@ class Progress:
 
 
 def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
-    """What is missing, with the reasons of the first few peers."""
-    first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
-    more = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
-    return f"{what} ({'; '.join(first + more)})" if reasons else what
+    """Return `what` is missing, with the reasons of the first few peers."""
+    listed = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
+    omitted = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
+    return f"{what} ({'; '.join(listed + omitted)})" if reasons else what
 
 
 def no_peers_reason(network: Network, others: Mapping[str, str] = NOTHING) -> str:
-    """Why there is no peer, as far as the network knows; `others`: why peers that connected were of no
-    use."""
+    """Return why there is no peer, as far as the network knows.
+
+    `others`: why peers that connected were of no use.
+    """
     return with_reasons("no peer is connected yet", {**network.unreachable, **others})
 
 

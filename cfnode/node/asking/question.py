@@ -1,4 +1,4 @@
-"""What does the node ask a peer, and how is the answer verified?"""
+"""A question to a peer: the request, and the check of its answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Question(Generic[T]):
     `check` turns the raw bytes into a verified value, in a thread. It raises RequestRefused where the peer
     refuses, and one of `asker.INVALID_ANSWER` where the answer cannot be true.
 
-    `failure`: what a peer is charged with whose answer fails the check; `error_prefix` precedes the reason.
+    `failure`: what a peer is charged with if its answer fails the check; `error_prefix` precedes the reason.
     `lenient`: a peer that does not answer in time is asked after others, but not replaced: it may be busy.
     `may_lack`: an honest peer may lack the data, so a refusal costs nothing.
     `proves`: the check alone verifies the answer. If not, the caller verifies it (`Asker.credit`).

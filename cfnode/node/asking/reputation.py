@@ -1,4 +1,4 @@
-"""What does each failure cost a peer?
+"""The cost of each failure of a peer: reputation, penalties, and what happens to the connection.
 
 `REACTIONS` is the whole table: the change of the peer's reputation, the penalties in its record (which decide
 the order of asking, `peer_set.py`), and what happens to the connection. Reputations are Substrate's own
@@ -34,7 +34,7 @@ __all__ = [
 log = logging.getLogger("cfnode.sync")
 
 FATAL = -(1 << 31)
-"""Another chain, or the same request a third time: the peer is banned at once."""
+"""Another chain, or a request sent for the third time: the peer is banned at once."""
 
 BAD_BLOCK = BAD_PROOF = -(1 << 29)
 """An invalid block or proof: three of them ban the peer."""
@@ -56,14 +56,16 @@ MAX_TIMEOUTS = 3
 proof."""
 
 MAX_BAD_JUSTIFICATIONS = 8
-"""The same for invalid justifications: checking one takes the time of all its signatures."""
+"""Invalid justifications of a peer in a row; from this one on, each costs as much as an invalid proof:
+checking one takes the time of all its signatures."""
 
 MAX_UNFOUNDED_CLAIMS = 8
-"""The same for unfounded announcements and claims: by then, finality has reached a peer on a dead fork."""
+"""Unfounded announcements and claims of a peer in a row; from this one on, each costs as much as an invalid
+proof: by then, finality has reached a peer on a dead fork."""
 
 
 class Failure(Enum):
-    """How a peer can fail to help."""
+    """A way in which a peer can fail to help."""
 
     TIMEOUT = "it does not answer in time"
     REFUSAL = "it refuses, or does not have what is asked for"
@@ -77,7 +79,7 @@ class Failure(Enum):
 
 
 class Consequence(Enum):
-    """What happens to the connection."""
+    """A consequence of a failure for the connection."""
 
     KEPT = "other peers are asked first"
     EVICTABLE = "if all slots are taken and another node is known, that node gets the slot"
@@ -87,7 +89,7 @@ class Consequence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """The cost of a failure."""
+    """The cost of a failure: change of reputation, penalties, and what happens to the connection."""
 
     reputation: int
     penalties: int
@@ -115,7 +117,7 @@ MAX_STRIKES = {
 
 
 def apply_failure(network: Network, peer_set: PeerSet, peer: str, failure: Failure, reason: str) -> None:
-    """Charge a peer for a failure, by the table."""
+    """Charge a peer for a failure, by the table `REACTIONS`."""
     reaction = REACTIONS[failure]
     peer_set.penalize(peer, reaction.penalties)
     change = reaction.reputation

@@ -1,4 +1,4 @@
-"""Which unfinalized blocks change the authorities, and when do the new ones begin to vote?
+"""Scheduled and forced changes of the GRANDPA authorities in unfinalized blocks.
 
 A *scheduled* change begins with the block `delay` after the one that announces it, once the old authorities
 have finalized that block (on this chain the delay is 0: the announcing block itself). A justification never
@@ -36,13 +36,16 @@ class AuthorityChanges:
         self._forced_pending: int | None = None
 
     def clear(self) -> None:
-        """Drop all announcements: the chain is reset to a proven block."""
+        """Drop all announcements, since the chain is reset to a proven block."""
         self._scheduled.clear()
         self._forced.clear()
         self._pending = self._forced_pending = None
 
     def add(self, header: Header, block: BlockRef) -> None:
-        """A block has been added to the tree. The scheduled change in its header, if any, is well-formed."""
+        """Record the changes that a block announces, which has been added to the tree.
+
+        The scheduled change in its header, if there is one, is well-formed.
+        """
         scheduled, begins = scheduled_change(header), _forced_from(header)
         if scheduled is not None:
             self._scheduled[block.hash] = block.number + scheduled.delay
@@ -53,21 +56,27 @@ class AuthorityChanges:
 
     @property
     def any(self) -> bool:
-        """Is there any scheduled change? Usually there is none, and no path has to be searched."""
+        """Whether there is any scheduled change. Usually there is none, and no path has to be searched."""
         return bool(self._scheduled) or self._pending is not None
 
     def first(self, path: Sequence[BlockRef]) -> BlockRef | None:
-        """The first block of a path from above the finalized one with which other authorities begin."""
+        """Return the block of a path with which other authorities begin; None without one.
+
+        `path`: blocks from above the finalized one, oldest first.
+        """
         number = _earliest(self._scheduled, self._pending, path)
         return next((block for block in path if block.number == number), None)
 
     def forced(self, path: Sequence[BlockRef]) -> int | None:
-        """The number from which on a forced change applies to this path, if the path reaches that far."""
+        """Return the number from which on a forced change applies to this path; None if it lies above it."""
         number = _earliest(self._forced, self._forced_pending, path)
         return number if number is not None and number <= path[-1].number else None
 
     def finalized(self, path: Sequence[BlockRef], left: set[bytes]) -> None:
-        """Blocks have become final; `left`: the blocks that are still in the tree."""
+        """Forget the changes that are over, after the blocks of `path` have become final.
+
+        `left`: the hashes of the blocks that are still in the tree.
+        """
         pending = _earliest(self._scheduled, self._pending, path)
         self._pending = pending if pending is not None and pending > path[-1].number else None
         self._forced_pending = _earliest(self._forced, self._forced_pending, path)
@@ -77,12 +86,16 @@ class AuthorityChanges:
     @property
     def reason(self) -> str | None:
         """The forced change that the operator has to decide on; None without one."""
-        known = [*self._forced.values(), *([] if self._forced_pending is None else [self._forced_pending])]
-        return f"a forced change of the authorities from block #{min(known)} on: {_ADVICE}" if known else None
+        numbers = [*self._forced.values(), *([] if self._forced_pending is None else [self._forced_pending])]
+        return (
+            f"a forced change of the authorities from block #{min(numbers)} on: {_ADVICE}"
+            if numbers
+            else None
+        )
 
 
 def _earliest(announced: dict[bytes, int], pending: int | None, path: Sequence[BlockRef]) -> int | None:
-    """The lowest number at which an announced change begins, on this path or already final."""
+    """Return the lowest number at which an announced change begins, on this path or already final."""
     numbers = [] if pending is None else [pending]
     if announced:
         numbers += [announced[block.hash] for block in path if block.hash in announced]
@@ -90,7 +103,10 @@ def _earliest(announced: dict[bytes, int], pending: int | None, path: Sequence[B
 
 
 def _forced_from(header: Header) -> int | None:
-    """The number from which on a forced change applies; a malformed one is ignored, as by every node."""
+    """Return the number from which on a forced change applies; None without one.
+
+    A malformed change is ignored, as by every node.
+    """
     try:
         forced = forced_change(header)
     except ScaleError:

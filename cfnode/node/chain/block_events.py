@@ -1,4 +1,4 @@
-"""What happened in a block? Its events, decoded once for all readers.
+"""Events of recent blocks, decoded once for all readers.
 
 The senders of all transactions in a block read its events at the same moment, when the block is imported, and
 each reads those of one extrinsic. The events are in `System.Events`; the metadata of the runtime that
@@ -52,7 +52,7 @@ class BlockEvents:
         self._reading = SharedWork[bytes, Events]()
 
     async def at(self, block_hash: bytes) -> Events:
-        """The events of a block. Raises UnknownBlock, StateDiscarded, or ScaleError."""
+        """Return the events of a block. Raise UnknownBlock, StateDiscarded, or ScaleError."""
         events = self._cache.get(block_hash)
         return events or await self._reading.once(block_hash, lambda: self._read(block_hash))
 
@@ -71,12 +71,14 @@ class BlockEvents:
 
 
 def _sorted(records: list[dict[str, Any]]) -> Events:
-    events, of = [], dict[int, list[Event]]()
+    events, by_extrinsic = [], dict[int, list[Event]]()
     for record in records:
         events.append(event := _event(record))
         if isinstance(phase := record["phase"], tuple):
-            of.setdefault(phase[1], []).append(event)
-    return Events(tuple(events), {index: tuple(each) for index, each in of.items()})
+            by_extrinsic.setdefault(phase[1], []).append(event)
+    return Events(
+        tuple(events), {index: tuple(extrinsic_events) for index, extrinsic_events in by_extrinsic.items()}
+    )
 
 
 def _event(record: dict[str, Any]) -> Event:

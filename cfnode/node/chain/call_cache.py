@@ -1,9 +1,11 @@
-"""How does the node avoid executing the same runtime call at the same block twice? It keeps the outputs.
+"""Cache of the outputs of runtime calls, by block.
 
 A block fixes its state, and a state fixes the output of each call. Clients of a front end make the same few
 calls at every block, so outputs are kept for the blocks that were last requested, up to a number of bytes.
-A caller that makes a call while the same call is being executed waits for that output, or that error: made
-once more for each of them, a call of 25 s would fail for the fifth after 125. An error is not kept.
+
+A caller that makes a call while the same call is being executed waits for that output, or that error. If each
+of them executed the call again, a call of 25 s would fail for the fifth caller after 125. An error is not
+kept.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ MAX_BYTES = 16 << 20
 """Bytes of calls and outputs that are kept."""
 
 MAX_OUTPUT = 1 << 20
-"""Bytes of a call and its output above which it is not kept: metadata, for which there is another cache."""
+"""Bytes of a call and its output above which the output is not kept: metadata, which has another cache."""
 
 MAX_BLOCKS = 16
 """Blocks whose outputs are kept: clients ask about the best and the finalized one, and those just below."""
@@ -31,19 +33,21 @@ Call = tuple[str, bytes]
 """The name of a runtime API function, and its SCALE-encoded arguments."""
 
 Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
-"""Makes calls; returns their outputs in order."""
+"""A function that makes calls, and returns their outputs in order."""
 
 
 class _UnderWay:
-    """Calls that are being made together. At the end they have outputs, or an error, or neither where their
-    caller was cancelled."""
+    """Calls that are being made together.
+
+    At the end they have outputs, or an error, or neither if their caller was cancelled.
+    """
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.calls = frozenset(calls)
         self.outputs: dict[Call, bytes] = {}
         self.error: Exception | None = None
         self.is_discarded = False
-        """The state was discarded meanwhile: the outputs are not kept."""
+        """Whether the state was discarded meanwhile: then the outputs are not kept."""
         self.over = trio.Event()
 
 
@@ -54,17 +58,20 @@ class CallCache:
         self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
         self._asked: dict[tuple[bytes, Call], _UnderWay] = {}
         self.size = 0
-        """Bytes kept."""
+        """The number of bytes kept."""
 
     async def all(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
-        """The outputs of calls on a block's state, kept or asked for now. Raises what `ask` raises."""
+        """Return the outputs of calls on a block's state: kept ones, or those that `ask` returns now.
+
+        Raise what `ask` raises.
+        """
         await trio.lowlevel.checkpoint()
         outputs = self._kept(block, calls)
         while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
-            theirs = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
-            if mine := [call for call in missing if call not in theirs]:
-                outputs.update(await self._ask(block, mine, ask))
-            for call, under_way in theirs.items():
+            running = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
+            if new_calls := [call for call in missing if call not in running]:
+                outputs.update(await self._ask(block, new_calls, ask))
+            for call, under_way in running.items():
                 await under_way.over.wait()
                 if under_way.error is not None and under_way.calls.issubset(missing):
                     raise under_way.error  # the first failure fails all, and all of them are wanted
@@ -73,48 +80,48 @@ class CallCache:
         return [outputs[call] for call in calls]
 
     def drop(self, block: bytes) -> None:
-        """The state of the block has been discarded: calls on it fail."""
+        """Drop the outputs of a block whose state has been discarded: calls on it fail."""
         self._evict(block)
-        for (at, _), under_way in self._asked.items():
-            under_way.is_discarded |= at == block
+        for (asked_block, _), under_way in self._asked.items():
+            under_way.is_discarded |= asked_block == block
 
     def _evict(self, block: bytes) -> None:
-        dropped = self._blocks.pop(block, {})
-        self.size -= sum(_cost(call, output) for call, output in dropped.items())
+        outputs = self._blocks.pop(block, {})
+        self.size -= sum(_cost(call, output) for call, output in outputs.items())
 
     async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
-        ours = _UnderWay(calls)
-        self._asked.update(dict.fromkeys([(block, call) for call in calls], ours))
+        batch = _UnderWay(calls)
+        self._asked.update(dict.fromkeys([(block, call) for call in calls], batch))
         try:
-            ours.outputs = dict(zip(calls, await ask(calls), strict=True))
+            batch.outputs = dict(zip(calls, await ask(calls), strict=True))
         except Exception as error:
-            ours.error = error
+            batch.error = error
             raise
         finally:
             for call in calls:
                 del self._asked[block, call]
-            ours.over.set()
-        for call, output in ours.outputs.items():
-            if not ours.is_discarded:
+            batch.over.set()
+        for call, output in batch.outputs.items():
+            if not batch.is_discarded:
                 self._keep(block, call, output)
-        return ours.outputs
+        return batch.outputs
 
     def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
-        kept = self._blocks.get(block)
-        if kept is None:
+        outputs = self._blocks.get(block)
+        if outputs is None:
             return {}
         self._blocks.move_to_end(block)
-        return {call: kept[call] for call in calls if call in kept}
+        return {call: outputs[call] for call in calls if call in outputs}
 
     def _keep(self, block: bytes, call: Call, output: bytes) -> None:
         cost = _cost(call, output)
         if cost > MAX_OUTPUT:
             return
-        kept = self._blocks.setdefault(block, {})
+        outputs = self._blocks.setdefault(block, {})
         self._blocks.move_to_end(block)
-        if call not in kept:
+        if call not in outputs:
             self.size += cost
-        kept[call] = output
+        outputs[call] = output
         while len(self._blocks) > MAX_BLOCKS or self.size > MAX_BYTES:
             self._evict(next(iter(self._blocks)))
 

@@ -1,4 +1,4 @@
-"""How does a block enter the chain, which chain is the best, and what is final?
+"""The chain: import of blocks, fork choice, and finality.
 
 A block is added only when its parent is known, its slot is later than the parent's and not in the future,
 its seal is by the author of the slot (Aura), and executing it on the parent's state gives its state root
@@ -48,7 +48,7 @@ log = logging.getLogger("cfnode.sync")
 
 @dataclass(frozen=True, slots=True)
 class ChainCopy:
-    """The whole chain at one moment; can be used for one `Chain.restore`."""
+    """A copy of the whole chain at one moment; it can be used for one `Chain.restore`."""
 
     store: StoreCopy
     tree: BlockTree
@@ -58,7 +58,7 @@ class ChainCopy:
 class Chain(ChainView):
     """The chain of one node, with the operations that change it. Open it with `Chain.open`.
 
-    `slot_now` gives the present slot; the block of another node may be one slot later.
+    `slot_now` returns the present slot; the block of another node may be one slot later.
     """
 
     def __init__(self, store: Store, executor: Executor, slot_now: Callable[[], int]) -> None:
@@ -71,7 +71,7 @@ class Chain(ChainView):
 
     @classmethod
     async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> Chain:
-        """The chain in the store; blocks that were not final yet are executed again."""
+        """Return the chain in the store; execute blocks again that were not final yet and have no state."""
         chain = cls(store, executor, slot_now)
         for header, body in store.unfinalized():
             await chain._restore(header, body)
@@ -80,10 +80,10 @@ class Chain(ChainView):
     async def import_block(
         self, header: Header, body: Sequence[bytes], then: NextBlock | None = None
     ) -> bool:
-        """Verify, execute and add a block of another node; False if it was known.
+        """Verify, execute and add a block of another node; return False if it was known.
 
-        `then`: a child to be imported next; it is executed while this block is written. Raises ImportRefused,
-        and LocalFault where this node could not verify it.
+        `then`: a child to be imported next; it is executed while this block is written. Raise ImportRefused,
+        and LocalFault if this node could not verify the block.
         """
         async with self._changing:
             if header.hash in self._tree:
@@ -97,9 +97,9 @@ class Chain(ChainView):
         return True
 
     async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:
-        """Add a block that this node has just built and sealed; `changes` are those of building it.
+        """Add a block that this node has just built and sealed. `changes`: the changes of building it.
 
-        Raises ImportRefused and LocalFault.
+        Raise ImportRefused and LocalFault.
         """
         async with self._changing:
             if header.hash not in self._tree:
@@ -110,7 +110,7 @@ class Chain(ChainView):
         """Finalize the blocks of a path as they are imported: the last one is justified.
 
         `path`: consecutive headers, the first of them above our tree or in it. Does nothing for a final path.
-        Raises FinalityRefused, LocalFault.
+        Raise FinalityRefused and LocalFault.
         """
         async with self._changing:
             if path[-1].number <= self.finalized.number:
@@ -123,11 +123,11 @@ class Chain(ChainView):
             self._expected = frozenset(header.hash for header in path)
 
     def is_expected(self, block_hash: bytes) -> bool:
-        """Can the block be finalized at its import without a justification of its own?"""
+        """Return whether the block can be finalized at its import without a justification of its own."""
         return block_hash in self._expected
 
     async def finalize(self, block_hash: bytes, justification: bytes | EncodedJustification | None) -> None:
-        """Make a block and its ancestors final. Raises FinalityRefused and LocalFault.
+        """Make a block and its ancestors final. Raise FinalityRefused and LocalFault.
 
         Does nothing if the block is the last final one. Only a block that `is_expected` needs no
         justification.
@@ -137,8 +137,7 @@ class Chain(ChainView):
                 await self._finalize(block_hash, justification)
 
     async def set_anchor(self, remote: RemoteState, justification: bytes | None) -> None:
-        """Continue from a proven block whose state is still remote; listeners receive it as best and
-        final."""
+        """Continue from a proven block whose state is still remote; publish it as best and final."""
         async with self._changing:
             self.states.remote = remote
             self._reset_to(remote.block, justification)
@@ -150,8 +149,10 @@ class Chain(ChainView):
         body: Sequence[bytes],
         justifications: Sequence[tuple[bytes, bytes]],
     ) -> None:
-        """Continue from a proven block whose state was downloaded; listeners receive it as best and final,
-        unless `set_anchor` has published it."""
+        """Continue from a proven block whose state was downloaded; publish it as best and final.
+
+        It is not published again if `set_anchor` has published it.
+        """
         async with self._changing:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(state_import.finish, header, body, justifications)
@@ -166,7 +167,7 @@ class Chain(ChainView):
             return ChainCopy(store, self._tree.copy(), deepcopy(self.changes))
 
     async def restore(self, copy: ChainCopy) -> None:
-        """Revert to a copy, even where later blocks are final; listeners receive `Reverted`."""
+        """Revert to a copy, even where later blocks are final; publish `Reverted`, then the present heads."""
         async with self._changing:
             with trio.CancelScope(shield=True), stored():
                 for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
@@ -219,7 +220,7 @@ class Chain(ChainView):
             raise refused.ExecutionFailed(f"block #{header.number}: {error}") from error
 
     async def _restore(self, header: Header, body: list[bytes]) -> None:
-        """Add an unfinalized block of the last run: its state may have been in memory only."""
+        """Add an unfinalized block of the last run; execute it again if its state was not stored."""
         if header.parent_hash not in self._tree:
             return
         try:
@@ -261,8 +262,8 @@ class Chain(ChainView):
 
     def _move_best(self, block: BlockRef) -> None:
         route = self._tree.set_best(block)
-        retracted = tuple(step.hash for step in route.retracted)
-        self._events.publish(BestChanged(block, retracted, tuple(step.hash for step in route.enacted)))
+        retracted = tuple(ref.hash for ref in route.retracted)
+        self._events.publish(BestChanged(block, retracted, tuple(ref.hash for ref in route.enacted)))
 
     # Steps of finality
 
@@ -274,7 +275,7 @@ class Chain(ChainView):
         voters = await self.voters()
         proof = await self._proof(justification, voters, block)
         # Read before anything is changed: a local fault then changes nothing.
-        following = voters if change is None else await self.queries.grandpa_authorities(block_hash)
+        next_voters = voters if change is None else await self.queries.grandpa_authorities(block_hash)
         with trio.CancelScope(shield=True), stored():
             votes = None if proof is None else (ENGINE, proof.data)
             done = await trio.to_thread.run_sync(self._store.finalize, block_hash, votes)
@@ -283,18 +284,21 @@ class Chain(ChainView):
         cut = self._tree.finalize(block_hash)
         self.changes.finalized(cut.finalized, self._tree.hashes())
         self.faults.final_at(block.number)
-        self._voters = following
-        dropped = tuple(each.hash for each in cut.dropped)
+        self._voters = next_voters
+        dropped = tuple(ref.hash for ref in cut.dropped)
         discarded = self._store.discarded_holds(done)
         data, commit = None, None
         if proof is not None:
             data, commit = proof.data, CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
-        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, following))
+        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, next_voters))
 
     async def _proof(
         self, justification: bytes | EncodedJustification | None, voters: AuthoritySet, block: BlockRef
     ) -> EncodedJustification | None:
-        """The justification, verified; None for an expected block without one."""
+        """Return the justification, verified; None for an expected block without one.
+
+        Raise BadJustification.
+        """
         if justification is not None:
             return await trio.to_thread.run_sync(
                 verified, justification, voters, block, abandon_on_cancel=True
@@ -304,7 +308,10 @@ class Chain(ChainView):
         return None
 
     def _change_up_to(self, block: BlockRef) -> BlockRef | None:
-        """The block itself if other authorities begin with it; FinalityRefused if they begin before it."""
+        """Return the block itself if other authorities begin with it, else None.
+
+        Raise FinalityRefused if they begin before it.
+        """
         path = self.path(block.hash)
         forced = self.changes.forced(path)
         if forced is not None:

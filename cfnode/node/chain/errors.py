@@ -1,18 +1,18 @@
-"""Why did the chain refuse a block or a justification?"""
+"""Errors for blocks and justifications that the chain refuses."""
 
 from __future__ import annotations
 
 
 class ChainRefusal(Exception):
-    """The chain refused an operation; the text says why."""
+    """The chain's refusal of an operation; the text gives the reason."""
 
 
 class ImportRefused(ChainRefusal):
-    """The block is not added; the text says which rule it breaks."""
+    """The refusal to add a block; the text gives the rule that the block breaks."""
 
 
 class UnknownParent(ImportRefused):
-    """Its parent is not in the tree: it is unknown, or conflicts with finality."""
+    """A block whose parent is not in the tree: the parent is unknown, or conflicts with finality."""
 
     def __init__(self, parent: bytes) -> None:
         super().__init__(f"the parent 0x{parent.hex()} is unknown, or can no longer be built on")
@@ -20,42 +20,42 @@ class UnknownParent(ImportRefused):
 
 
 class WrongNumber(ImportRefused):
-    """Its number does not follow its parent's."""
+    """A block whose number does not follow its parent's."""
 
 
 class BadDigest(ImportRefused):
-    """Its digest has no slot, or announces malformed authorities."""
+    """A block whose digest has no slot, or announces malformed authorities."""
 
 
 class BadSlot(ImportRefused):
-    """Its slot is not later than its parent's."""
+    """A block whose slot is not later than its parent's."""
 
 
 class FutureSlot(ImportRefused):
-    """It is sealed by an authority, but its slot has not begun: the author's clock is wrong, or ours is."""
+    """A block sealed for a slot that has not begun: the author's clock is wrong, or ours is."""
 
 
 class BadSeal(ImportRefused):
-    """It is not sealed by the author of its slot."""
+    """A block that is not sealed by the author of its slot."""
 
 
 class ExecutionFailed(ImportRefused):
-    """The runtime refused it: an invalid extrinsic, or another state root."""
+    """A block that the runtime refused: an invalid extrinsic, or another state root."""
 
 
 class FinalityRefused(ChainRefusal):
-    """The block does not become final; the text says why."""
+    """The refusal to make a block final; the text gives the reason."""
 
 
 class NotInTree(FinalityRefused):
-    """It is not among the blocks that can still become final."""
+    """A block that is not among those that can still become final."""
 
     def __init__(self, block_hash: bytes) -> None:
         super().__init__(f"block 0x{block_hash.hex()} is not among the blocks that can become final")
 
 
 class PastSetChange(FinalityRefused):
-    """A block before it changes the authorities: that one has to be finalized first, by the old ones."""
+    """A block after one that changes the authorities, which the old ones have to finalize first."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"block #{number} changes the authorities and has to be finalized first")
@@ -63,7 +63,7 @@ class PastSetChange(FinalityRefused):
 
 
 class PastForcedChange(FinalityRefused):
-    """A forced change of the authorities applies to the block: this node does not know its voters."""
+    """A block to which a forced change of the authorities applies: this node does not know its voters."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"a forced change of the authorities applies from block #{number} on")
@@ -71,4 +71,4 @@ class PastForcedChange(FinalityRefused):
 
 
 class BadJustification(FinalityRefused):
-    """The justification does not prove that more than two thirds of the weight voted for the block."""
+    """A justification that does not prove that more than two thirds of the weight voted for the block."""

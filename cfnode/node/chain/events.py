@@ -1,4 +1,4 @@
-"""Which events does the chain publish, and what happens to a listener that is too slow?
+"""Events of the chain, and their bounded queues for listeners.
 
 A listener is a bounded queue. The chain never waits for a listener: when its queue is full, it is cut off.
 Its last event is `Lagged`, so that it knows that events are missing, and subscribes again (or closes its
@@ -27,7 +27,7 @@ QUEUE_CAPACITY = 512
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A block was executed and added; `is_best` says whether it became the head of the best chain."""
+    """The event of an executed and added block. `is_best`: whether it became the head of the best chain."""
 
     block: BlockRef
     header: Header
@@ -36,7 +36,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class BestChanged:
-    """The best chain has a new head.
+    """The event of a new head of the best chain.
 
     `retracted`: hashes that left the best chain, newest first; `enacted`: hashes that joined it, oldest first
     (the last is `new`).
@@ -49,7 +49,7 @@ class BestChanged:
 
 @dataclass(frozen=True, slots=True)
 class Finalized:
-    """`blocks` became final, oldest first; `dropped` are the hashes of forks that conflict with them.
+    """The event of new final blocks: `blocks`, oldest first. `dropped`: hashes of conflicting forks.
 
     `discarded`: held blocks (`Store.hold`) whose states had to be discarded nevertheless. `commit`: the votes
     of the justification, in the form of the gossip. `voters`: the authorities that finalize the next block
@@ -66,7 +66,7 @@ class Finalized:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """The chain was reset to an earlier copy: later blocks, even final ones, are removed.
+    """The event of a reset to an earlier copy of the chain: later blocks, even final ones, are removed.
 
     `BestChanged` and `Finalized` with the present heads follow.
     """
@@ -74,7 +74,7 @@ class Reverted:
 
 @dataclass(frozen=True, slots=True)
 class Lagged:
-    """The listener was too slow and has been cut off; nothing follows."""
+    """The last event of a listener that was too slow and has been cut off."""
 
 
 ChainEvent = Imported | BestChanged | Finalized | Reverted | Lagged
@@ -122,7 +122,7 @@ class Subscription(Generic[T]):
         return self._queue.popleft()
 
     def receive_nowait(self) -> T | None:
-        """The next waiting item, or None."""
+        """Return the next waiting item; None without one."""
         return self._queue.popleft() if self._queue else None
 
     def close(self) -> None:
@@ -131,7 +131,10 @@ class Subscription(Generic[T]):
         self._end()
 
     def push(self, item: T, lagged: T | None) -> None:
-        """Put an item into the queue. Called by the publisher."""
+        """Put an item into the queue, or cut the listener off if the queue is full.
+
+        Called by the publisher.
+        """
         if self._closed or not isinstance(item, self._only):
             return
         if len(self._queue) >= self._capacity:
@@ -155,9 +158,9 @@ class Subscription(Generic[T]):
 
 
 class Publisher(Generic[T]):
-    """Sends each item to all listeners at once, without waiting.
+    """The sender of items to all listeners at once, without waiting.
 
-    `lagged` is the last item of a listener that is cut off; None: its iteration just ends.
+    `lagged`: the last item of a listener that is cut off; None: its iteration just ends.
     """
 
     def __init__(self, lagged: T | None) -> None:
@@ -175,7 +178,7 @@ class Publisher(Generic[T]):
         only: type | tuple[type, ...] = object,
         on_event: Callable[[T], None] | None = None,
     ) -> Subscription[T]:
-        """A new listener; it receives the items of these types that are published from now on.
+        """Return a new listener; it receives the items of these types that are published from now on.
 
         `on_event` is called with each item when it is put into the queue.
         """

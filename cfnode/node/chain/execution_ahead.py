@@ -1,4 +1,4 @@
-"""How is a block executed while its parent is being written to the database?
+"""Execution of the next block while its parent is being written to the database.
 
 The executor process would have nothing to do while the node writes a block, and on a slow disk that takes
 longer than to execute one. So the block's overlay is sent to the process before it is written, and the next
@@ -28,17 +28,18 @@ NextBlock = tuple[Header, Sequence[bytes]]
 
 
 class ExecutionAhead:
-    """Executes blocks, at most one of them before its import."""
+    """The executor of blocks, at most one of them before its import."""
 
     def __init__(self, executor: Executor, queries: RuntimeQueries) -> None:
         self._executor = executor
         self._queries = queries
         self._ahead: tuple[bytes, BlockExecution] | None = None
         self._sent: tuple[bytes, int] | None = None
-        """The block whose overlay was sent ahead, and the number of processes that had been started then."""
+        """The block whose overlay was sent ahead, and the number of processes that had been started by
+        then."""
 
     async def begin(self, parent: Header, changes: Changes, block: NextBlock, slot_now: int) -> None:
-        """Send the overlay of a parent that has been executed, and queue the next block, if it is valid."""
+        """Send the overlay of an executed parent, and queue the next block, if its seal is valid."""
         header, body = block
         if not self._is_sealed(header, parent, slot_now):
             return
@@ -51,13 +52,15 @@ class ExecutionAhead:
             self._ahead = None
 
     async def written(self, overlay: Overlay) -> None:
-        """A block was written: send its overlay, unless all processes have received it ahead. One that was
-        started in between reads the overlays of written blocks, and may lack it."""
+        """Send the overlay of a written block, unless all processes have received it ahead.
+
+        A process that was started in between reads the overlays of written blocks, and may lack it.
+        """
         if self._sent != (overlay.hash, self._executor.started):
             await self._executor.overlay_added(overlay)
 
     async def execute(self, header: Header, body: Sequence[bytes]) -> Changes:
-        """The changes of a block, executed ahead or now. Raises Verdict and LocalFault."""
+        """Return the changes of a block, executed ahead or now. Raise Verdict and LocalFault."""
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             block, execution = ahead
@@ -67,7 +70,7 @@ class ExecutionAhead:
         return await self._executor.execute_block(header, body)
 
     def _is_sealed(self, header: Header, parent: Header, slot_now: int) -> bool:
-        """Has the block a valid seal, as far as is known without its parent's state?"""
+        """Return whether the block has a valid seal, as far as is known without its parent's state."""
         authorities = self._queries.authorities_after(parent)
         if authorities is None or header.parent_hash != parent.hash or header.number != parent.number + 1:
             return False

@@ -1,4 +1,4 @@
-"""What does the node do about a block that it cannot verify because of a local fault?
+"""Local faults: retries and reports of blocks that this node cannot verify through no fault of theirs.
 
 The executor was killed, ran out of time or memory, or the disk is full: neither the block nor the peer that
 sent it is to blame. The import is retried, with growing pauses, and each attempt is logged. After several
@@ -52,9 +52,9 @@ class _Failing:
 
 
 class LocalFaults:
-    """The blocks that this node could not verify, and the number of attempts. `total`: faults so far.
+    """The blocks that this node could not verify, and the number of attempts.
 
-    `results`: attempts to import a block, by Substrate's name for the result.
+    `total`: faults so far. `results`: attempts to import a block, by Substrate's name for the result.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class LocalFaults:
     def judging(self, block: BlockRef) -> Iterator[None]:
         """Import a block inside the `with`: record whether this node could verify it.
 
-        Its parent must be in the tree, so a missing state is a local fault too.
+        Its parent must be in the tree, so a missing state is a local fault, too.
         """
         try:
             yield
@@ -93,30 +93,29 @@ class LocalFaults:
 
     def final_at(self, number: int) -> None:
         """Forget the blocks up to this final number."""
-        for block in [block for block, failing in self._blocks.items() if failing.number <= number]:
+        for block in [block for block, fault in self._blocks.items() if fault.number <= number]:
             del self._blocks[block]
 
     @property
     def failing(self) -> int:
         """The number of blocks that have failed several times."""
-        return sum(failing.attempts >= MIN_ATTEMPTS for failing in self._blocks.values())
+        return sum(fault.attempts >= MIN_ATTEMPTS for fault in self._blocks.values())
 
     @property
     def reason(self) -> str | None:
-        """The newest block that has failed several times, and why; None without one."""
-        for failing in reversed(self._blocks.values()):
-            if failing.attempts >= MIN_ATTEMPTS:
+        """The newest block that has failed several times, and the reason; None without one."""
+        for fault in reversed(self._blocks.values()):
+            if fault.attempts >= MIN_ATTEMPTS:
                 return (
-                    f"block #{failing.number} cannot be executed by this node "
-                    f"({failing.attempts} attempts): {failing.reason}"
+                    f"block #{fault.number} cannot be executed by this node "
+                    f"({fault.attempts} attempts): {fault.reason}"
                 )
         return None
 
 
 @contextmanager
 def stored() -> Iterator[None]:
-    """Write to the store inside the `with`: a StoreError becomes a local fault, as an executor's failure
-    is."""
+    """Write to the store inside the `with`: a StoreError becomes a local fault."""
     try:
         yield
     except StoreError as error:
@@ -124,7 +123,7 @@ def stored() -> Iterator[None]:
 
 
 async def retry_import(block: BlockRef, attempt: Callable[[], Awaitable[bool]]) -> bool:
-    """The result of `attempt` at this block, retried after local faults; raises the last one."""
+    """Return the result of `attempt` at this block, retried after local faults. Raise the last fault."""
     began = trio.current_time()
     for pause in PAUSES_S:
         try:
@@ -141,7 +140,10 @@ async def retry_import(block: BlockRef, attempt: Callable[[], Awaitable[bool]]) 
 
 
 async def retry_after_fault(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer of `ask`, retried after local faults: a killed process must not fail a client's call."""
+    """Return the answer of `ask`, retried after local faults. Raise the last fault.
+
+    A killed process must not fail a client's call.
+    """
     for pause in SHORT_PAUSES_S:
         try:
             return await ask()

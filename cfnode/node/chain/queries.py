@@ -1,7 +1,7 @@
-"""Which runtime APIs does the node itself call, and how are the answers decoded?
+"""Runtime APIs that the node itself calls, with decoded answers.
 
-Those whose layout Substrate fixes (AuraApi, GrandpaApi, AccountNonceApi, TaggedTransactionQueue,
-BlockBuilder): they are called without metadata.
+Substrate fixes their layout (AuraApi, GrandpaApi, AccountNonceApi, TaggedTransactionQueue, BlockBuilder), so
+they are called without metadata.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ import."""
 
 @contextmanager
 def _own_question(name: str) -> Iterator[None]:
-    """Call the runtime without input from peers: if it fails, or its answer is unknown to this build, the
-    block or the votes for which it was called are not to blame."""
+    """Call the runtime inside the `with` without input from peers. Raise Unanswerable if it fails.
+
+    It also raises if this build does not know the form of the answer: the block or the votes for which the
+    runtime was called are not to blame.
+    """
     try:
         yield
     except Verdict as error:
@@ -58,30 +61,35 @@ class RuntimeQueries:
         self._authorities = BoundedDict[bytes, tuple[bytes, ...]](MAX_AUTHORITIES)
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
-        """The output of a runtime API function on the state of block `at`."""
+        """Return the output of a runtime API function on the state of block `at`."""
         (output,) = await self._states.call_all(at, [(function, args)])
         return output
 
     async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of calls (function, args) on the state of block `at`, in one message."""
+        """Return the outputs of calls (function, args) on the state of block `at`, in one message."""
         return await self._states.call_all(at, calls)
 
     def authorities_after(self, header: Header) -> tuple[bytes, ...] | None:
-        """The authors of the children of a block, if its digest and what is known of its parent give them."""
+        """Return the authors of the children of a block, if known without its state; else None.
+
+        They are known from its digest and from the authors of its parent's children.
+        """
         return self._authorities.get(header.parent_hash) if keeps_authorities(header) else None
 
     def inherit_authorities(self, header: Header) -> None:
-        """A block was added: unless its digest announces other authors, its children have its own, and the
-        runtime need not be called for them."""
+        """Record the authors of an added block's children, unless its digest announces others.
+
+        The runtime need not be called for them.
+        """
         authorities = self.authorities_after(header)
         if authorities is not None:
             self._authorities[header.hash] = authorities
 
     async def aura_authorities(self, at: bytes, *, inherited: bool = True) -> tuple[bytes, ...]:
-        """The sr25519 keys of the authors, by slot, for the children of `at`. Raises LocalFault.
+        """Return the sr25519 keys of the authors, by slot, for the children of `at`. Raise LocalFault.
 
-        `inherited`: those known from the digests of headers will do. Digests are the rule of Substrate's
-        Aura; a migration at an upgrade could break it, so a block is refused only by those of the runtime.
+        `inherited`: keys known from the digests of headers suffice. Digests are the rule of Substrate's Aura;
+        a migration at an upgrade could break it, so a block is refused only by the keys of the runtime.
         """
         authorities = self._authorities.get(at) if inherited else None
         if authorities is None:
@@ -92,22 +100,22 @@ class RuntimeQueries:
         return authorities
 
     async def grandpa_authorities(self, at: bytes) -> AuthoritySet:
-        """The weighted voters that finalize what follows `at`. Raises LocalFault."""
+        """Return the weighted voters that finalize the blocks after `at`. Raise LocalFault."""
         calls = [("GrandpaApi_grandpa_authorities", b""), ("GrandpaApi_current_set_id", b"")]
         with _own_question("GrandpaApi"):
             voters, set_id = await self.call_all(at, calls)
             return AuthoritySet(Cursor(set_id).u64(), read_authorities(Cursor(voters)))
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
-        """The nonce of `account` (32 bytes): the number of its transactions so far."""
+        """Return the nonce of `account` (32 bytes): the number of its transactions so far."""
         return Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
-        """The validity of the extrinsic (with its length prefix) on top of `at`."""
+        """Return the validity of the extrinsic (with its length prefix) on top of `at`."""
         return decode_validity(await self._executor.validate(BlockSource(at), source, extrinsic))
 
     async def dry_run(self, at: bytes, extrinsic: bytes) -> DryRun:
-        """The result of applying the extrinsic on top of `at`, without keeping it."""
+        """Return the result of applying the extrinsic on top of `at`, without keeping it."""
         cursor = Cursor(await self._executor.dry_run(BlockSource(at), extrinsic))
         if cursor.boolean():
             return DryRun(invalid=decode_validity_error(cursor))

@@ -1,10 +1,9 @@
-"""How does the node call a runtime API of which it knows only the name?
+"""Runtime APIs called by name, with arguments and answers by the metadata of the block's own runtime.
 
-Arguments are encoded, and answers read, by the metadata of the block's own runtime (`core/runtime_api.py`).
-
-A call can fail in four ways: the runtime does not have the method, it refuses (the `Err` of a `Result`), it
-returns None where today's runtimes return an error, or it traps (RuntimeCallError). Calls that are made
-together go to the runtime in one message; the first failure is the error of all.
+The encoding is in `core/runtime_api.py`. A call can fail in four ways: the runtime does not have the method,
+it refuses (the `Err` of a `Result`), it returns None where today's runtimes return an error, or it traps
+(RuntimeCallError). Calls that are made together go to the runtime in one message; the first failure is the
+error of all.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ class ApiAnswer:
 
 
 async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
-    """Call a function at a block; a `Result` is unwrapped.
+    """Call a function at a block, and return the answer; a `Result` is unwrapped.
 
-    Raises ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block
+    Raise ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block
     without state.
     """
     (answer,) = await ask_all(chain, block, [(function, arguments)])
@@ -65,7 +64,11 @@ async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[
 
 
 async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """The answers to one or more calls at a block, in their order; raises as `ask`."""
+    """Return the answers to one or more calls at a block, in their order.
+
+    Raise ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block
+    without state.
+    """
     runtime = await chain.runtime_at(block)
     version = runtime.version.spec_version
     methods = [api_function(runtime.metadata, version, function) for function, _ in questions]
@@ -74,7 +77,7 @@ async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question])
         for method, (_, arguments) in zip(methods, questions, strict=True)
     ]
     outputs = await chain.queries.call_all(block, calls)
-    return [await _read(runtime, *each) for each in zip(methods, outputs, strict=True)]
+    return [await _read(runtime, *pair) for pair in zip(methods, outputs, strict=True)]
 
 
 async def _read(runtime: RuntimeInfo, method: ApiFunction, output: bytes) -> ApiAnswer:

@@ -1,7 +1,8 @@
-"""Which runtime does a block have, and what is its metadata?
+"""Runtime version and metadata of each block, cached by code.
 
 Metadata is large (hundreds of kilobytes) and changes only with the code, so it is decoded once for each code,
 in a thread, and shared by all blocks that have that code.
+
 A block that does not announce new code (digest item RuntimeEnvironmentUpdated) has its parent's.
 """
 
@@ -56,7 +57,7 @@ class RuntimeVersion:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeInfo:
-    """One runtime; `metadata` is V15 if the runtime has it, `metadata_v14` the encoded V14 (`meta…`)."""
+    """A runtime. `metadata`: V15 if the runtime has it; `metadata_v14`: the encoded V14 (`meta…`)."""
 
     code_hash: bytes
     version: RuntimeVersion
@@ -65,7 +66,7 @@ class RuntimeInfo:
 
     @property
     def state_version(self) -> int:
-        """Trie version of the state: 0 or 1."""
+        """The trie version of the state: 0 or 1."""
         return min(self.version.system_version, 1)
 
 
@@ -80,13 +81,13 @@ class RuntimeCache:
         self._loading = SharedWork[bytes, RuntimeInfo]()
 
     def inherit(self, header: Header, block_hash: bytes) -> None:
-        """A block was added: unless it announces new code, it has its parent's runtime."""
+        """Record that an added block has its parent's runtime, unless it announces new code."""
         code_hash = self._code_of.get(header.parent_hash)
         if code_hash is not None and not _announces_code(header):
             self._code_of[block_hash] = code_hash
 
     async def at(self, block_hash: bytes) -> RuntimeInfo:
-        """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or RuntimeCallError."""
+        """Return the runtime of a block's state. Raise UnknownBlock, StateDiscarded or RuntimeCallError."""
         code_hash = self._code_of.get(block_hash) or await self._read_code_hash(block_hash)
         while (info := self._infos.get(code_hash)) is None:
             try:
@@ -100,10 +101,10 @@ class RuntimeCache:
         return info
 
     async def executing(self, block_hash: bytes, header: Header | None) -> RuntimeInfo:
-        """The runtime that executed a block: a block that sets new code is executed by its parent's runtime.
+        """Return the runtime that executed a block: that of its parent, if the block sets new code.
 
-        It encodes the events and errors of the block. Raises as `at`. If the parent's state is discarded, the
-        block's own runtime is returned.
+        It encodes the events and errors of the block. If the parent's state is discarded, the block's own
+        runtime is returned. Raise UnknownBlock, StateDiscarded or RuntimeCallError.
         """
         if header is not None and _announces_code(header):
             with suppress(UnknownBlock, StateDiscarded):
@@ -145,7 +146,7 @@ def _announces_code(header: Header) -> bool:
 
 
 def _decode_and_compile(data: bytes) -> Metadata:
-    """The metadata, with its two large codecs (calls and events) compiled before their first use."""
+    """Return the metadata, with its two large codecs (calls and events) compiled before their first use."""
     metadata = decode_metadata(data)
     _ = metadata.call_codec, metadata.event_codec
     return metadata

@@ -1,6 +1,6 @@
-"""Is the slot of a block valid: later than its parent's, and not in the future?
+"""Checks of a block's slot: later than its parent's, and not in the future.
 
-Aura: each slot has one author, and the slots of a chain only increase.
+In Aura each slot has one author, and the slots of a chain only increase.
 
 There are two checks: any peer can write a slot into a header, so the present time is compared only with the
 slot of a header whose seal is valid.
@@ -20,14 +20,14 @@ __all__ = ["check_digest", "check_time", "present_slot"]
 
 
 def present_slot() -> int:
-    """The slot of this moment."""
+    """Return the slot of this moment."""
     return time.time_ns() // 1_000_000 // SLOT_MS
 
 
 def check_digest(header: Header, parent_slot: int | None) -> None:
-    """Check that the digest is well-formed and its slot later than the parent's (None: genesis has none).
+    """Check that the digest is well-formed and its slot later than the parent's.
 
-    Raises BadDigest or BadSlot.
+    `parent_slot`: None if the parent is the genesis block, which has no slot. Raise BadDigest or BadSlot.
     """
     try:
         slot = slot_of(header)
@@ -39,7 +39,7 @@ def check_digest(header: Header, parent_slot: int | None) -> None:
 
 
 def check_time(header: Header, now: int) -> None:
-    """Check that the slot of a sealed header is at most one after the present one. Raises FutureSlot."""
+    """Check that the slot of a sealed header is at most one after the present one. Raise FutureSlot."""
     slot = slot_of(header)
     if slot > now + 1:
         raise refused.FutureSlot(f"slot {slot} lies in the future: the present one is {now}")

@@ -1,4 +1,4 @@
-"""Is the state of a block in the store, or is it read from peers with proofs?
+"""States of blocks: from the store, or read from peers with proofs.
 
 After a warp sync a node has the newest final block long before its state. Until the state is downloaded, a
 `RemoteState` answers for this one block: its answers are verified like everything else, and only take longer.
@@ -30,25 +30,28 @@ class RemoteState(Protocol):
 
     @property
     def block(self) -> BlockRef:
-        """The block."""
+        """The block that the state belongs to."""
         ...
 
     @property
     def header(self) -> Header:
-        """Its header."""
+        """The header of the block."""
         ...
 
     @property
     def body(self) -> list[bytes]:
-        """Its extrinsics, each with its length prefix."""
+        """The block's extrinsics, each with its length prefix."""
         ...
 
     async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """As `States.call_all`."""
+        """Return the outputs of calls (function, args) on the block's state. Raise StateDiscarded."""
         ...
 
     async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
-        """As `States.read`."""
+        """Return the result of `walk` on the block's state; `walk` may be called again.
+
+        Raise StateDiscarded.
+        """
         ...
 
 
@@ -61,29 +64,30 @@ class States:
         self.executor = executor
         self.remote: RemoteState | None = None
         self.answered_with_proof = 0
-        """CallCache so far that were computed from proofs of peers."""
+        """The number of calls and reads so far that were answered with proofs of peers."""
 
     def remote_for(self, block: bytes) -> RemoteState | None:
-        """The remote state of a block whose state is not in the store; None for any other block."""
+        """Return the remote state of a block whose state is not in the store; None for any other block."""
         remote = self.remote
         return remote if remote is not None and remote.block.hash == block else None
 
     def at(self, block: bytes) -> AbstractContextManager[State]:
-        """A state in the store, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
+        """Return a state in the store, for the length of a `with`. Raise UnknownBlock or StateDiscarded."""
         return self._store.state(block)
 
     async def read(
         self, block: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
     ) -> T:
-        """The result of `walk` on a block's state, in a thread; `walk` may be called again. Raises as `at`.
+        """Return the result of `walk` on a block's state, in a thread; `walk` may be called again.
 
-        `keys`: the keys that it will read in the trie `child`, if known: peers are asked only once then.
+        `keys`: the keys that it will read in the trie `child`, if known: then peers are asked only once.
+        Raise UnknownBlock or StateDiscarded.
         """
         remote = self.remote_for(block)
         if remote is not None:
-            found = await remote.read(walk, keys, child)
+            result = await remote.read(walk, keys, child)
             self.answered_with_proof += 1
-            return found
+            return result
 
         def work() -> T:
             with self.at(block) as state:
@@ -92,8 +96,10 @@ class States:
         return await read_in_thread(work)
 
     async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
-        """The outputs of calls (function, args) on a block's state, each made once (`call_cache`). Raises as
-        `at`, and RuntimeCallError."""
+        """Return the outputs of calls (function, args) on a block's state, each made once (`call_cache`).
+
+        Raise UnknownBlock, StateDiscarded or RuntimeCallError.
+        """
         remote = self.remote_for(block)
         if remote is None:
 
@@ -113,5 +119,8 @@ class States:
         return await self._calls.all(block, calls, ask_peers)
 
     async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
-        """The encoded proof of what a call reads in a state of the store. Raises as `call_all`."""
+        """Return the encoded proof of what a call reads in a state of the store.
+
+        Raise UnknownBlock, StateDiscarded or RuntimeCallError.
+        """
         return await self.executor.prove_call(BlockSource(block), function, args)

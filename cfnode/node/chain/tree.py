@@ -1,7 +1,7 @@
-"""Which unfinalized block is the best, and which blocks are between two blocks?
+"""The tree of unfinalized blocks: the best chain, and routes between blocks.
 
-The longest chain is the best; among equals the first imported one stays (Substrate's `LongestChain`).
-The tree contains only hashes, parents and numbers: headers and bodies are in the store.
+The longest chain is the best; among equals the first imported one stays (Substrate's `LongestChain`). The
+tree contains only hashes, parents and numbers: headers and bodies are in the store.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BlockTree:
         self._canonical: list[bytes] = []  # the best chain above the finalized block
 
     def copy(self) -> BlockTree:
-        """An independent copy of the tree."""
+        """Return an independent copy of the tree."""
         tree = BlockTree(self.finalized)
         tree.best = self.best
         tree._blocks, tree._children = dict(self._blocks), dict(self._children)
@@ -58,23 +58,23 @@ class BlockTree:
         return max(1, sum(1 for block_hash in self._blocks if not self._children.get(block_hash)))
 
     def hashes(self) -> set[bytes]:
-        """The unfinalized blocks."""
+        """Return the hashes of the unfinalized blocks."""
         return set(self._blocks)
 
     def blocks(self) -> list[tuple[BlockRef, bytes]]:
-        """The unfinalized blocks, each with its parent's hash; parents first."""
+        """Return the unfinalized blocks, each with its parent's hash; parents first."""
         return list(self._blocks.values())
 
     def block(self, block_hash: bytes) -> BlockRef:
-        """The block with that hash; KeyError if it is not in the tree."""
+        """Return the block with that hash. Raise KeyError if it is not in the tree."""
         return self.finalized if block_hash == self.finalized.hash else self._blocks[block_hash][0]
 
     def parent(self, block_hash: bytes) -> bytes:
-        """The parent's hash of an unfinalized block; KeyError for any other."""
+        """Return the parent's hash of an unfinalized block. Raise KeyError for any other."""
         return self._blocks[block_hash][1]
 
     def hash_at(self, number: int) -> bytes | None:
-        """The best chain's block at `number`, from the finalized block upwards."""
+        """Return the hash of the best chain's block at `number`; None outside of final to best."""
         if number == self.finalized.number:
             return self.finalized.hash
         index = number - self.finalized.number - 1
@@ -87,19 +87,19 @@ class BlockTree:
         self._children[parent] = self._children.get(parent, 0) + 1
 
     def longer(self, block: BlockRef) -> bool:
-        """Would `block` become the head of the best chain?"""
+        """Return whether `block` would become the head of the best chain."""
         return block.number > self.best.number
 
     def set_best(self, block: BlockRef) -> Route:
-        """Make `block` the head; returns the route from the old head."""
+        """Make `block` the head; return the route from the old head."""
         route = self.route(self.best.hash, block.hash)
         del self._canonical[route.common.number - self.finalized.number :]
-        self._canonical.extend(step.hash for step in route.enacted)
+        self._canonical.extend(ref.hash for ref in route.enacted)
         self.best = block
         return route
 
     def path(self, block_hash: bytes) -> tuple[BlockRef, ...]:
-        """The blocks above the finalized one up to and including `block_hash`, oldest first."""
+        """Return the blocks above the finalized one up to and including `block_hash`, oldest first."""
         path: list[BlockRef] = []
         while block_hash != self.finalized.hash:
             block, block_hash = self._blocks[block_hash]
@@ -107,18 +107,21 @@ class BlockTree:
         return tuple(reversed(path))
 
     def ancestor(self, block_hash: bytes, number: int) -> BlockRef:
-        """The ancestor (or the block itself) at `number`, not below the finalized block."""
+        """Return the ancestor (or the block itself) at `number`, not below the finalized block."""
         block = self.block(block_hash)
         while block.number > number:
             block = self.block(self.parent(block.hash))
         return block
 
     def is_ancestor(self, base: bytes, block_hash: bytes) -> bool:
-        """Is `base` an ancestor of `block_hash`, or the same block? Both must be in the tree."""
+        """Return whether `base` is an ancestor of `block_hash`, or the same block.
+
+        Both must be in the tree.
+        """
         return self.ancestor(block_hash, self.block(base).number).hash == base
 
     def route(self, start: bytes, end: bytes) -> Route:
-        """The route between two blocks of the tree."""
+        """Return the route between two blocks of the tree."""
         low, high = self.block(start), self.block(end)
         retracted: list[BlockRef] = []
         enacted: list[BlockRef] = []
@@ -137,28 +140,28 @@ class BlockTree:
         if not path:
             return Cut((), ())
         self.finalized = path[-1]
-        kept = {self.finalized.hash}
+        kept_hashes = {self.finalized.hash}
         blocks: dict[bytes, tuple[BlockRef, bytes]] = {}
         on_path = {block.hash for block in path}
         dropped: list[BlockRef] = []
-        for known, (block, parent) in self._blocks.items():  # parents come before children
-            if parent in kept:
-                kept.add(known)
-                blocks[known] = (block, parent)
-            elif known not in on_path:
+        for known_hash, (block, parent) in self._blocks.items():  # parents come before children
+            if parent in kept_hashes:
+                kept_hashes.add(known_hash)
+                blocks[known_hash] = (block, parent)
+            elif known_hash not in on_path:
                 dropped.append(block)
         self._blocks = blocks
-        self._children = {key: count for key, count in self._children.items() if key in kept}
+        self._children = {key: count for key, count in self._children.items() if key in kept_hashes}
         del self._canonical[: len(path)]
         return Cut(path, tuple(dropped))
 
     def longest_above(self, block_hash: bytes) -> BlockRef:
-        """The best head among the descendants of `block_hash` (or it itself); the present head wins ties."""
+        """Return the best head among `block_hash` and its descendants; the present head wins ties."""
         best = self.best if self.is_ancestor(block_hash, self.best.hash) else self.block(block_hash)
         descends = {block_hash}
-        for known, (block, parent) in self._blocks.items():
+        for known_hash, (block, parent) in self._blocks.items():
             if parent in descends:
-                descends.add(known)
+                descends.add(known_hash)
                 if block.number > best.number:
                     best = block
         return best

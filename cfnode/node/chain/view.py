@@ -1,4 +1,4 @@
-"""Which block is the best, which blocks are final, and what is in a block?
+"""A read-only view of the chain: heads, blocks, states, runtimes and events.
 
 Reading needs no lock and never sees half a change: imports and finality (`chain.py`) change tree and states
 in one step of the event loop.
@@ -43,7 +43,7 @@ class ChainView:
         self._voters: AuthoritySet | None = None
         self._events: Publisher[ChainEvent] = Publisher(Lagged())
         self.on_import_time: Callable[[float], None] = lambda seconds: None
-        """Receives the time that each import of another node's block took, in seconds."""
+        """A function that receives the time that each import of another node's block took, in seconds."""
         genesis_hash = store.genesis_hash
         assert genesis_hash is not None
         self.genesis_hash = genesis_hash
@@ -60,7 +60,7 @@ class ChainView:
 
     @property
     def revision(self) -> int:
-        """Increases with each change of the chain: with each event of `subscribe`."""
+        """A number that increases with each change of the chain: with each event of `subscribe`."""
         return self._events.published
 
     @property
@@ -69,58 +69,61 @@ class ChainView:
         return self._tree.leaves
 
     def header(self, block_hash: bytes) -> Header | None:
-        """The header, or None for an unknown block."""
+        """Return the header of a block; None if the block is unknown."""
         remote = self.states.remote_for(block_hash)
         return self._store.header(block_hash) if remote is None else remote.header
 
     def body(self, block_hash: bytes) -> list[bytes] | None:
-        """The extrinsics with their length prefixes, or None for an unknown or pruned block."""
+        """Return the extrinsics with their length prefixes; None for an unknown or pruned block."""
         remote = self.states.remote_for(block_hash)
         return self._store.body(block_hash) if remote is None else remote.body
 
     def justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
-        """(consensus engine, justification) pairs kept with the block."""
+        """Return the (consensus engine, justification) pairs kept with the block."""
         return list(self._store.justifications(block_hash))
 
     def public_justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
-        """The pairs that every node of the network keeps: clients and peers get only these."""
+        """Return the justifications that every node keeps: clients and peers get only these."""
         return list(self._store.public_justifications(block_hash))
 
     def hash_at(self, number: int) -> bytes | None:
-        """The block of the best chain at `number`."""
+        """Return the hash of the best chain's block at `number`; None if it is unknown."""
         if number >= self.finalized.number:
             return self._tree.hash_at(number)
         return self._store.hash_at(number)
 
     def block_ref(self, block_hash: bytes) -> BlockRef | None:
-        """Hash and number of a known block."""
+        """Return hash and number of a known block; None for any other."""
         if block_hash in self._tree:
             return self._tree.block(block_hash)
         header = self.header(block_hash)
         return None if header is None else BlockRef(block_hash, header.number)
 
     def state(self, block_hash: bytes) -> contextlib.AbstractContextManager[State]:
-        """The storage of a block, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
+        """Return the storage of a block, for the length of a `with`. Raise UnknownBlock or StateDiscarded."""
         return self.states.at(block_hash)
 
     async def runtime_at(self, block_hash: bytes) -> RuntimeInfo:
-        """Version and metadata of the block's runtime; raises UnknownBlock or StateDiscarded."""
+        """Return version and metadata of the block's runtime.
+
+        Raise UnknownBlock, StateDiscarded or RuntimeCallError.
+        """
         return await self._runtimes.at(block_hash)
 
     async def runtime_executing(self, block_hash: bytes) -> RuntimeInfo:
-        """The runtime that executed the block, which is not the block's own if it sets new code."""
+        """Return the runtime that executed the block, which is not the block's own if it sets new code."""
         return await self._runtimes.executing(block_hash, self.header(block_hash))
 
     async def events(self, block_hash: bytes) -> Events:
-        """The events of the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
+        """Return the events of the block. Raise UnknownBlock, StateDiscarded, or ScaleError."""
         return await self._block_events.at(block_hash)
 
     def is_canonical(self, block: BlockRef) -> bool:
-        """Is the block on the best chain?"""
+        """Return whether the block is on the best chain."""
         return self.hash_at(block.number) == block.hash
 
     def is_ancestor(self, base: bytes, block_hash: bytes) -> bool:
-        """Is `base` an ancestor of `block_hash`, or the same block?"""
+        """Return whether `base` is an ancestor of `block_hash`, or the same block."""
         low, high = self.block_ref(base), self.block_ref(block_hash)
         if low is None or high is None or low.number > high.number:
             return False
@@ -129,41 +132,47 @@ class ChainView:
         return low.number <= self.finalized.number and self.is_canonical(low)
 
     def descends_from_finalized(self, block_hash: bytes) -> bool:
-        """Is it the finalized block, or does it descend from it?"""
+        """Return whether a block is the finalized block, or descends from it."""
         return block_hash in self._tree
 
     def tree_route(self, start: bytes, end: bytes) -> Route:
-        """The route between two blocks of the tree; KeyError for any other."""
+        """Return the route between two blocks of the tree. Raise KeyError for any other."""
         return self._tree.route(start, end)
 
     def path(self, block_hash: bytes) -> tuple[BlockRef, ...]:
-        """The unfinalized blocks up to and including `block_hash`, oldest first; KeyError for any other."""
+        """Return the unfinalized blocks up to and including `block_hash`, oldest first.
+
+        Raise KeyError for a block that is not in the tree.
+        """
         return self._tree.path(block_hash)
 
     def parent(self, block_hash: bytes) -> bytes | None:
-        """The parent's hash of an unfinalized block; None for any other."""
+        """Return the parent's hash of an unfinalized block; None for any other."""
         is_unfinalized = block_hash in self._tree and block_hash != self.finalized.hash
         return self._tree.parent(block_hash) if is_unfinalized else None
 
     def unfinalized(self) -> list[tuple[BlockRef, bytes]]:
-        """The blocks above the finalized one, forks too, each with its parent's hash; parents first."""
+        """Return the blocks above the finalized one, each with its parent's hash; parents first."""
         return self._tree.blocks()
 
     def next_set_change(self, block_hash: bytes) -> BlockRef | None:
-        """The first block above the finalized one, up to `block_hash`, with which other authorities begin."""
+        """Return the first unfinalized block up to `block_hash` with which other authorities begin."""
         return self.changes.first(self.path(block_hash)) if self.changes.any else None
 
     async def voters(self) -> AuthoritySet:
-        """The authorities that finalize the next block. Raises LocalFault; StateDiscarded on proofs."""
+        """Return the authorities that finalize the next block.
+
+        Raise LocalFault, and StateDiscarded if the state is remote and no peer helps.
+        """
         while (voters := self._voters) is None:
-            at = self.finalized
-            found = await self.queries.grandpa_authorities(at.hash)
-            if self.finalized == at:  # else finality has moved on meanwhile
-                self._voters = found
+            finalized = self.finalized
+            authorities = await self.queries.grandpa_authorities(finalized.hash)
+            if self.finalized == finalized:  # else finality has moved on meanwhile
+                self._voters = authorities
         return voters
 
     def slot_of(self, block_hash: bytes) -> int | None:
-        """The block's slot; None for the genesis block, which has none, or an unknown one."""
+        """Return the block's slot; None for an unknown block, and for genesis, which has no slot."""
         header = self.header(block_hash)
         return None if header is None or header.number == 0 else slot_of(header)
 
@@ -171,6 +180,8 @@ class ChainView:
         self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object,
         on_event: Callable[[ChainEvent], None] | None = None,
     ) -> Subscription[ChainEvent]:  # fmt: skip
-        """Events of these kinds. A listener with `capacity` waiting events receives Lagged and is cut off.
-        `on_event` is called at once with each event."""
+        """Return a subscription to events of these kinds; `on_event` is called at once with each event.
+
+        A listener with `capacity` waiting events receives Lagged and is cut off.
+        """
         return self._events.subscribe(capacity, only, on_event)

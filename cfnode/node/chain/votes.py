@@ -1,4 +1,4 @@
-"""Do these votes make this block final, and which headers does the justification need?"""
+"""Verification of justifications, and the headers that a justification has to contain."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tree(Protocol):
 
 
 class UnknownVote(Exception):
-    """A vote is for a block that is not imported yet."""
+    """A vote for a block that is not imported yet."""
 
     def __init__(self, block: bytes) -> None:
         super().__init__(f"block 0x{block.hex()} is unknown")
@@ -48,7 +48,10 @@ class UnknownVote(Exception):
 def verified(
     justification: bytes | EncodedJustification, voters: AuthoritySet, block: BlockRef
 ) -> EncodedJustification:
-    """The justification, verified to make the block final; raises BadJustification. Call it in a thread."""
+    """Return the justification after verifying that it makes the block final.
+
+    Raise BadJustification. Call it in a thread.
+    """
     try:
         proof = justification
         if isinstance(proof, bytes):
@@ -60,47 +63,50 @@ def verified(
 
 
 def verify_path(path: Sequence[Header], justification: bytes, voters: AuthoritySet) -> None:
-    """Check that consecutive headers lead to a block that the justification makes final, and that no header
-    before it replaces the voters. Raises BadJustification. Call it in a thread."""
+    """Check that consecutive headers lead to a block that the justification makes final.
+
+    No header before the last may replace the voters. Raise BadJustification. Call it in a thread.
+    """
     target = path[-1]
     try:
-        for below, above in pairwise(path):
-            if above.parent_hash != below.hash:
-                raise BadJustification(f"block #{above.number} does not follow the block before it")
-            if scheduled_change(below) is not None or forced_change(below) is not None:
-                raise BadJustification(f"block #{below.number} changes the authorities")
+        for parent, child in pairwise(path):
+            if child.parent_hash != parent.hash:
+                raise BadJustification(f"block #{child.number} does not follow the block before it")
+            if scheduled_change(parent) is not None or forced_change(parent) is not None:
+                raise BadJustification(f"block #{parent.number} changes the authorities")
     except ScaleError as error:
         raise BadJustification(f"blocks up to #{target.number}: {error}") from error
     verified(justification, voters, BlockRef(target.hash, target.number))
 
 
 def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
-    """The blocks above the lowest voted block up to each other one: a justification lists their headers.
+    """Return the blocks above the lowest voted block up to each other voted one.
 
-    Reads the tree only, and visits each block once. Raises UnknownVote, and FinalityError for votes on
-    different forks. The commit must be plausible, which bounds the walk.
+    A justification lists their headers. The function reads the tree only, and visits each block once. Raise
+    UnknownVote, and FinalityError for votes on different forks. The commit must be plausible, which bounds
+    the walk.
     """
     votes = {vote.target_hash: vote.target_number for vote in message.commit.precommits}
     for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():
         _require_known(chain, block, number)
     base = min(votes, key=lambda block: votes[block])
-    between: dict[bytes, None] = {}
+    hashes: dict[bytes, None] = {}
     for block in votes:
-        while block != base and block not in between:
+        while block != base and block not in hashes:
             parent = chain.parent(block)
-            if parent is None or len(between) > MAX_SPREAD:
+            if parent is None or len(hashes) > MAX_SPREAD:
                 raise FinalityError(f"votes for #{message.commit.target_number} on different forks")
-            between[block] = None
+            hashes[block] = None
             block = parent
-    return list(between)
+    return list(hashes)
 
 
 def _require_known(chain: Tree, block: bytes, number: int) -> None:
-    known = chain.block_ref(block)
-    if known is not None and known.number != number:
+    ref = chain.block_ref(block)
+    if ref is not None and ref.number != number:
         raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which is not its number")
     if chain.descends_from_finalized(block):
         return
-    if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
+    if ref is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
         raise UnknownVote(block)
     raise FinalityError(f"a vote for #{number} on a fork that conflicts with finality")

@@ -1,9 +1,9 @@
-"""Which commits of peers does this node verify, and in which order are the checks made?
+"""Verification of the commits of peers, cheapest checks first.
 
-The cheap checks come first. A commit of another set, or for a final block, is ignored. A commit that no
-honest peer relays (`check_plausible`) is charged to its sender before any header is read or signature
-checked. A commit with a vote for a missing block waits for that block. Then the headers are read and the
-signatures checked, in threads.
+A commit of another set, or for a final block, is ignored. A commit that no honest peer relays
+(`check_plausible`) is charged to its sender before any header is read or signature checked. A commit with a
+vote for a missing block waits for that block. Then the headers are read and the signatures checked, in
+threads.
 
 A commit that this node has assembled from the votes of a round (`rounds.py`) takes the same path; if it is
 invalid, no peer is charged: with more votes there will be another.
@@ -49,13 +49,14 @@ TURN_S = 0.1
 """Seconds between two commits of one peer: no chain has final blocks more often for long."""
 
 TURN_AFTER_USELESS_S = 2.0
-"""The same after a commit that proves nothing: decoding it took a millisecond."""
+"""Seconds until the next commit of a peer after one that proves nothing: decoding it took a millisecond."""
 
 OURS = ""
-"""In place of the peer, for a commit that this node assembled from checked votes."""
+"""The peer id of a commit that this node assembled from checked votes."""
 
 Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
-"""(peer, block, its justification): have the chain verify it; False where the votes are invalid."""
+"""A function of (peer, block, its justification) that has the chain verify it; it returns False for invalid
+votes."""
 
 
 class Commits:
@@ -71,7 +72,7 @@ class Commits:
         self._arrival = Wakeup()
 
     def received(self, peer: str, data: bytes) -> None:
-        """A peer has sent a commit; it replaces an older one of that peer in the queue."""
+        """Queue a commit of a peer, in place of an older one of that peer."""
         self._queued[peer] = data
         self._arrival.notify()
 
@@ -81,18 +82,18 @@ class Commits:
         self._arrival.notify()
 
     def block_imported(self, block: bytes) -> None:
-        """A block has been imported: queue the commits that wait for it."""
+        """Queue the commits that wait for a block, which has been imported."""
         for peer in [peer for peer, (missing, _) in self._waiting.items() if missing == block]:
             self._queued.setdefault(peer, self._waiting.pop(peer)[1])
             self._arrival.notify()
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
-        for kept in (self._queued, self._waiting, self._next_turn):
-            kept.pop(peer, None)
+        """Drop the commits of a peer that has disconnected."""
+        for by_peer in (self._queued, self._waiting, self._next_turn):
+            by_peer.pop(peer, None)
 
     async def run(self) -> None:
-        """Verify until cancelled."""
+        """Verify queued commits until cancelled."""
         while True:
             arrival = self._arrival.next
             peer, turn = min(

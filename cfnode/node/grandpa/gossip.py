@@ -1,4 +1,4 @@
-"""How do votes and commits travel, and what does this node have to send to receive them?
+"""GRANDPA gossip: neighbor packets, votes and commits between this node and its peers.
 
 Peers send votes and commits only to peers whose neighbor packet names the right round and set and a lower
 final block (`neighbors.py`). Votes are checked (`vote_queue.py`), counted (`rounds.py`) and relayed
@@ -65,7 +65,8 @@ __all__ = ["FinalityGossip"]
 log = logging.getLogger("cfnode.grandpa")
 
 LIMITS = NotificationLimits(queue=2_048, per_second=400, burst=2_000)
-"""The votes of 150 authorities in two rounds are 600 messages at once, and some 200 in each second."""
+"""Limits of the protocol: the votes of 150 authorities in two rounds are 600 messages at once, and some 200
+in each second."""
 
 RETRY_S = 1.0
 """Seconds before the present authorities are read again, after a local fault."""
@@ -77,11 +78,11 @@ COMMIT_DELAY_S = 1.0
 """Seconds in which a peer can finalize a block by votes: voters send commits within one second."""
 
 FULL, AUTHORITY = b"\x01", b"\x04"
-"""Roles, the handshake of this protocol. A light client would get no votes."""
+"""The handshakes of this protocol, which name the node's role. A light client would get no votes."""
 
 
 class FinalityGossip:
-    """The GRANDPA protocol of a node that observes, or votes. Make it before the network runs."""
+    """The GRANDPA protocol of a node that observes, or votes. Create it before the network runs."""
 
     def __init__(self, network: Network, chain: Chain, asker: Asker, *, author: bool = False) -> None:
         self._network = network
@@ -106,7 +107,7 @@ class FinalityGossip:
         """Votes of this node's own authorities so far, by stage."""
 
     async def run(self) -> None:
-        """Run until cancelled; start it when the chain has a state. Before that, and always, `listen`."""
+        """Run until cancelled; start it when the chain has a state. `listen` runs before that, too."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._commits.run)
             nursery.start_soon(self._queue.run)
@@ -114,18 +115,18 @@ class FinalityGossip:
             nursery.start_soon(self._follow, nursery)
 
     async def _follow(self, nursery: trio.Nursery) -> None:
-        """Follow the events of the chain; subscribe again where events were lost."""
-        begun = False
+        """Follow the events of the chain; subscribe again after events were lost."""
+        has_begun = False
         while True:
             with self._chain.subscribe(4096) as events:
                 self.rounds.begin(await self._current_set())
                 self._newest = self._newest or self._stored_commit()
                 self._rounds_changed()
-                if not begun:
+                if not has_begun:
                     nursery.start_soon(self._resend_packets)
                     nursery.start_soon(self._poll)
                     nursery.start_soon(self._changes.run)
-                    begun = True
+                    has_begun = True
                 async for event in events:
                     if isinstance(event, Finalized):
                         await self._finalized(event)
@@ -139,8 +140,10 @@ class FinalityGossip:
                     self._changes.wake()
 
     def _stored_commit(self) -> tuple[CommitMessage, bytes] | None:
-        """The stored votes for the final block, for peers that are behind it. Votes for a change of the set
-        are left out: peers request them."""
+        """Return the stored votes for the final block, for peers that are behind it; None without any.
+
+        Votes for a change of the set are left out: peers request them.
+        """
         final = self._chain.finalized.hash
         votes, header = dict(self._chain.justifications(final)).get(ENGINE), self._chain.header(final)
         if votes is None or header is None or scheduled_change(header) is not None:
@@ -150,7 +153,7 @@ class FinalityGossip:
         return message, encode_commit(message)
 
     async def _current_set(self) -> AuthoritySet:
-        """The set that votes now; retried after a local fault."""
+        """Return the set that votes now; retry after a local fault."""
         while True:
             try:
                 return await self._chain.voters()
@@ -159,13 +162,13 @@ class FinalityGossip:
                 await trio.sleep(RETRY_S)
 
     def peers_without_packet(self) -> list[str]:
-        """The peers that have sent no neighbor packet."""
+        """Return the peers that have sent no neighbor packet, sorted."""
         return sorted(self._protocol.peers - self._neighbors.packets.keys())
 
     # --- rounds
 
     def cast(self, vote: Vote) -> None:
-        """Cast a vote of this node's own authority: send it to all peers that accept it."""
+        """Cast a vote of this node's own authority: count it, and send it to the peers that accept it."""
         data = vote.encode()
         self.votes_cast[vote.stage] += 1
         if self.rounds.add(vote, data):
@@ -175,7 +178,10 @@ class FinalityGossip:
 
     @property
     def is_synced(self) -> bool:
-        """Is a peer in our set, and none too many rounds ahead? If not, our votes reach no voter."""
+        """Whether a peer is in our set, and none is too many rounds ahead.
+
+        If not, our votes reach no voter.
+        """
         of_set = any(packet.set_id == self.rounds.set_id for packet in self._neighbors.packets.values())
         return of_set and not self._neighbors.ahead(self.rounds.set_id, self.rounds.current)
 
@@ -193,7 +199,7 @@ class FinalityGossip:
         self._rounds_changed()
 
     def _rounds_changed(self) -> None:
-        """Rounds or votes have changed: the current round may be another one, and a block may be final."""
+        """Handle a change of rounds or votes: another round may be current, and a block may be final."""
         self._relay.update()
         self._send_packets()
         commit = self.rounds.commit()
@@ -212,7 +218,7 @@ class FinalityGossip:
     # --- sending
 
     def _send_packet(self, peer: str) -> None:
-        """Send a neighbor packet, if it contains news; there is none before the set is known."""
+        """Send a neighbor packet, if it contains news and the set is known."""
         rounds = self.rounds
         if rounds.set_id >= 0:
             completed = 0 if rounds.completed is None else rounds.completed.number
@@ -229,7 +235,7 @@ class FinalityGossip:
             await trio.sleep(RESEND_S)
 
     async def _finalized(self, event: Finalized) -> None:
-        """Send our packets, then the votes to the peers that lack them."""
+        """Begin the next set, send our packets, and then the votes to the peers that lack them."""
         if event.commit is not None:
             self.rounds.add_commit(event.commit)
             delay = COMMIT_DELAY_S if event.commit == self._own_commit else 0.0
@@ -258,8 +264,10 @@ class FinalityGossip:
     # --- receiving
 
     async def listen(self) -> None:
-        """Read what peers send, until cancelled: a peer whose messages are not read ends the protocol. Before
-        the voting set is known, votes are dropped."""
+        """Read messages of peers until cancelled: a peer whose messages are not read ends the protocol.
+
+        Before the voting set is known, votes are dropped.
+        """
         async for event in self._protocol.events:
             match event:
                 case Opened(peer_id=peer, handshake=role):
@@ -284,8 +292,8 @@ class FinalityGossip:
             self._catch_up.answered(peer, data)
         elif kind != VOTE:
             self._received_small(peer, data)
-        elif (known := self._queue.received(peer, data)) is not None:
-            self._relay.note_sent(peer, known, data)
+        elif (vote := self._queue.received(peer, data)) is not None:
+            self._relay.note_sent(peer, vote, data)
 
     def _received_small(self, peer: str, data: bytes) -> None:
         try:
@@ -310,7 +318,7 @@ class FinalityGossip:
     async def _finalize(
         self, peer: str, block: BlockRef, justification: bytes | EncodedJustification
     ) -> bool:
-        """Have the chain verify a justification of a peer; False where it is invalid."""
+        """Have the chain verify a justification of a peer; return False if it is invalid."""
         try:
             await self._chain.finalize(block.hash, justification)
         except BadJustification as error:

@@ -1,4 +1,4 @@
-"""Which neighbor packets does a peer need from us, and which would it charge us for?
+"""Neighbor packets: what a peer needs from us, without packets that it would charge us for.
 
 A neighbor packet names our set, round and final number: peers decide by it which votes and commits to send.
 Substrate charges the sender of a packet that goes back (a lower set, round or final number), or that repeats
@@ -39,13 +39,13 @@ class Neighbors:
         self._sent: dict[str, tuple[NeighborPacket, float]] = {}
 
     def received(self, peer: str, packet: NeighborPacket) -> NeighborPacket | None:
-        """A peer has sent a packet; returns the previous one, if any."""
+        """Record a packet of a peer; return the previous one, None without one."""
         before = self.packets.get(peer)
         self.packets[peer] = packet
         return before
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected; it forgets our packets too."""
+        """Forget the packets of a peer that has disconnected: it forgets ours as well."""
         self.packets.pop(peer, None)
         self._sent.pop(peer, None)
 
@@ -60,32 +60,38 @@ class Neighbors:
             self._sent[peer] = packet, trio.current_time()
 
     def last_sent(self, peer: str) -> NeighborPacket | None:
-        """Our last packet to a peer, if any."""
+        """Return our last packet to a peer; None without one."""
         sent = self._sent.get(peer)
         return None if sent is None else sent[0]
 
     def accepts_votes(self, peer: str, set_id: int, number: int) -> bool:
-        """Does a peer accept votes of this round?"""
+        """Return whether a peer accepts votes of this round."""
         packet = self.packets.get(peer)
         return packet is not None and packet.set_id == set_id and abs(packet.round - number) <= 1
 
     def ahead(self, set_id: int, current: int) -> list[str]:
-        """The peers that are too many rounds ahead to be followed by their votes."""
-        far = current + CATCH_UP_THRESHOLD
-        return [peer for peer, its in self.packets.items() if its.set_id == set_id and its.round > far]
+        """Return the peers that are too many rounds ahead to be followed by their votes."""
+        threshold = current + CATCH_UP_THRESHOLD
+        return [
+            peer
+            for peer, packet in self.packets.items()
+            if packet.set_id == set_id and packet.round > threshold
+        ]
 
     def _round_without_request(self, peer: str, set_id: int, current: int) -> int:
-        """A round for which the peer requests no votes. A peer without a packet counts as in the first
-        round."""
+        """Return a round for which the peer requests no votes.
+
+        A peer without a packet counts as in the first round.
+        """
         packet = self.packets.get(peer)
-        theirs = packet.round if packet is not None and packet.set_id == set_id else 1
-        return min(current, theirs + CATCH_UP_THRESHOLD)
+        peer_round = packet.round if packet is not None and packet.set_id == set_id else 1
+        return min(current, peer_round + CATCH_UP_THRESHOLD)
 
     @staticmethod
     def _is_news(sent: tuple[NeighborPacket, float] | None, packet: NeighborPacket) -> bool:
         if sent is None:
             return True
-        before, at = sent
+        before, sent_at = sent
         if packet == before:
-            return trio.current_time() >= at + MIN_REPEAT_S
+            return trio.current_time() >= sent_at + MIN_REPEAT_S
         return packet.set_id >= before.set_id and packet.finalized >= before.finalized

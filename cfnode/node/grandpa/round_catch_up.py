@@ -1,9 +1,9 @@
-"""How does a node that is rounds behind get to the present round, and how does it help other nodes?
+"""Catch-up of a node that is GRANDPA rounds behind, and answers to peers that are behind.
 
-A node that does not vote gets there with the next commit, which comes soon on a healthy chain. A voter, or
-any node while finality has stalled, asks a peer that names a later round for all votes of the round before
-that one. One peer is asked at a time. The answer counts if all its votes are signed by members of the set and
-show that the round is over. Answers that were not requested are dropped unread.
+A node that does not vote gets to the present round with the next commit, which comes soon on a healthy chain.
+A voter, or any node while finality has stalled, asks a peer that names a later round for all votes of the
+round before that one. One peer is asked at a time. The answer counts if all its votes are signed by members
+of the set and prove that the round is over. Answers that were not requested are dropped unread.
 
 A request of a peer is answered with the last completed round, at most once in 20 s for each peer; a request
 that does not match the packets we have sent to that peer is ignored.
@@ -36,15 +36,17 @@ BEHIND_S = 10.0
 work."""
 
 PATIENCE_S = 45.0
-"""Seconds for an answer, as in Substrate; then another peer is asked."""
+"""Seconds for an answer, as in Substrate; after them another peer is asked."""
 
 ANSWER_INTERVAL_S = 20.0
 """Minimum seconds between two answers to a peer, which asks once in 45 s."""
 
 
 class RoundCatchUp:
-    """Requests for the votes of a round, ours and those of peers. `rounds_changed`: an answer has changed our
-    round."""
+    """The requests for the votes of a round, ours and those of peers.
+
+    `rounds_changed` is called when an answer has changed our round.
+    """
 
     def __init__(
         self, network: Network, protocol: NotificationProtocol, rounds: Rounds, neighbors: Neighbors,
@@ -63,7 +65,7 @@ class RoundCatchUp:
         self._arrival = Wakeup()
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         self._answered.pop(peer, None)
         del self._times[peer]
         if self._asked is not None and self._asked[0] == peer:
@@ -72,23 +74,23 @@ class RoundCatchUp:
     # --- our requests
 
     def update(self) -> None:
-        """Ask a peer, if nothing else has led to the present round in time. Call it periodically."""
+        """Ask a peer if nothing else has led to the present round in time. Call it periodically."""
         now, rounds = trio.current_time(), self._rounds
-        ahead = self._neighbors.ahead(rounds.set_id, rounds.current)
-        if not ahead:
+        peers = self._neighbors.ahead(rounds.set_id, rounds.current)
+        if not peers:
             self._behind_since = None
             return
         self._behind_since = now if self._behind_since is None else self._behind_since
         waited = now - self._behind_since >= (BEHIND_S if rounds.commits_end_rounds else 0)
         if waited and (self._asked is None or now >= self._asked[2] + PATIENCE_S):
-            peer = min(ahead, key=lambda peer: self._times[peer])
+            peer = min(peers, key=lambda peer: self._times[peer])
             request = CatchUpRequest(self._neighbors.packets[peer].round - 1, rounds.set_id)
             if self._protocol.send(peer, request.encode()):
                 self._times[peer] += 1
                 self._asked = peer, request, now
 
     def answered(self, peer: str, data: bytes) -> None:
-        """A peer has sent the votes of a round."""
+        """Keep a peer's answer, which has the votes of a round, if it was requested."""
         if self._asked is not None and self._asked[0] == peer:
             self._answer, self._asked = (peer, self._asked[1], data), None
             self._arrival.notify()
@@ -121,7 +123,7 @@ class RoundCatchUp:
     # --- requests of peers
 
     def requested(self, peer: str, request: CatchUpRequest) -> None:
-        """A peer requests the votes of a completed round."""
+        """Answer a peer that requests the votes of a completed round."""
         completed, packet = self._rounds.completed, self._neighbors.packets.get(peer)
         if completed is None or packet is None or request.set_id != self._rounds.set_id:
             return
@@ -132,7 +134,7 @@ class RoundCatchUp:
 
 
 def _fault(answer: CatchUp, request: CatchUpRequest, voters: AuthoritySet) -> str | None:
-    """What is wrong with an answer; None where all its votes are valid."""
+    """Return the fault of an answer; None if all its votes are valid."""
     if answer.set_id != request.set_id or answer.round < request.round:
         return "of another round than requested"
     votes = answer.votes()

@@ -1,11 +1,11 @@
-"""In which round is the present set, and what have its votes decided?
+"""The rounds of the present authority set, and what their votes decide.
 
 Votes of the previous, the current and the next round are accepted, at most two of each authority in each
 stage, and kept for some rounds. Each authority has its own share, so a flood by one takes nothing from the
 others. A vote for a missing block counts as soon as the block is imported. The current round ends when its
 votes make it completable and the estimate of the previous one is final (finality-grandpa). For a node that
-does not vote, a commit of the round ends it too. A voter needs all votes of a round to go on, and requests
-them (`round_catch_up.py`).
+does not vote, a commit of the round ends it as well. A voter needs all votes of a round to continue, and
+requests them (`round_catch_up.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Rounds:
         self.commits_end_rounds = True
         self.current = 1
         self.completed: Round | None = None
-        """The last round with enough votes here to show that it is over."""
+        """The last round with enough votes here to prove that it is over."""
         self._chain = chain
         self._voters: AuthoritySet | None = None
         self._rounds: dict[int, Round] = {}
@@ -59,7 +59,7 @@ class Rounds:
 
     @property
     def voters(self) -> AuthoritySet:
-        """The present set."""
+        """The present authority set."""
         assert self._voters is not None, "begin() names the voters"
         return self._voters
 
@@ -69,55 +69,58 @@ class Rounds:
 
     @property
     def completed_number(self) -> int | None:
-        """The last round that is over, 0 before the first one ends; None before the set is known."""
+        """The number of the last completed round, 0 without one; None before the set is known."""
         return None if self._voters is None else self.current - 1
 
     def begin(self, voters: AuthoritySet) -> None:
-        """From now on this set votes; nothing happens where it does already."""
+        """Begin the rounds of an authority set; do nothing if they have begun."""
         if voters != self._voters:
             self.forget()
             self._voters = voters
 
     def forget(self) -> None:
-        """Drop all votes and the set: the chain has started from another block, and `begin` follows."""
+        """Drop all votes and the set, since the chain starts from another block; `begin` follows."""
         self._voters, self.current, self.completed, self._proposed = None, 1, None, None
-        for kept in (self._rounds, self._votes, self._vote_counts, self._waiting):
-            kept.clear()
+        for collection in (self._rounds, self._votes, self._vote_counts, self._waiting):
+            collection.clear()
 
     # --- votes
 
     def expects(self, number: int, set_id: int) -> bool:
-        """Are votes of this round accepted?"""
+        """Return whether votes of this round are accepted."""
         return set_id == self.set_id and max(1, self.current - 1) <= number <= self.current + 1
 
     def is_old(self, number: int) -> bool:
-        """Is this round too old for its votes to be kept?"""
+        """Return whether this round is too old for its votes to be kept."""
         return number < self.current - MAX_OLD
 
     def has_vote(self, number: int, data: bytes) -> bool:
-        """Has this vote been kept, byte for byte?"""
+        """Return whether this vote has been kept, byte for byte."""
         return data in self._votes.get(number, ())
 
     def is_full(self, vote: Vote) -> bool:
-        """Has the authority used up its votes in this stage?"""
+        """Return whether the authority has used up its votes in this stage."""
         return self._vote_counts[vote.round, vote.stage, vote.authority] >= MAX_VOTES
 
     def messages(self) -> list[tuple[int, bytes]]:
-        """All kept votes in their encoded form, each with its round."""
+        """Return all kept votes in their encoded form, each with its round."""
         return [(number, data) for number, votes in self._votes.items() for data in votes]
 
     def add(self, vote: Vote, data: bytes) -> bool:
-        """Add a well signed vote of a member of the set; False where it is not kept. Call `advance` after."""
-        kept = self._votes.setdefault(vote.round, {})
-        if not self.expects(vote.round, vote.set_id) or data in kept or self.is_full(vote):
+        """Add a well-signed vote of a member of the set; return False if it is not kept.
+
+        Call `advance` afterwards.
+        """
+        votes = self._votes.setdefault(vote.round, {})
+        if not self.expects(vote.round, vote.set_id) or data in votes or self.is_full(vote):
             return False
-        kept[data] = vote
+        votes[data] = vote
         self._vote_counts[vote.round, vote.stage, vote.authority] += 1
         self._count(vote)
         return True
 
     def block_imported(self, block: bytes) -> None:
-        """A block has been imported: count the votes that waited for it."""
+        """Count the votes that waited for a block, which has been imported."""
         for vote in self._waiting.pop(block, ()):
             self._count(vote)
         self.advance()
@@ -134,7 +137,7 @@ class Rounds:
         self.advance()
 
     def apply_catch_up(self, answer: CatchUp) -> bool:
-        """Take over all votes, well signed, of a later round; False where they do not show that it is over.
+        """Apply the well-signed votes of a later round; return False if they do not prove that it is over.
 
         A node that does not vote only needs the number of the round: enough votes of both stages prove it,
         even where the node never had blocks below its final one, such as the base of the votes.
@@ -159,9 +162,9 @@ class Rounds:
         return True
 
     def _has_supermajority(self, answer: CatchUp) -> bool:
-        """Have authorities with enough weight voted in both stages?"""
+        """Return whether authorities with enough weight have voted in both stages."""
         weights, needed = self.voters.weights, self.voters.threshold
-        stages = ({vote.authority for vote in given} for given in (answer.prevotes, answer.precommits))
+        stages = ({vote.authority for vote in votes} for votes in (answer.prevotes, answer.precommits))
         return all(sum(weights[authority] for authority in voted) >= needed for voted in stages)
 
     # --- results
@@ -175,17 +178,17 @@ class Rounds:
             self.completed = before
 
     def round(self, number: int) -> Round:
-        """One of the kept rounds; empty if it has no votes yet."""
+        """Return one of the kept rounds; an empty one if it has no votes yet."""
         if number not in self._rounds:
             self._rounds[number] = Round(number, self.voters, self._chain.finalized, self._parent)
         return self._rounds[number]
 
     def previous_round(self) -> Round | None:
-        """The round before the current one; None without votes of it."""
+        """Return the round before the current one; None without votes of it."""
         return self._rounds.get(self.current - 1)
 
     def commit(self) -> CommitMessage | None:
-        """A commit for a newly final block, once for each block; None without one."""
+        """Return a commit for a newly final block, once for each block; None without one."""
         for number in sorted(self._rounds, reverse=True):
             target = self._rounds[number].precommit_ghost
             if (
@@ -216,9 +219,9 @@ class Rounds:
             {key: count for key, count in self._vote_counts.items() if not self.is_old(key[0])}
         )
         self._waiting = {
-            block: kept
+            block: current_votes
             for block, votes in self._waiting.items()
-            if (kept := [vote for vote in votes if not self.is_old(vote.round)])
+            if (current_votes := [vote for vote in votes if not self.is_old(vote.round)])
         }
 
     # --- blocks
@@ -232,7 +235,7 @@ class Rounds:
             self.round(vote.round).add(vote)
 
     def _has_block(self, block: BlockRef) -> bool:
-        """Is it in the tree, or final?"""
+        """Return whether the block is in the tree, or final."""
         if block.number > self._chain.finalized.number:
             return self._chain.descends_from_finalized(block.hash)
         return self._chain.block_ref(block.hash) == block

@@ -1,7 +1,7 @@
-"""How does a node finalize a change of the authorities whose votes it has missed?
+"""Requests for the justification of an authority change whose votes this node has missed.
 
 No later block can become final before such a change, and peers send votes only to peers in their own set. So
-the node asks for the justification of the change: at once from a peer whose neighbor packet shows that it is
+the node asks for the justification of the change: at once from a peer whose neighbor packet proves that it is
 past the change, and every few seconds from others in turn, since not all peers send packets. It goes from
 change to change as fast as answers come: a node that missed many epochs catches up in seconds.
 """
@@ -31,12 +31,14 @@ IN_TURN = 2
 """Peers that may be past the change, asked at a time."""
 
 Finalize = Callable[[str, BlockRef, bytes], Awaitable[object]]
-"""(peer, block, its justification): have the chain check it."""
+"""A function of (peer, block, its justification) that has the chain check it."""
 
 
 class SetChanges:
-    """Requests justifications of changes. `neighbors`: the last neighbor packet of each peer, kept up to date
-    by `Neighbors`."""
+    """The requests for justifications of changes.
+
+    `neighbors`: the last neighbor packet of each peer, kept up to date by `Neighbors`.
+    """
 
     def __init__(
         self, chain: Chain, asker: Asker,
@@ -52,11 +54,11 @@ class SetChanges:
         self._news = Wakeup()
 
     def wake(self) -> None:
-        """Finality has moved, here or at a peer."""
+        """Check again which peers to ask, since finality has moved, here or at a peer."""
         self._news.notify()
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Ask for missing justifications until cancelled."""
         interval = Interval(ASK_S)
         while True:
             news = self._news.next
@@ -72,7 +74,7 @@ class SetChanges:
                 await interval.wait(news.wait)
 
     def _past(self, change: BlockRef) -> list[str]:
-        """The peers that claim to have finalized the change; the best first."""
+        """Return the peers that claim to have finalized the change, the best first."""
         return [
             peer
             for peer in sorted(self._neighbors, key=lambda peer: self._peer_set.record(peer).rank)
@@ -80,14 +82,14 @@ class SetChanges:
         ]
 
     async def _ask_in_turn(self) -> None:
-        """Ask a few peers regardless of their packets; others the next time."""
+        """Ask a few peers regardless of their packets, others the next time."""
         change = self._chain.next_set_change(self._chain.best.hash)
         peers = self._peer_set.candidates(change.number) if change is not None else []
         if change is not None and peers:
             self._turn += 1
-            first = self._turn % len(peers)
-            some = [*peers[first:], *peers[:first]][:IN_TURN]
-            await self._ask(change, lambda: some)
+            start = self._turn % len(peers)
+            asked_peers = [*peers[start:], *peers[:start]][:IN_TURN]
+            await self._ask(change, lambda: asked_peers)
 
     async def _ask(self, change: BlockRef, among: Callable[[], list[str]]) -> None:
         """Ask until the change is final, or no peer is left."""
@@ -97,7 +99,7 @@ class SetChanges:
             log.debug("No justification of #%d: %s", change.number, error)
 
     async def _ask_one(self, peer: str, change: BlockRef) -> None:
-        """Ask one peer; if it does not help, it is not asked again at once. Raises PeerFailed."""
+        """Ask one peer, which is not asked again at once. Raise PeerFailed if it does not help."""
         self._useless.add((peer, change.hash))
         question = replace(justifications_of(change.hash), may_lack=True)
         answer = await self._asker.ask_one(peer, question)

@@ -1,4 +1,4 @@
-"""Has finality stalled while new blocks are imported?
+"""Warning when finality stalls while new blocks are imported.
 
 The node keeps working: states beyond a bound go to disk (`store/spill.py`), and all forks stay possible. But
 it is a fault of the chain, or no votes reach this node. So a warning is logged again and again.
@@ -25,7 +25,7 @@ STALLED_S = 60.0
 
 
 async def warn_when_finality_stalls(chain: ChainView, silent: Callable[[], Sequence[str]]) -> None:
-    """Warn until cancelled. `silent`: gives the peers that have never sent a neighbor packet."""
+    """Warn until cancelled. `silent`: returns the peers that have never sent a neighbor packet."""
     while True:
         before = chain.finalized
         await trio.sleep(STALLED_S)

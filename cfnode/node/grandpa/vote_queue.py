@@ -1,4 +1,4 @@
-"""In which order are the votes of peers checked, and what does a bad vote cost?
+"""Queue of unchecked votes of peers, their signature checks, and the cost of a bad vote.
 
 The cheap checks come first and need no decoding: length, stage, round and set, and whether the vote is known.
 The remaining votes wait as bytes, a bounded number of each peer. One task serves the peers in turn, some
@@ -24,7 +24,7 @@ from cfnode.node.threads import check_in_thread
 __all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
 
 MAX_QUEUED = 1_024
-"""Votes of a peer that wait: three rounds of 150 authorities, 150 KiB."""
+"""Waiting votes of a peer: three rounds of 150 authorities, 150 KiB."""
 
 MAX_BATCH = 32
 """Votes checked in one turn, some 2 ms in a thread."""
@@ -36,7 +36,7 @@ _ROUND, _SET, _STAGE = slice(1, 9), slice(9, 17), 17
 
 
 class VoteQueue:
-    """Unchecked votes of peers. `accepted(peer, votes)` is called with valid votes and their bytes."""
+    """The unchecked votes of peers. `accepted(peer, votes)` is called with valid votes and their bytes."""
 
     def __init__(
         self, network: Network, rounds: Rounds, accepted: Callable[[str, list[tuple[Vote, bytes]]], None]
@@ -49,7 +49,7 @@ class VoteQueue:
         self._arrival = Wakeup()
 
     def received(self, peer: str, data: bytes) -> int | None:
-        """A peer has sent a vote; returns its round if the vote is known already."""
+        """Queue a vote of a peer; return its round if the vote is known already."""
         if len(data) != VOTE_SIZE or data[_STAGE] > PROPOSE:
             self._network.report(peer, reputation.BAD_MESSAGE, "a malformed vote")
             return None
@@ -66,12 +66,12 @@ class VoteQueue:
         return None
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         self._queued.pop(peer, None)
         self._next_turn.pop(peer, None)
 
     async def run(self) -> None:
-        """Check until cancelled."""
+        """Check queued votes until cancelled."""
         while True:
             arrival = self._arrival.next
             peer = min(self._queued, key=self._turn_of, default=None)
@@ -91,16 +91,19 @@ class VoteQueue:
 
     async def _check(self, peer: str, batch: Sequence[bytes]) -> None:
         votes = [(Vote.decode(data), data) for data in batch]
-        wanted = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
-        if not wanted:
-            return  # the set has changed meanwhile, or the chain has been reverted and has none yet
+        new_votes = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
+        if not new_votes:
+            return  # the set has changed meanwhile, or the chain has been reverted and has no set yet
         members = self._rounds.voters.weights
         of_set = next(
-            (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)
+            (index for index, (vote, _) in enumerate(new_votes) if vote.authority not in members),
+            len(new_votes),
         )
-        valid = await check_in_thread(_count_valid, [vote for vote, _ in wanted[:of_set]])
-        self._accepted(peer, [(vote, data) for vote, data in wanted[:valid] if self._is_wanted(vote, data)])
-        if valid < len(wanted):
+        valid = await check_in_thread(_count_valid, [vote for vote, _ in new_votes[:of_set]])
+        self._accepted(
+            peer, [(vote, data) for vote, data in new_votes[:valid] if self._is_wanted(vote, data)]
+        )
+        if valid < len(new_votes):
             self._queued.pop(peer, None)
             if peer in self._next_turn:  # else it has disconnected meanwhile
                 self._next_turn[peer] = trio.current_time() + TURN_AFTER_BAD_S
@@ -114,5 +117,5 @@ class VoteQueue:
 
 
 def _count_valid(votes: Sequence[Vote]) -> int:
-    """How many votes are valid, up to the first that is not."""
-    return next((at for at, vote in enumerate(votes) if not vote.is_signed()), len(votes))
+    """Return how many votes are valid, up to the first invalid one."""
+    return next((index for index, vote in enumerate(votes) if not vote.is_signed()), len(votes))

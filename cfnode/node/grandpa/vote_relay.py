@@ -1,9 +1,9 @@
-"""To which peers is a vote relayed?
+"""Relay of GRANDPA votes to peers.
 
-To the peers whose neighbor packet names its set, and its round or the one before or after; never twice, and
-not back to a peer that has sent it. In a normal round only some chosen peers get votes from us, authorities
-first: so each vote takes a few messages of each node, however many peers it has. When a round takes too long,
-all peers get them. Substrate, `sc-consensus-grandpa`, does the same.
+A vote goes to the peers whose neighbor packet names its set, and its round or the one before or after; never
+twice, and not back to a peer that has sent it. In a normal round only some chosen peers get votes from us,
+authorities first: so each vote takes a few messages of each node, however many peers it has. When a round
+takes too long, all peers get them. Substrate, `sc-consensus-grandpa`, does the same.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ class VoteRelay:
         self._chosen: set[str] | None = set()
 
     def opened(self, peer: str, *, authority: bool) -> None:
-        """A peer has connected."""
+        """Add a peer that has connected."""
         self._has[peer] = {}
         if authority:
             self._authorities.add(peer)
         self._choose()
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         self._has.pop(peer, None)
         self._authorities.discard(peer)
         self._choose()
 
     def note_sent(self, peer: str, number: int, data: bytes) -> None:
-        """A peer has sent a vote that is kept."""
+        """Record that a peer has sent a vote, which is kept."""
         if peer in self._has:
             self._has[peer].setdefault(number, set()).add(data)
 
     def relay(self, number: int, data: bytes) -> None:
-        """Relay a vote."""
+        """Relay a vote to the chosen peers, or to all peers in a slow round."""
         for peer in list(self._has) if self._chosen is None else sorted(self._chosen):
             self._send(peer, number, data)
 
@@ -69,12 +69,14 @@ class VoteRelay:
                 self._send(peer, number, data)
 
     def update(self) -> None:
-        """Choose peers for a new round, or widen the choice in a slow one. Call it when a round may have
-        begun, and periodically."""
-        now, place = trio.current_time(), (self._rounds.set_id, self._rounds.current)
-        if place != self._round:
-            self._forget_old(place[0] != self._round[0])
-            self._round, self._since, self._chosen = place, now, set()
+        """Choose peers for a new round, or all peers in a slow one.
+
+        Call it when a round may have begun, and periodically.
+        """
+        now, round_id = trio.current_time(), (self._rounds.set_id, self._rounds.current)
+        if round_id != self._round:
+            self._forget_old(round_id[0] != self._round[0])
+            self._round, self._since, self._chosen = round_id, now, set()
             self._choose()
         elif self._chosen is not None and now >= self._since + SLOW_ROUND_S:
             self._chosen = None
@@ -103,6 +105,6 @@ class VoteRelay:
     def _send(self, peer: str, number: int, data: bytes) -> None:
         if peer not in self._has or not self._neighbors.accepts_votes(peer, self._rounds.set_id, number):
             return
-        has = self._has[peer].setdefault(number, set())
-        if data not in has and self._protocol.send(peer, data):
-            has.add(data)
+        known_votes = self._has[peer].setdefault(number, set())
+        if data not in known_votes and self._protocol.send(peer, data):
+            known_votes.add(data)

@@ -1,6 +1,6 @@
 """The metrics of a node for Prometheus.
 
-`declared` lists all of them, `registry` writes their text; `node`, `network`, `rpc` and `broker` give the
+`declared` lists all of them, `registry` writes their text; `node`, `network`, `rpc` and `account` give the
 values.
 """
 

@@ -1,8 +1,8 @@
-"""What does a signing account of the node have, and what became of its calls?
+"""Metrics of a signing account of the node: its balances and channels, and the outcomes of its calls.
 
-What the account has costs runtime calls. It is read when the metrics are requested, once for a best block,
-and what was read is exported until the next reading. If reading fails, its metrics are absent: an old balance
-must not look like a present one.
+The figures of the account cost runtime calls. They are read when the metrics are requested, once for a best
+block, and exported until the next reading. If reading fails, they are absent: an old balance must not look
+like a present one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Figures = TypeVar("Figures")
 class AccountMetrics(Generic[Figures]):
     """The metrics of one account; `namespace` is `broker` or `lp`.
 
-    `best`: gives the block to read at, None without a state.
+    `best`: returns the block to read at; None without a state.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class AccountMetrics(Generic[Figures]):
         registry.read_many(f"cfnode_{namespace}_extrinsics_total", by_label(lambda: tally.outcomes))
 
     def export(self, name: str, value: Callable[[Figures], float]) -> None:
-        """Export a figure."""
+        """Export a figure of the account under `name`."""
         self._registry.read_many(
             f"cfnode_{self._namespace}_{name}",
             lambda: () if self._figures is None else (((), value(self._figures)),),
@@ -55,13 +55,13 @@ class AccountMetrics(Generic[Figures]):
         """Export figures by the value of one label."""
 
         def samples() -> Iterable[Sample]:
-            found = {} if self._figures is None else values(self._figures)
-            return [((label,), value) for label, value in found.items()]
+            readings = {} if self._figures is None else values(self._figures)
+            return [((label,), value) for label, value in readings.items()]
 
         self._registry.read_many(f"cfnode_{self._namespace}_{name}", samples)
 
     def read_with(self, read: Callable[[bytes], Awaitable[Figures]]) -> None:
-        """Use this function to read the figures at a block; without one they are absent."""
+        """Read the figures at a block with `read` from now on; without a function they are absent."""
         self._read = read
 
     async def refresh(self) -> None:
@@ -80,6 +80,6 @@ class AccountMetrics(Generic[Figures]):
                 return await read(block)
         except trio.TooSlowError:
             log.debug("The account of %s was not read within %g s", self._namespace, READ_S)
-        except Exception as error:  # whatever a runtime answers fails these metrics, not the others
+        except Exception as error:  # an unexpected answer of the runtime fails these metrics, not the others
             log.debug("The account of %s could not be read: %s", self._namespace, error)
         return None

@@ -1,4 +1,4 @@
-"""What does a declaration of a metric consist of?"""
+"""Declaration of a metric, and sections of metrics."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Declared:
 
     @property
     def all_labels(self) -> tuple[str, ...]:
-        """The labels in the order in which values are given."""
+        """The labels in the order in which their values are given."""
         return ("chain", *self.labels) if self.has_chain else self.labels
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Metrics that belong together; `condition` says which nodes export them."""
+    """Metrics that belong together; `condition` names the nodes that export them."""
 
     title: str
     condition: str

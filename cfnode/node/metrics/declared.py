@@ -1,4 +1,4 @@
-"""Which metrics can a node export, and what do they mean?
+"""Declarations of all metrics that a node can export, and the metrics of Substrate that it leaves out.
 
 Every metric is declared here once, with its name as exported; `registry.py` refuses any other. The reference
 page (`scripts/reference.py`) is generated from these tables. Substrate's metrics have Substrate's names,
@@ -161,7 +161,7 @@ AUTHOR: Final = Section(
 
 
 def _tally(namespace: str) -> tuple[Declared, Declared]:
-    """What becomes of the calls of a signing account."""
+    """Return the metrics about the calls of a signing account."""
     return (
         Declared(
             f"cfnode_{namespace}_calls_waiting", "gauge", "Calls that wait to be signed, or for their block"
@@ -228,7 +228,7 @@ PROCESS: Final = Section(
 )
 
 SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROVIDER, PROCESS)
-ALL: Final = {each.name: each for section in SECTIONS for each in section.metrics}
+ALL: Final = {metric.name: metric for section in SECTIONS for metric in section.metrics}
 
 LEFT_OUT: Final = (
     (
@@ -277,4 +277,4 @@ LEFT_OUT: Final = (
         "The node serves none of these protocols.",
     ),
 )
-"""Names of Substrate's metrics, and why they are absent."""
+"""Names of Substrate's metrics that are absent here, with the reasons."""

@@ -1,4 +1,4 @@
-"""Which metrics do the network and the transaction pool have?"""
+"""Declarations of the metrics of network and transaction pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which figures does the node export of its broker, and which of its liquidity provider?"""
+"""Exported figures of the accounts of the node's broker and liquidity provider."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class BrokerFigures:
-    """Amounts in whole units; `earned_fees` by asset (`Ethereum/USDC`)."""
+    """The broker's figures. Amounts in whole units; `earned_fees` by asset (`Ethereum/USDC`)."""
 
     flip: float
     earned_fees: Mapping[str, float]
@@ -30,21 +30,24 @@ class BrokerFigures:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFigures:
-    """Amounts in whole units; `free_balances` by asset (`Ethereum/USDC`), without what is in orders."""
+    """The provider's figures.
+
+    Amounts in whole units; `free_balances` by asset (`Ethereum/USDC`), without orders.
+    """
 
     flip: float
     free_balances: Mapping[str, float]
 
 
 ReadBroker = Callable[[bytes], Awaitable[BrokerFigures]]
-"""Reads the figures at a block."""
+"""A function that reads the figures at a block."""
 ReadProvider = Callable[[bytes], Awaitable[ProviderFigures]]
 
 
 def broker_metrics(
     registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
 ) -> AccountMetrics[BrokerFigures]:
-    """The metrics of the node's broker account."""
+    """Return the metrics of the node's broker account."""
     account = AccountMetrics[BrokerFigures]("broker", registry, tally, best)
     account.export("flip_balance", lambda known: known.flip)
     account.export("open_channels", lambda known: known.open_channels)
@@ -55,7 +58,7 @@ def broker_metrics(
 def provider_metrics(
     registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
 ) -> AccountMetrics[ProviderFigures]:
-    """The metrics of the node's liquidity provider."""
+    """Return the metrics of the node's liquidity provider."""
     account = AccountMetrics[ProviderFigures]("lp", registry, tally, best)
     account.export("flip_balance", lambda known: known.flip)
     account.export_each("free_balance", lambda known: known.free_balances)

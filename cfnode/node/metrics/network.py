@@ -1,4 +1,4 @@
-"""Which values of network and sync are exported? Peers, connections, notifications and requests.
+"""Metrics of network and sync: peers, connections, notifications and requests.
 
 Protocols of the network have their full names (`/…/sync/2`), as in Substrate.
 """
@@ -40,7 +40,7 @@ class NetworkCounters:
 
 
 def follow_network(registry: Registry, network: NetworkCounters) -> None:
-    """Export all of them at each scrape."""
+    """Export the counters of network and sync at each scrape."""
     read = registry.read
     read("substrate_sub_libp2p_peers_count", network.peers)
     read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)
@@ -99,13 +99,15 @@ def _follow_requests(registry: Registry, traffic: Traffic) -> None:
 
     prefix = "substrate_sub_libp2p_requests"
     registry.read_distributions(
-        f"{prefix}_out_success_total", lambda: [((name,), each.succeeded) for name, each in requests.items()]
+        f"{prefix}_out_success_total",
+        lambda: [((name,), counts.succeeded) for name, counts in requests.items()],
     )
     registry.read_distributions(
-        f"{prefix}_in_success_total", lambda: [((name,), each.answered) for name, each in requests.items()]
+        f"{prefix}_in_success_total",
+        lambda: [((name,), counts.answered) for name, counts in requests.items()],
     )
     registry.read_many(f"{prefix}_out_failure_total", failures)
     registry.read_many(
         f"{prefix}_in_failure_total",
-        lambda: [((name, "refused"), each.refused) for name, each in requests.items()],
+        lambda: [((name, "refused"), counts.refused) for name, counts in requests.items()],
     )

@@ -1,4 +1,4 @@
-"""Which values of a node are exported? Those of its chain, network, pool, executor and database.
+"""Metrics of a node: chain, network, pool, executor and database.
 
 All are read at each scrape from the parts that keep them. JSON-RPC, author and accounts of keys add theirs.
 """
@@ -77,7 +77,7 @@ class NodeMetrics:
             self._follow_author(network)
 
     async def scrape(self) -> bytes:
-        """The text of all metrics, after reading the accounts of the node's keys if there is a new block."""
+        """Return the text of all metrics; if there is a new block, read the keys' accounts first."""
         async with trio.open_nursery() as nursery:
             for account in (self._broker, self._provider):
                 if account is not None:
@@ -85,7 +85,7 @@ class NodeMetrics:
         return self.render()
 
     def render(self) -> bytes:
-        """The text of all metrics, without waiting for anything."""
+        """Return the text of all metrics, without waiting for anything."""
         return self._registry.render()
 
     # --- what other parts of the node report
@@ -109,7 +109,7 @@ class NodeMetrics:
         self._rpc.session_closed()
 
     def block_proposed(self, seconds: float, transactions: int) -> None:
-        """Count a block that this node has built in this time, with so many extrinsics."""
+        """Count a block that this node has built in `seconds`, with `transactions` extrinsics."""
         if self._proposals is not None:
             self._proposals.observe(seconds)
         self._last_proposal = transactions
@@ -131,25 +131,25 @@ class NodeMetrics:
         self._registry.read("cfnode_database_bytes", lambda: store.database.used)
 
     def watch_broker(self, tally: SubmissionTally) -> None:
-        """Export what becomes of the broker's calls, and its account once `read_broker_with` was called."""
+        """Export the outcomes of the broker's calls, and its account after `read_broker_with`."""
         self._broker = broker_metrics(self._registry, tally, self._readable_block)
 
     def watch_provider(self, tally: SubmissionTally) -> None:
-        """The same of the liquidity provider, with `read_provider_with`."""
+        """Export the outcomes of the provider's calls, and its account after `read_provider_with`."""
         self._provider = provider_metrics(self._registry, tally, self._readable_block)
 
     def read_broker_with(self, read: ReadBroker) -> None:
-        """Read the broker's account with this function. Does nothing on a node without a broker key."""
+        """Read the broker's account with `read`. Does nothing on a node without a broker key."""
         if self._broker is not None:
             self._broker.read_with(read)
 
     def read_provider_with(self, read: ReadProvider) -> None:
-        """As `read_broker_with`, for the liquidity provider's account."""
+        """Read the liquidity provider's account with `read`. Does nothing on a node without its key."""
         if self._provider is not None:
             self._provider.read_with(read)
 
     def _readable_block(self) -> bytes | None:
-        """The best block; None while the node is syncing and has only the genesis state."""
+        """Return the best block's hash; None while the node is syncing and has only the genesis state."""
         best = self._chain.best
         return None if self._is_syncing() and best.number == 0 else best.hash
 
@@ -206,11 +206,11 @@ class NodeMetrics:
 
 
 def chain_now(chain: ChainView) -> float:
-    """The chain's time in Unix seconds: that of its best block, by its slot."""
+    """Return the chain's time in Unix seconds: that of its best block, by its slot."""
     return (chain.slot_of(chain.best.hash) or 0) * SLOT_MS / 1000
 
 
 def finalized_age(chain: ChainView, now: float) -> float | None:
-    """Seconds from the slot of the last finalized block to `now` (Unix time); None at genesis."""
+    """Return the seconds from the slot of the last finalized block to `now` (Unix time); None at genesis."""
     slot = chain.slot_of(chain.finalized.hash)
     return None if slot is None else now - slot * SLOT_MS / 1000

@@ -1,4 +1,4 @@
-"""The port from which a monitoring system fetches the metrics: a GET of /metrics."""
+"""HTTP server of the metrics: a monitoring system fetches them by a GET of /metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUSY: Final = b"Too many connections. Please try again later.\n"
 
 
 def listen_at(host: str, port: int) -> Listen:
-    """The port of the metrics."""
+    """Return the listening port of the metrics."""
     remedy = "stop the other program, choose another with --prometheus-port, or do without (--no-prometheus)"
     return Listen([host], port, "metrics", remedy)
 
@@ -37,7 +37,7 @@ async def serve_metrics(
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; starts with the port number (of use with port 0). Raises ListenError."""
+    """Serve until cancelled; started with the port number (useful with port 0). Raise ListenError."""
     sockets = listen(listen_at(host, port))
     number: int = sockets[0].getsockname()[1]
     log.info("〽️ Prometheus exporter started at %s:%d", host, number)
@@ -53,13 +53,13 @@ async def serve_metrics(
 
 
 class Metrics:
-    """The ASGI application."""
+    """The ASGI application of the metrics."""
 
     def __init__(self, render: Callable[[], Awaitable[bytes]]) -> None:
         self._render = render
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; a WebSocket is refused."""
+        """Answer one HTTP request; refuse a WebSocket."""
         if scope["type"] != "http":
             await receive()
             await deny(send, Refusal(404, b"Not found: the metrics are at /metrics\n"))

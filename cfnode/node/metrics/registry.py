@@ -1,8 +1,8 @@
-"""How do declared metrics become Prometheus' text?
+"""Registry of metrics: reading their values, and writing them as Prometheus' text.
 
-Values that exist anyway are read at each scrape (`read`, `read_many`); what only happens is counted
-(`counter`, `histogram`). The library ends names of counters with `_total`, Substrate not always: the text has
-the declared names.
+Values that exist anyway are read at each scrape (`read`, `read_many`); events are counted (`counter`,
+`histogram`). The library ends names of counters with `_total`, Substrate not always: the text has the
+declared names.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Registry(Collector):
         """
 
         def samples() -> Iterable[Sample]:
-            found = value()
-            return () if found is None else ((labels, found),)
+            reading = value()
+            return () if reading is None else ((labels, reading),)
 
         self._add(name, labels, samples)
 
@@ -67,29 +67,31 @@ class Registry(Collector):
         self._distributions[name] = values
 
     def _add(self, name: str, labels: tuple[str, ...], samples: Callable[[], Iterable[Sample]]) -> None:
-        declared = ALL[name]
+        declaration = ALL[name]
         self._readers.setdefault(name, {})[labels] = samples
-        if declared.kind == "counter":
+        if declaration.kind == "counter":
             self._counters.append(name)
 
     def counter(self, name: str) -> Counter:
-        """A counter; its labels begin with `chain`."""
-        declared = ALL[name]
+        """Return a new counter; its labels begin with `chain`."""
+        declaration = ALL[name]
         self._counters.append(name)
-        return Counter(name, declared.text, declared.all_labels, registry=self._registry)
+        return Counter(name, declaration.text, declaration.all_labels, registry=self._registry)
 
     def histogram(self, name: str) -> Histogram:
-        """A histogram; its labels begin with `chain`."""
-        declared = ALL[name]
-        buckets = declared.buckets or Histogram.DEFAULT_BUCKETS
-        return Histogram(name, declared.text, declared.all_labels, buckets=buckets, registry=self._registry)
+        """Return a new histogram; its labels begin with `chain`."""
+        declaration = ALL[name]
+        buckets = declaration.buckets or Histogram.DEFAULT_BUCKETS
+        return Histogram(
+            name, declaration.text, declaration.all_labels, buckets=buckets, registry=self._registry
+        )
 
     def labels(self, *values: str) -> tuple[str, ...]:
-        """The values of a metric's labels, with that of `chain`."""
+        """Return the values of a metric's labels, with that of `chain`."""
         return (self._chain, *values)
 
     def collect(self) -> Iterable[Metric]:
-        """The metrics that are read now."""
+        """Yield the metrics that are read now."""
         for name, readers in self._readers.items():
             family = self._family(ALL[name])
             for samples in readers.values():
@@ -100,7 +102,7 @@ class Registry(Collector):
             yield self._histogram(ALL[name], values())
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: the values cannot be read before the node is complete."""
+        """Return no metrics: the values cannot be read before the node is complete."""
         return ()
 
     @staticmethod
@@ -119,7 +121,7 @@ class Registry(Collector):
         return family
 
     def render(self) -> bytes:
-        """All metrics in the text format 0.0.4, under the declared names."""
+        """Return all metrics in the text format 0.0.4, under the declared names."""
         text = generate_latest(self._registry)
         text = b"\n".join(line for line in text.split(b"\n") if not _is_creation_time(line))
         for name in self._counters:
@@ -129,11 +131,11 @@ class Registry(Collector):
 
 
 def by_label(values: Callable[[], Mapping[str, float]]) -> Callable[[], Iterable[Sample]]:
-    """The samples of a metric with one label, from its values by that label."""
+    """Return a reader of the samples of a metric with one label, from its values by that label."""
     return lambda: [((label,), value) for label, value in values().items()]
 
 
 def _is_creation_time(line: bytes) -> bool:
-    """Is it one of the library's own `…_created` metrics, which Substrate does not have?"""
+    """Return whether a line is of one of the library's own `…_created` metrics, which Substrate lacks."""
     name = line.removeprefix(b"# HELP ").removeprefix(b"# TYPE ").split(b"{")[0].split(b" ")[0]
     return name.endswith(b"_created")

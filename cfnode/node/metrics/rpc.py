@@ -1,4 +1,4 @@
-"""How often are the methods called, and how long do answers take? Substrate's `substrate_rpc_*`."""
+"""Metrics of JSON-RPC calls and connections, as in Substrate's `substrate_rpc_*`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RpcMetrics"]
 
 
 class RpcMetrics:
-    """Counts calls and WebSocket connections. `protocol` is `http` or `ws`, `method` a known name."""
+    """The counts of calls and WebSocket connections. `protocol` is `http` or `ws`, `method` a known name."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -36,10 +36,10 @@ class RpcMetrics:
     ) -> None:
         """Count the answer of a JSON-RPC call. `is_rate_limited`: it had to wait for the rate limit."""
         key = protocol, method, is_rate_limited
-        found = self._ends.get(key)
-        if found is None:
-            found = self._ends[key] = self._resolved(*key)
-        succeeded, failed, microseconds = found
+        counters = self._ends.get(key)
+        if counters is None:
+            counters = self._ends[key] = self._resolved(*key)
+        succeeded, failed, microseconds = counters
         (failed if is_error else succeeded).inc()
         microseconds.observe(seconds * 1_000_000)
 
@@ -53,9 +53,9 @@ class RpcMetrics:
         )
 
     def session_opened(self) -> None:
-        """Count an accepted connection."""
+        """Count an accepted WebSocket connection."""
         self._opened.inc()
 
     def session_closed(self) -> None:
-        """Count the end of a connection."""
+        """Count the end of a WebSocket connection."""
         self._closed.inc()

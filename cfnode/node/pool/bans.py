@@ -1,4 +1,4 @@
-"""Which transactions are refused for a while? Those that were invalid, dropped, or included."""
+"""Temporary bans of transactions that were invalid, dropped, or included."""
 
 from __future__ import annotations
 

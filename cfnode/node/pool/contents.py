@@ -1,6 +1,6 @@
-"""Which data of the pool changes together? The transaction graph, its watchers, and the bans.
+"""Data of the pool that changes together: the transaction graph, its watchers, and the bans.
 
-No chain, no runtime, no waiting: each method leaves graph, watchers and bans consistent.
+There is no chain, no runtime and no waiting: each method leaves graph, watchers and bans consistent.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ __all__ = ["PoolContents", "PoolCounts"]
 
 @dataclass(slots=True)
 class PoolCounts:
-    """Transactions since the start: submitted, removed as invalid, removed since a block has them, added
-    again since their block was retracted."""
+    """Counts of transactions since the start.
+
+    `submitted`; `invalid`: removed as such; `pruned`: removed since a block includes them; `resubmitted`:
+    added again since their block was retracted.
+    """
 
     submitted: int = 0
     invalid: int = 0
@@ -32,7 +35,10 @@ class PoolCounts:
 
 
 class PoolContents:
-    """`ready` bounds the ready transactions; the bound of the future ones is a tenth of it."""
+    """The transactions of the pool, their watchers and bans.
+
+    `ready` bounds the ready transactions; the bound of the future ones is a tenth of it.
+    """
 
     def __init__(self, ready: Limit) -> None:
         self.graph = TransactionGraph()
@@ -44,10 +50,10 @@ class PoolContents:
         self._future = Limit(ready.count // 10, ready.total_bytes // 10)
 
     def check_not_used(self, tx_hash: bytes, source: int) -> None:
-        """Check that a transaction is neither banned nor in the pool. Call it before and after the
-        validation: a block, or another sender, may have been faster.
+        """Check that a transaction is neither banned nor in the pool.
 
-        Raises TemporarilyBanned or AlreadyImported.
+        Raise TemporarilyBanned or AlreadyImported. Call it before and after the validation: a block, or
+        another sender, may have been faster.
         """
         is_own = source == SOURCE_LOCAL  # the node's own transactions may repeat
         if not is_own and tx_hash in self.bans:
@@ -56,11 +62,11 @@ class PoolContents:
             raise AlreadyImported(tx_hash)
 
     def include(self, block: BlockRef, body: Sequence[bytes]) -> Iterable[bytes]:
-        """A block joined the best chain: remove its transactions. Returns the hashes of its extrinsics."""
+        """Remove the transactions of a new block of the best chain; return its extrinsics' hashes."""
         self.counts.pruned += len(body)
         places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
-        known = [known for tx_hash in places if (known := self.graph.get(tx_hash))]
-        outcome = self.graph.prune([tag for transaction in known for tag in transaction.provides])
+        pooled = [transaction for tx_hash in places if (transaction := self.graph.get(tx_hash))]
+        outcome = self.graph.prune([tag for transaction in pooled for tag in transaction.provides])
         self.graph.remove(places)
         for tx_hash, index in places.items():
             self.bans.add(tx_hash)
@@ -75,8 +81,8 @@ class PoolContents:
         return places
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
-        """Remove invalid transactions, and those that depend on them; returns all their hashes."""
-        removed = [each.hash for each in self.graph.remove(list(hashes))]
+        """Remove invalid transactions, and those that depend on them; return all their hashes."""
+        removed = [transaction.hash for transaction in self.graph.remove(list(hashes))]
         self.counts.invalid += len(removed)
         for tx_hash in removed:
             self.bans.add(tx_hash)
@@ -91,13 +97,19 @@ class PoolContents:
 
     def move(self, transaction: PoolTransaction) -> None:
         """Insert a transaction again whose tags or priority have changed, and those that depended on it."""
-        moved = [each for each in self.graph.remove([transaction.hash]) if each.hash != transaction.hash]
-        for each in (transaction, *moved):
-            self.put_back(each)
+        moved = [
+            dependent
+            for dependent in self.graph.remove([transaction.hash])
+            if dependent.hash != transaction.hash
+        ]
+        for entry in (transaction, *moved):
+            self.put_back(entry)
 
     def put_back(self, transaction: PoolTransaction) -> None:
-        """Insert a transaction that was in the pool or in a block before; if it is refused, its watchers
-        receive `invalid`."""
+        """Insert a transaction that was in the pool or in a block before.
+
+        If it is refused, its watchers receive `invalid`.
+        """
         try:
             self.insert(transaction)
         except AlreadyImported:  # it was submitted again meanwhile
@@ -106,7 +118,7 @@ class PoolContents:
             self.watchers.invalid(transaction.hash)
 
     def insert(self, transaction: PoolTransaction) -> None:
-        """Insert a valid transaction; raises PoolError."""
+        """Insert a valid transaction. Raise PoolError."""
         outcome = self.graph.insert(transaction)
         self._publish_outcome(outcome)
         dropped = self.graph.enforce_limits(self._ready, self._future)

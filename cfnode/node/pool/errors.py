@@ -1,4 +1,4 @@
-"""Why did the pool refuse a transaction?
+"""Errors of the transaction pool: the reasons why it refuses a transaction.
 
 One class for each of Substrate's pool errors; `str()` is the form in which Rust prints the value, which
 clients of the official node know (`InvalidTransaction(Payment)`, `TooLowPriority { old: 1, new: 1 }`).
@@ -10,23 +10,23 @@ from cfnode.core.validity import Invalid, Unknown
 
 
 class PoolError(Exception):
-    """The pool refused the transaction."""
+    """The pool's refusal of a transaction."""
 
 
 class BadFormat(PoolError):
-    """The extrinsic is malformed."""
+    """A malformed extrinsic."""
 
 
 class VerificationFailed(PoolError):
-    """The runtime could not validate it: it trapped, or the state of the block is pruned."""
+    """A transaction that the runtime could not validate: it trapped, or the state of the block is pruned."""
 
 
 class NotJudged(VerificationFailed):
-    """This node could not call the runtime: the transaction may well be valid."""
+    """A transaction that may well be valid, but this node could not call the runtime."""
 
 
 class InvalidTransaction(PoolError):
-    """The runtime calls it invalid; `reason` says why."""
+    """A transaction that the runtime calls invalid; `reason` is the runtime's."""
 
     def __init__(self, reason: Invalid) -> None:
         super().__init__(f"InvalidTransaction({reason})")
@@ -34,7 +34,7 @@ class InvalidTransaction(PoolError):
 
 
 class UnknownTransaction(PoolError):
-    """The runtime cannot decide whether it is valid."""
+    """A transaction whose validity the runtime cannot decide; `reason` is the runtime's."""
 
     def __init__(self, reason: Unknown) -> None:
         super().__init__(f"UnknownTransaction({reason})")
@@ -42,14 +42,14 @@ class UnknownTransaction(PoolError):
 
 
 class TemporarilyBanned(PoolError):
-    """It was found invalid, dropped or included within the last half hour."""
+    """A transaction that was found invalid, dropped or included within the last half hour."""
 
     def __init__(self) -> None:
         super().__init__("TemporarilyBanned")
 
 
 class AlreadyImported(PoolError):
-    """It is in the pool already."""
+    """A transaction that is in the pool already."""
 
     def __init__(self, tx_hash: bytes) -> None:
         super().__init__(f"AlreadyImported(0x{tx_hash.hex()})")
@@ -57,7 +57,10 @@ class AlreadyImported(PoolError):
 
 
 class TooLowPriority(PoolError):
-    """Others in the pool provide the same tags, and their priorities together (`old`) are not below `new`."""
+    """A transaction with too low a priority to replace others that provide the same tags.
+
+    The priorities of those others together (`old`) are not below `new`.
+    """
 
     def __init__(self, old: int, new: int) -> None:
         super().__init__(f"TooLowPriority {{ old: {old}, new: {new} }}")
@@ -66,28 +69,28 @@ class TooLowPriority(PoolError):
 
 
 class CycleDetected(PoolError):
-    """It would replace a transaction that it depends on."""
+    """A transaction that would replace one that it depends on."""
 
     def __init__(self) -> None:
         super().__init__("CycleDetected")
 
 
 class ImmediatelyDropped(PoolError):
-    """The pool is full of transactions with a higher priority."""
+    """A transaction dropped since the pool is full of transactions with a higher priority."""
 
     def __init__(self) -> None:
         super().__init__("ImmediatelyDropped")
 
 
 class Unactionable(PoolError):
-    """It must not be sent to peers, and this node makes no blocks: no block could include it."""
+    """A transaction that no block could include: it is not for peers, and this node makes no blocks."""
 
     def __init__(self) -> None:
         super().__init__("Unactionable")
 
 
 class NoTagsProvided(PoolError):
-    """It provides no tag, so nothing would keep it from being included twice."""
+    """A transaction without tags, so nothing would keep it from being included twice."""
 
     def __init__(self) -> None:
         super().__init__("NoTagsProvided")

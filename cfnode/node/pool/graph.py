@@ -1,11 +1,14 @@
-"""In which order may the waiting transactions enter a block, and which of them exclude each other?
+"""The transaction graph: ready and future transactions, their order, and replacement by priority.
 
-Substrate's transaction graph (`sc-transaction-pool`, "base pool"), as pure data: a transaction *requires*
-tags and *provides* tags.
+It follows Substrate's `sc-transaction-pool` ("base pool"), as pure data: a transaction *requires* tags and
+*provides* tags.
+
 It is *ready* when what it requires is provided by ready transactions or by recent blocks, else it waits among
 the *future* ones.
+
 Two ready transactions never provide the same tag: the newcomer replaces the old ones only with a higher
 priority than theirs together.
+
 Ready transactions are offered by priority, then by the earlier end of validity, then by age, and never before
 the transactions that they require.
 """
@@ -20,7 +23,7 @@ from dataclasses import dataclass, field
 from cfnode.node.pool.errors import AlreadyImported, CycleDetected, PoolError, TooLowPriority
 
 RECENT_BLOCKS = 2
-"""For how many prunings a tag that a block provided still counts as provided."""
+"""The number of prunings for which a tag that a block provided still counts as provided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,22 @@ class Limit:
 
 @dataclass(slots=True)
 class Import:
-    """The result of an import: the transaction itself is `future` or ready; the others are hashes."""
+    """The result of an import: the transaction itself is `future` or ready; the other fields are hashes."""
 
     hash: bytes
     future: bool = False
     promoted: list[bytes] = field(default_factory=list)
     failed: list[bytes] = field(default_factory=list)
     removed: list[bytes] = field(default_factory=list)
-    """Replaced by the newcomer, or depending on one that was."""
+    """Transactions that the newcomer replaced, and those that depend on a replaced one."""
 
 
 @dataclass(slots=True)
 class Pruned:
-    """The effect of a block on the graph. `pruned`: transactions that provided a tag of the block; the rest
-    are hashes."""
+    """The effect of a block on the graph.
+
+    `pruned`: transactions that provided a tag of the block; the other fields are hashes.
+    """
 
     pruned: list[PoolTransaction] = field(default_factory=list)
     promoted: list[bytes] = field(default_factory=list)
@@ -119,7 +124,7 @@ class TransactionGraph:
         return len(self._future)
 
     def get(self, tx_hash: bytes) -> PoolTransaction | None:
-        """The transaction, ready or future."""
+        """Return the transaction, ready or future; None if it is unknown."""
         entry = self._ready.get(tx_hash) or self._future.get(tx_hash)
         return entry.transaction if entry else None
 
@@ -127,11 +132,11 @@ class TransactionGraph:
         return tx_hash in self._ready
 
     def provides(self, tag: bytes) -> bool:
-        """Does a ready transaction provide `tag`?"""
+        """Return whether a ready transaction provides `tag`."""
         return tag in self._provided
 
     def refresh(self, transaction: PoolTransaction) -> bool:
-        """Replace a transaction by its later validation; False if its position in the graph has changed."""
+        """Replace a transaction by its later validation; return False if its position has changed."""
         entry = self._ready.get(transaction.hash) or self._future.get(transaction.hash)
         if entry is None or entry.transaction.position != transaction.position:
             return False
@@ -139,13 +144,13 @@ class TransactionGraph:
         return True
 
     def futures(self) -> list[PoolTransaction]:
-        """The transactions that wait for others, oldest first."""
+        """Return the transactions that wait for others, oldest first."""
         return [entry.transaction for entry in self._future.values()]
 
     def ready(self) -> Iterator[PoolTransaction]:
-        """The ready transactions in the order in which a block should try them."""
-        waiting = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
-        heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in waiting.items() if not count]
+        """Yield the ready transactions in the order in which a block should try them."""
+        missing = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
+        heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in missing.items() if not count]
         heapq.heapify(heap)
         while heap:
             entry = self._ready.get(heapq.heappop(heap)[-1])
@@ -153,13 +158,13 @@ class TransactionGraph:
                 continue  # removed while the caller was iterating
             yield entry.transaction
             for unlocked in self._unlocks(entry.transaction):
-                if unlocked in waiting:
-                    waiting[unlocked] -= 1
-                    if not waiting[unlocked]:
+                if unlocked in missing:
+                    missing[unlocked] -= 1
+                    if not missing[unlocked]:
                         heapq.heappush(heap, self._rank(self._ready[unlocked]))
 
     def insert(self, transaction: PoolTransaction) -> Import:
-        """Add a transaction; raises AlreadyImported, TooLowPriority or CycleDetected."""
+        """Add a transaction. Raise AlreadyImported, TooLowPriority or CycleDetected."""
         if transaction.hash in self:
             raise AlreadyImported(transaction.hash)
         if set(transaction.requires) & set(transaction.provides):
@@ -171,7 +176,7 @@ class TransactionGraph:
         return self._insert_ready(transaction)
 
     def remove(self, hashes: Iterable[bytes]) -> list[PoolTransaction]:
-        """Remove the given transactions and the ready ones that depend on them."""
+        """Remove the given transactions and the ready ones that depend on them; return all of them."""
         removed = self._remove_ready([tx_hash for tx_hash in hashes if tx_hash in self._ready])
         for tx_hash in hashes:
             if tx_hash in self._future:
@@ -179,8 +184,10 @@ class TransactionGraph:
         return removed
 
     def prune(self, tags: Iterable[bytes]) -> Pruned:
-        """A block provided `tags`: remove the transactions that provide them, promote those that waited for
-        them."""
+        """Remove the transactions that provide `tags`, since a block provided them.
+
+        Transactions that waited for these tags are promoted.
+        """
         outcome = Pruned()
         tags = tuple(tags)
         self._recent.append(frozenset(tags))
@@ -199,12 +206,15 @@ class TransactionGraph:
         return outcome
 
     def enforce_limits(self, ready: Limit, future: Limit) -> list[bytes]:
-        """Remove the worst ready transactions (lowest priority, then newest) and the oldest future ones
-        beyond the limits."""
+        """Remove the transactions beyond the limits; return their hashes.
+
+        These are the worst ready transactions (lowest priority, then newest), with those that depend on them,
+        and the oldest future ones.
+        """
         removed: list[bytes] = []
         while ready.exceeded(len(self._ready), self.ready_bytes):
             worst = min(self._ready.values(), key=lambda entry: (entry.transaction.priority, -entry.order))
-            removed += [each.hash for each in self._remove_ready([worst.transaction.hash])]
+            removed += [evicted.hash for evicted in self._remove_ready([worst.transaction.hash])]
         while future.exceeded(len(self._future), self.future_bytes):
             removed.append(self._remove_future(next(iter(self._future))).hash)
         return removed
@@ -217,11 +227,11 @@ class TransactionGraph:
         return -transaction.priority, transaction.valid_till, entry.order, transaction.hash
 
     def _unlocks(self, transaction: PoolTransaction) -> list[bytes]:
-        """The ready transactions that need a tag of this one: once for each tag."""
-        return [other for tag in transaction.provides for other in self._needing(tag)]
+        """Return the ready transactions that need a tag of this one: once for each tag."""
+        return [dependent for tag in transaction.provides for dependent in self._needing(tag)]
 
     def _needing(self, tag: bytes) -> list[bytes]:
-        return [other for other in self._required.get(tag, ()) if tag in self._ready[other].needs]
+        return [dependent for dependent in self._required.get(tag, ()) if tag in self._ready[dependent].needs]
 
     def _missing(self, transaction: PoolTransaction) -> set[bytes]:
         recent = frozenset().union(*self._recent)
@@ -268,14 +278,16 @@ class TransactionGraph:
         old = sum(self._ready[rival].transaction.priority for rival in rivals)
         if old >= transaction.priority:
             raise TooLowPriority(old, transaction.priority)
-        kept = frozenset(transaction.provides)
-        return [each.hash for each in self._remove_ready(rivals, kept)]
+        kept_tags = frozenset(transaction.provides)
+        return [replaced.hash for replaced in self._remove_ready(rivals, kept_tags)]
 
     def _remove_ready(
         self, hashes: Iterable[bytes], kept_tags: frozenset[bytes] = frozenset()
     ) -> list[PoolTransaction]:
-        """Remove `hashes` and the transactions that depend on them, except by `kept_tags`, which a
-        replacement provides."""
+        """Remove `hashes` and the transactions that depend on them; return all of them.
+
+        A dependency on `kept_tags` does not count, since a replacement provides them.
+        """
         removed: list[PoolTransaction] = []
         pending = list(hashes)
         while pending:
@@ -284,8 +296,8 @@ class TransactionGraph:
                 continue
             removed.append(entry.transaction)
             self._unlink(entry.transaction)
-            lost = [tag for tag in entry.transaction.provides if tag not in kept_tags]
-            pending += [other for tag in lost for other in self._needing(tag)]
+            lost_tags = [tag for tag in entry.transaction.provides if tag not in kept_tags]
+            pending += [dependent for tag in lost_tags for dependent in self._needing(tag)]
         return removed
 
     def _unlink(self, transaction: PoolTransaction) -> None:
@@ -299,7 +311,7 @@ class TransactionGraph:
                 del self._required[tag]
 
     def _prune_ready(self, tag: bytes) -> list[PoolTransaction]:
-        """Remove the provider of `tag`, and the providers of the tags that it required."""
+        """Remove the provider of `tag`, and the providers of the tags that it required; return them."""
         pruned: list[PoolTransaction] = []
         pending = [tag]
         while pending:
@@ -310,8 +322,8 @@ class TransactionGraph:
             pending += transaction.requires
             self._unlink(transaction)
             for provided in transaction.provides:
-                for other in self._needing(provided):
-                    self._ready[other].needs.discard(provided)
+                for dependent in self._needing(provided):
+                    self._ready[dependent].needs.discard(provided)
             pruned.append(transaction)
         return pruned
 
@@ -333,7 +345,7 @@ class TransactionGraph:
         return entry.transaction
 
     def _satisfy(self, tag: bytes) -> list[PoolTransaction]:
-        """`tag` is provided now: remove and return the future transactions that waited for nothing else."""
+        """Remove and return the future transactions that waited only for `tag`, now provided."""
         freed: list[PoolTransaction] = []
         for tx_hash in sorted(self._wanted.pop(tag, ())):
             entry = self._future[tx_hash]

@@ -1,8 +1,8 @@
-"""Which transactions wait for a block, and which statuses do their senders receive?
+"""The transaction pool: submission, validation, and following the chain.
 
-Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then added
+It is modeled on Substrate's (`sc-transaction-pool`): a transaction is validated at the best block, then added
 to the graph of the others (`pool/contents.py`). With each new best block the pool removes the transactions
-that the block included, adds those of retracted blocks again, and validates the rest again. A transaction
+that the block included, adds those of retracted blocks again, and validates the others again. A transaction
 that was invalid, dropped or included is refused for a while (`bans.py`).
 
 The transactions of a block leave the pool at the moment in which the block becomes the best one, before any
@@ -47,16 +47,16 @@ from cfnode.node.upkeep import supervise
 log = logging.getLogger("cfnode.txpool")
 
 REVALIDATION_BATCH = 64
-"""Transactions that are validated again for one block, however soon the next one comes."""
+"""Transactions that are validated again for one block, however soon the next block comes."""
 NONCE_ATTEMPTS = 3
-"""Times that the nonce of an account is read again because a block has come meanwhile."""
+"""How often the nonce of an account is read again because a block has come meanwhile."""
 MIB = 1024 * 1024
 READY_LIMIT = Limit(8192, 20 * MIB)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStatus:
-    """The number of transactions in the pool, and their bytes."""
+    """The numbers of ready and future transactions in the pool, and their bytes."""
 
     ready: int
     ready_bytes: int
@@ -94,37 +94,39 @@ class TransactionPool:
 
     @property
     def status(self) -> PoolStatus:
-        """How full it is."""
+        """The numbers of transactions in the pool, and their bytes."""
         graph = self._graph
         return PoolStatus(graph.ready_count, graph.ready_bytes, graph.future_count, graph.future_bytes)
 
     def ready(self) -> Iterator[PoolTransaction]:
-        """The ready transactions in the order in which a block should try them."""
+        """Return the ready transactions in the order in which a block should try them."""
         return self._graph.ready()
 
     def futures(self) -> list[PoolTransaction]:
-        """The transactions that wait for others."""
+        """Return the future transactions, oldest first."""
         return self._graph.futures()
 
     def get(self, tx_hash: bytes) -> PoolTransaction | None:
-        """A ready or future transaction."""
+        """Return a ready or future transaction; None if it is unknown."""
         return self._graph.get(tx_hash)
 
     def is_future(self, tx_hash: bytes) -> bool:
-        """Whether a transaction waits for a missing one."""
+        """Return whether a transaction is in the pool, but not ready."""
         return tx_hash in self._graph and not self._graph.is_ready(tx_hash)
 
     def arrivals(self) -> Subscription[bytes]:
-        """The hashes of transactions that become ready, from now on."""
+        """Return a stream of the hashes of transactions that become ready, from now on."""
         return self._contents.arrivals.subscribe()
 
     async def ready_nonce(self, account: bytes) -> int:
-        """The nonce of the next transaction of `account`: the nonce in the state, plus its ready
-        transactions."""
+        """Return the nonce of the next transaction of `account`.
+
+        It is the nonce in the state, plus the number of its ready transactions.
+        """
         for _ in range(NONCE_ATTEMPTS):
             best = self._chain.best
             nonce = await self._chain.queries.account_nonce(best.hash, account)
-            if self._chain.best == best:  # else a block has included transactions that this nonce lacks
+            if self._chain.best == best:  # else a new block has changed the nonce
                 break
         while self._graph.provides(account + nonce.to_bytes(4, "little")):
             nonce += 1
@@ -138,20 +140,23 @@ class TransactionPool:
     # Adding and removing
 
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
-        """Add a transaction (with its length prefix); returns its hash, raises PoolError."""
+        """Add a transaction (with its length prefix); return its hash. Raise PoolError."""
         transaction = await self._judged(extrinsic, source)
         self._enter(transaction, source)
         return transaction.hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
-        """Like `submit`; the statuses begin with `ready` or `future`."""
+        """Add a transaction (with its length prefix); return a watch of its statuses. Raise PoolError.
+
+        The statuses begin with `ready` or `future`.
+        """
         transaction = await self._judged(extrinsic, source)
         with self._watchers.watch(transaction.hash) as watch:
             self._enter(transaction, source)
         return watch
 
     def _enter(self, transaction: PoolTransaction, source: int) -> None:
-        """Insert a valid transaction; raises PoolError. Nothing is kept of one that is refused."""
+        """Insert a valid transaction. Raise PoolError, and forget a transaction that is refused."""
         try:
             self._contents.check_not_used(transaction.hash, source)
             self._contents.insert(transaction)
@@ -161,15 +166,15 @@ class TransactionPool:
             raise
 
     def is_at(self, block_hash: bytes) -> bool:
-        """Are the ready transactions valid for a block on this one?"""
+        """Return whether the ready transactions are valid on top of this block, the last processed one."""
         return self._processed.hash == block_hash
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
-        """Remove invalid transactions, and those that depend on them; returns all their hashes."""
+        """Remove invalid transactions, and those that depend on them; return all their hashes."""
         return self._contents.remove_invalid(hashes)
 
     def mark_broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
-        """The transaction has been sent to `peers`."""
+        """Publish that the transaction has been sent to `peers`."""
         self._watchers.broadcast(tx_hash, peers)
 
     # Following the chain
@@ -196,7 +201,7 @@ class TransactionPool:
             self._is_behind = True
 
     def _on_event(self, event: ChainEvent) -> None:
-        """Handle an event before the chain publishes the next one; an error here must not reach the chain."""
+        """Handle an event before the chain publishes the next one; no error may reach the chain."""
         try:
             self._follow(event)
         except Exception:
@@ -219,15 +224,15 @@ class TransactionPool:
 
     def _catch_up(self) -> None:
         """Apply the changes of the chain since the last processed block."""
-        best, seen = self._chain.best, self._processed
-        if self._chain.descends_from_finalized(seen.hash):
-            route = self._chain.tree_route(seen.hash, best.hash)
-            left = tuple(block.hash for block in route.retracted)
+        best, processed = self._chain.best, self._processed
+        if self._chain.descends_from_finalized(processed.hash):
+            route = self._chain.tree_route(processed.hash, best.hash)
+            retracted = tuple(block.hash for block in route.retracted)
             joined = tuple(block.hash for block in route.enacted)
         else:
-            numbers = range(min(seen.number, self._chain.finalized.number) + 1, best.number + 1)
-            left, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
-        self._new_best(BestChanged(best, left, joined))
+            numbers = range(min(processed.number, self._chain.finalized.number) + 1, best.number + 1)
+            retracted, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
+        self._new_best(BestChanged(best, retracted, joined))
         for block_hash in self._watchers.blocks():
             block = self._chain.block_ref(block_hash)
             if block is None or not self._chain.is_canonical(block):
@@ -253,14 +258,14 @@ class TransactionPool:
         await self._revalidate(best)
 
     def _include(self, block_hash: bytes) -> None:
-        """A block joined the best chain: remove its transactions."""
+        """Remove the transactions of a block that joined the best chain."""
         block, body = self._chain.block_ref(block_hash), self._chain.body(block_hash)
         if block is not None and body is not None:
             for tx_hash in self._contents.include(block, body):
                 self._retracted.pop(tx_hash, None)
 
     def _queue_retracted(self, block_hash: bytes) -> None:
-        """A block left the best chain: its transactions wait again, unless the new blocks include them."""
+        """Queue the transactions of a block that left the best chain, unless the new blocks include them."""
         for extrinsic in self._chain.body(block_hash) or []:
             tx_hash = blake2_256(extrinsic)
             if is_signed(extrinsic) or tx_hash in self._watchers:
@@ -288,8 +293,8 @@ class TransactionPool:
 
     async def _drop_stale(self, best: BlockRef) -> None:
         """Remove the transactions whose last validation has expired, and that are no longer valid."""
-        waiting = [*self._graph.ready(), *self._graph.futures()]
-        for old in [each for each in waiting if each.valid_till <= best.number]:
+        transactions = [*self._graph.ready(), *self._graph.futures()]
+        for old in [transaction for transaction in transactions if transaction.valid_till <= best.number]:
             if not self._is_known_at(old.hash, best):
                 await self._revalidate_one(old, best)
             new = self._graph.get(old.hash)
@@ -298,25 +303,27 @@ class TransactionPool:
 
     async def _revalidate(self, best: BlockRef) -> None:
         """Validate all waiting transactions again, the longest unvalidated first."""
-        waiting = [*self._graph.ready(), *self._graph.futures()]
+        transactions = [*self._graph.ready(), *self._graph.futures()]
         order = list(self._validated_at)
         self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
         age = {tx_hash: index for index, tx_hash in enumerate(order)}
-        waiting.sort(key=lambda transaction: age.get(transaction.hash, -1))
-        for done, transaction in enumerate(waiting):
-            if done >= REVALIDATION_BATCH and self._chain.best != best:
+        transactions.sort(key=lambda transaction: age.get(transaction.hash, -1))
+        for count, transaction in enumerate(transactions):
+            if count >= REVALIDATION_BATCH and self._chain.best != best:
                 return
             if transaction.hash in self._graph and not self._is_known_at(transaction.hash, best):
                 await self._revalidate_one(transaction, best)
 
     def _is_known_at(self, tx_hash: bytes, best: BlockRef) -> bool:
-        """Was the transaction validated at this block, or at a later one? A transaction that was signed for a
-        later block is not valid at an earlier one."""
-        seen = self._validated_at.get(tx_hash)
-        return seen is not None and (seen == best or seen.number > best.number)
+        """Return whether the transaction was validated at this block, or at a later one.
+
+        A transaction that was signed for a later block is not valid at an earlier one.
+        """
+        validated = self._validated_at.get(tx_hash)
+        return validated is not None and (validated == best or validated.number > best.number)
 
     async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
-        """Validate a transaction again at `best`; the chain may have a newer one."""
+        """Validate a transaction again at `best`, even if the chain has a newer best block by now."""
         try:
             new = await self._validated(old.hash, old.data, old.source, best)
         except VerificationFailed as error:
@@ -333,8 +340,10 @@ class TransactionPool:
     # Steps
 
     async def _judged(self, extrinsic: bytes, source: int) -> PoolTransaction:
-        """Validate a submitted transaction at the best block; raises PoolError. One that the runtime traps
-        on, or that provides no tag, is banned like an invalid one."""
+        """Validate a submitted transaction at the best block. Raise PoolError.
+
+        A transaction that traps the runtime, or that provides no tag, is banned like an invalid one.
+        """
         tx_hash, best = self._check_known(extrinsic, source), self._chain.best
         try:
             return await self._validated(tx_hash, extrinsic, source, best)

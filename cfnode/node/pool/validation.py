@@ -1,4 +1,4 @@
-"""Is a submitted transaction valid?
+"""Validation of transactions by the runtime.
 
 `TaggedTransactionQueue_validate_transaction` at a block decides. The answer becomes a transaction for the
 pool, or an error with the reason.
@@ -33,8 +33,10 @@ _EMPTY_TRAP: Final = "Bad input data provided to validate_transaction: Not enoug
 
 
 class Validator:
-    """Validates transactions by the runtime. `may_include`: this node makes blocks, so it accepts
-    transactions that must not be sent to peers."""
+    """The validator of transactions, by calls of the runtime.
+
+    `may_include`: this node makes blocks, so it accepts transactions that must not be sent to peers.
+    """
 
     def __init__(self, queries: RuntimeQueries, *, may_include: bool) -> None:
         self._queries = queries
@@ -43,7 +45,7 @@ class Validator:
         """Validations so far: begun, and ended in whatever way."""
 
     async def validate(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
-        """The extrinsic (with its length prefix), validated on top of `at`; raises a PoolError."""
+        """Return the extrinsic (with its length prefix), validated on top of `at`. Raise PoolError."""
         self.scheduled += 1
         try:
             return await self._validated(extrinsic, source, at)
@@ -80,7 +82,7 @@ class Validator:
 
 
 def check_format(extrinsic: bytes) -> None:
-    """Check that the bytes are one extrinsic, as long as its length prefix. Raises BadFormat."""
+    """Check that the bytes are one extrinsic, as long as its length prefix. Raise BadFormat."""
     try:
         length, start = decode_compact(extrinsic, 0)
     except ScaleError as error:
@@ -90,6 +92,6 @@ def check_format(extrinsic: bytes) -> None:
 
 
 def is_signed(extrinsic: bytes) -> bool:
-    """Is it a signed extrinsic, not an inherent of the author (Substrate's extrinsic formats)?"""
+    """Return whether an extrinsic is signed, and no inherent of the author (Substrate's formats)."""
     _, start = decode_compact(extrinsic, 0)
     return extrinsic[start] & SIGNED_MASK == SIGNED

@@ -1,8 +1,8 @@
-"""Which statuses does the watcher of a transaction receive?
+"""Watchers of transactions, and the statuses that they receive.
 
-Substrate's transaction status stream (`sc-transaction-pool-api`, `TransactionStatus`): a transaction may
-become ready, be broadcast to peers, be included in a block, return when the block is retracted, be included
-in another one, and ends as finalized, finalityTimeout, usurped, dropped or invalid.
+It is Substrate's transaction status stream (`sc-transaction-pool-api`, `TransactionStatus`): a transaction
+may become ready, be broadcast to peers, be included in a block, return when the block is retracted, be
+included in another one, and ends as finalized, finalityTimeout, usurped, dropped or invalid.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LAST = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TxStatus:
-    """One step.
+    """One status of a transaction.
 
     `hash`: the block (inBlock, retracted, finalityTimeout, finalized) or the usurping transaction;
     `index`: the position in the block (inBlock, finalized); `peers`: the receivers (broadcast).
@@ -60,7 +60,7 @@ class TxStatus:
 
     @property
     def is_last(self) -> bool:
-        """Does the stream end with this status?"""
+        """Whether the stream ends with this status."""
         return self.kind in _LAST
 
 
@@ -90,11 +90,11 @@ class Watchers:
 
     @contextmanager
     def watch(self, tx_hash: bytes) -> Iterator[Watch]:
-        """A transaction enters the pool in this block: gives the stream of its statuses. If the pool refuses
-        it, the stream ends, and nothing is kept of it.
+        """Yield the stream of statuses of a transaction that enters the pool inside the `with`.
 
-        The same transaction may have been in a block before (the node's own transactions may repeat): its
-        earlier watchers keep following that block.
+        If the pool refuses it, the stream ends, and nothing is kept of it. An equal transaction may have been
+        in a block before (the node's own transactions may repeat): its earlier watchers keep following that
+        block.
         """
         before = self._watched.get(tx_hash)
         publisher = self._watched[tx_hash] = Publisher[TxStatus](None)
@@ -127,30 +127,29 @@ class Watchers:
         self._publish(tx_hash, TxStatus(StatusKind.INVALID))
 
     def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:
-        """A block of the best chain includes the transaction, at `index`."""
+        """Publish that a block of the best chain includes the transaction, at `index`."""
         if self._publish(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
-            held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
-            held.transactions.append((tx_hash, self._watched[tx_hash], index))
+            watched = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
+            watched.transactions.append((tx_hash, self._watched[tx_hash], index))
 
     def retracted(self, block_hash: bytes) -> None:
-        """The block left the best chain."""
+        """Publish that the block has left the best chain."""
         for _, publisher, _ in self._take_block(block_hash):
             publisher.publish(TxStatus(StatusKind.RETRACTED, block_hash))
 
     def finalized(self, block_hash: bytes) -> None:
-        """The block is final."""
+        """Publish that the block is final, and end the watches of its transactions."""
         for tx_hash, publisher, index in self._take_block(block_hash):
             self._end(tx_hash, publisher, TxStatus(StatusKind.FINALIZED, block_hash, index))
 
     def blocks(self) -> list[bytes]:
-        """The blocks whose finality watchers wait for."""
+        """Return the hashes of the blocks whose finality watchers wait for."""
         return list(self._blocks)
 
     def give_up_before(self, best_number: int) -> None:
-        """End the watch of blocks that are still not final, `FINALITY_TIMEOUT_BLOCKS` behind
-        `best_number`."""
-        last = best_number - FINALITY_TIMEOUT_BLOCKS
-        for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
+        """End the watch of unfinalized blocks `FINALITY_TIMEOUT_BLOCKS` or more behind `best_number`."""
+        last_number = best_number - FINALITY_TIMEOUT_BLOCKS
+        for block_hash in [key for key, watched in self._blocks.items() if watched.number <= last_number]:
             for tx_hash, publisher, _ in self._take_block(block_hash):
                 self._end(tx_hash, publisher, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
 
@@ -164,19 +163,21 @@ class Watchers:
             self.dropped(tx_hash)
 
     def finish(self) -> None:
-        """The node stops: all streams end."""
-        waiting = [publisher for held in self._blocks.values() for _, publisher, _ in held.transactions]
-        for publisher in (*self._watched.values(), *waiting):
+        """End all streams, since the node stops."""
+        publishers = [
+            publisher for watched in self._blocks.values() for _, publisher, _ in watched.transactions
+        ]
+        for publisher in (*self._watched.values(), *publishers):
             publisher.finish()
         self._watched.clear()
         self._blocks.clear()
 
     def _take_block(self, block_hash: bytes) -> list[tuple[bytes, Publisher[TxStatus], int]]:
-        held = self._blocks.pop(block_hash, None)
-        return held.transactions if held else []
+        watched = self._blocks.pop(block_hash, None)
+        return watched.transactions if watched else []
 
     def _publish(self, tx_hash: bytes, status: TxStatus) -> bool:
-        """Send a status to the watchers; returns whether any of them waits for more."""
+        """Send a status to the watchers; return whether any of them waits for more."""
         publisher = self._watched.get(tx_hash)
         if publisher is None:
             return False

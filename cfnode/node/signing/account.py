@@ -1,6 +1,6 @@
-"""How does an account of the node get its calls into a block, and wait for as long as each needs?
+"""An account of the node that signs calls: submission, inclusion, and preallocated deposit channels.
 
-It has what does not depend on the calls: which channels are preallocated to the account, and when a call
+It holds what does not depend on the calls: which channels are preallocated to the account, and when a call
 counts as done. The broker and the liquidity provider are such accounts.
 """
 
@@ -20,16 +20,16 @@ PREALLOCATED = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
 
 
 class WaitFor(Enum):
-    """When a call counts as done: `WaitFor` of Chainflip's API."""
+    """The point at which a call counts as done: `WaitFor` of Chainflip's API."""
 
     NO_WAIT = "NoWait"
-    """Once it is in the pool: its result is unknown."""
+    """Once the call is in the pool: its result is unknown."""
     IN_BLOCK = "InBlock"
     FINALIZED = "Finalized"
 
 
 class SigningAccount:
-    """The account of one key. Its calls raise what SignedClient and Submission raise."""
+    """The account of one key. Its calls raise the errors of SignedClient and Submission."""
 
     def __init__(self, chain: ChainView, client: SignedClient) -> None:
         self._chain = chain
@@ -57,7 +57,7 @@ class SigningAccount:
             return await submission.finalized()
 
     async def sent(self, call: Call) -> bytes:
-        """Submit a call without a dry run, and do not wait for a block; returns the transaction's hash."""
+        """Submit a call without a dry run, and do not wait for a block; return the transaction's hash."""
         with await self._client.submit(call, dry_run=False) as submission:
             self._client.tally.count("unknown")
             return submission.tx_hash
@@ -65,9 +65,11 @@ class SigningAccount:
     async def opened(
         self, call: Call, asset: str, ready: tuple[str, str], *, dry_run: bool = True
     ) -> Inclusion:
-        """Submit a call that opens a channel for an asset; `ready`: pallet and name of the event with its id.
+        """Submit a call that opens a channel for an asset; return its inclusion.
 
-        Returns with the block that includes the call if the channel was preallocated, else only with
+        `ready`: pallet and name of the event that contains the channel's id.
+
+        Return with the block that includes the call if the channel was preallocated, else only with
         finality: until then, a fork could assign the address to another account.
         """
         with await self._client.submit(call, dry_run=dry_run) as submission:
@@ -78,15 +80,15 @@ class SigningAccount:
             return await submission.finalized()
 
     async def _preallocated(self, chain: str) -> frozenset[int]:
-        """The ids of the channels that the finalized state has preallocated to this account for `chain`.
+        """Return the ids of the preallocated channels of this account for `chain`, in the finalized state.
 
         Concurrent requests at the same block share one runtime call.
         """
-        at = self._chain.finalized.hash
+        finalized = self._chain.finalized.hash
         block, allocated = self._allocated.get(chain, (b"", frozenset()))
-        if block == at:
+        if block == finalized:
             return allocated
-        return await self._asking.once((at, chain), lambda: self._allocated_at(at, chain))
+        return await self._asking.once((finalized, chain), lambda: self._allocated_at(finalized, chain))
 
     async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
         method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)

@@ -1,4 +1,4 @@
-"""Which operations does a node offer its broker: deposit channels, withdrawals, registration?
+"""Operations of the node's broker: deposit channels, withdrawals, affiliates, registration.
 
 Each operation is one call of the Swapping pallet, signed by the keystore's broker key; its result is read
 from the event of the call (Chainflip's broker API). Values are those of the SCALE codec: assets by variant
@@ -23,7 +23,7 @@ ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
 @dataclass(frozen=True, slots=True)
 class ChannelRequest:
-    """What a deposit channel is opened for.
+    """The parameters of a deposit channel.
 
     Commissions and boost fee in basis points; `refund_parameters`, `channel_metadata`, `affiliate_fees` and
     `dca_parameters` in the shape of the call's types.
@@ -61,7 +61,7 @@ class ChannelRequest:
 
 @dataclass(frozen=True, slots=True)
 class DepositChannel:
-    """An open channel. `issued_block` is a block number of this chain, the expiry one of the source chain."""
+    """An open channel. `issued_block`: a block number of this chain; the expiry: one of the source chain."""
 
     tx_hash: bytes
     address: Address
@@ -74,7 +74,7 @@ class DepositChannel:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A withdrawal of fees; amounts in the asset's smallest unit, `egress_id` (chain, number)."""
+    """A withdrawal of fees. Amounts in the asset's smallest unit; `egress_id`: (chain, number)."""
 
     tx_hash: bytes
     egress_id: tuple[str, int]
@@ -108,13 +108,13 @@ class BrokerClient(SigningAccount):
     """The broker operations of one key."""
 
     async def register_account(self) -> bytes:
-        """Make the account a broker; returns the transaction's hash."""
+        """Make the account a broker; return the transaction's hash."""
         return (await self.included(Call("Swapping", "register_as_broker"))).tx_hash
 
     async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
         """Open a deposit channel.
 
-        Returns with the block that includes the call if the channel was preallocated, else only with
+        Return with the block that includes the call if the channel was preallocated, else only with
         finality: until then, a fork could assign the address to another broker.
         """
         return _channel(await self.opened(request.call, request.source_asset, ("Swapping", CHANNEL_READY)))
@@ -127,7 +127,10 @@ class BrokerClient(SigningAccount):
         boost_fee: int,
         refund_address: Address,
     ) -> AccountChannel:
-        """Open a channel for an account, with its owner's signature; returns as for a deposit channel."""
+        """Open a channel that creates an account, with its owner's signature.
+
+        Return with the block that includes the call if the channel was preallocated, else only with finality.
+        """
         fields = {
             "signature_data": signature_data,
             "transaction_metadata": transaction_metadata,
@@ -141,13 +144,13 @@ class BrokerClient(SigningAccount):
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
         """Send the fees earned in `asset` to an address on its chain.
 
-        Without a dry run (as in the official node): a withdrawal that fails is included and pays its fee.
+        There is no dry run, as in the official node: a withdrawal that fails is included and pays its fee.
         """
         fields = {"asset": asset, "destination_address": destination_address}
         return _withdrawal(await self.included(Call("Swapping", "withdraw", fields), dry_run=False))
 
     async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
-        """Register an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
+        """Register an affiliate that is paid to an Ethereum address (20 bytes); return its account."""
         fields = {"withdrawal_address": withdrawal_address}
         inclusion = await self.included(Call("Swapping", "register_affiliate", fields))
         return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
@@ -160,24 +163,25 @@ class BrokerClient(SigningAccount):
         return Affiliate(event["affiliate_account_id"], event["short_id"])
 
     async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
-        """Pay an affiliate its earned fees, to the address that it was registered with."""
+        """Pay an affiliate its earned fees, to the address that the affiliate was registered with."""
         fields = {"affiliate_account_id": affiliate}
         return _withdrawal(await self.included(Call("Swapping", "affiliate_withdrawal_request", fields)))
 
     async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
-        """Set the minimum commission of vault swaps that name the broker; returns the transaction's hash."""
+        """Set the minimum commission of vault swaps that name the broker; return the transaction's hash."""
         call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
         return (await self.included(call)).tx_hash
 
     async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
-        """Bind withdrawals on Ethereum to one address, permanently; returns the hash of the final
-        transaction."""
+        """Bind withdrawals on Ethereum to one address, permanently; return the final transaction's hash."""
         call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
         return (await self.finalized(call)).tx_hash
 
     async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
-        """Have a deposit to one of the broker's channels refunded; `tx_id` in the form of the chain's
-        pallet."""
+        """Have a deposit to one of the broker's channels refunded.
+
+        `tx_id`: in the form of the chain's pallet.
+        """
         await self.included(Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id}))
 
     async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
@@ -186,11 +190,11 @@ class BrokerClient(SigningAccount):
         await self.included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
 
     async def open_private_btc_channel(self) -> int:
-        """Open the broker's own Bitcoin channel (a bond is taken); returns its id."""
+        """Open the broker's own Bitcoin channel (a bond is taken); return its id."""
         return await self._private_channel("open_private_btc_channel", "PrivateBrokerChannelOpened")
 
     async def close_private_btc_channel(self) -> int:
-        """Close the private Bitcoin channel (the bond is returned); returns its id."""
+        """Close the private Bitcoin channel (the bond is returned); return its id."""
         return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
 
     async def _private_channel(self, call: str, event: str) -> int:

@@ -1,6 +1,6 @@
-"""Which key signs for a group of methods, and what should the operator do without one?
+"""The key that signs for a group of methods, and advice to the operator if there is none.
 
-The only key of the group's type in the keystore, as in the official node (`brok` signs for `broker_*`,
+It is the only key of the group's type in the keystore, as in the official node (`brok` signs for `broker_*`,
 `lqpr` for `lp_*`), or the key that a development chain was started with. If the keystore has none or several,
 the reason is logged at the start. It is also the `data` of the error that such a method returns, without
 paths of this machine.
@@ -42,7 +42,7 @@ class SigningKeyKind:
 
     @property
     def name(self) -> str:
-        """What the keystore calls a holder of the key, as "broker"."""
+        """The keystore's name for a holder of the key, as "broker"."""
         return SIGNERS[self.key_type]
 
 
@@ -52,7 +52,7 @@ PROVIDER_KEY = SigningKeyKind(PROVIDER, "LP", "--dev-lp")
 
 @dataclass(frozen=True, slots=True)
 class GivenKey:
-    """A key that replaces the keystore's, and how to get one without the keystore: "start the node …"."""
+    """A key that replaces the keystore's, and advice on getting one otherwise: "start the node …"."""
 
     pair: Keypair | None = None
     advice: str = ""
@@ -72,7 +72,10 @@ class SigningKey:
 def find_signing_key(
     kind: SigningKeyKind, keystore: Keystore, config: Config, given: GivenKey = NOT_GIVEN
 ) -> SigningKey:
-    """The given key, else the keystore's; logs which one, or what is missing. Raises KeystoreError."""
+    """Return the given key, or else the keystore's. Raise KeystoreError.
+
+    It logs which key is used, or what is missing.
+    """
     title, name = kind.title, kind.name
     if given.pair is not None:
         log.info("🗝️ %s key given by %s, enabling %s-related RPCs", title, kind.dev_flag, title)
@@ -84,15 +87,17 @@ def find_signing_key(
         count = len(keystore.keys(kind.key_type))
         return SigningKey(None, f"this node has {count} {name} keys: remove all but one and start it again")
     if pair is None:
-        logged, answered = (_advice(kind, config, given.advice, with_paths=paths) for paths in (True, False))
-        log.info("No %s key, %s-related RPCs are off. %s", name, title, logged)
-        return SigningKey(None, f"this node has no {name} key. {answered}")
+        logged_advice, returned_advice = (
+            _advice(kind, config, given.advice, with_paths=paths) for paths in (True, False)
+        )
+        log.info("No %s key, %s-related RPCs are off. %s", name, title, logged_advice)
+        return SigningKey(None, f"this node has no {name} key. {returned_advice}")
     log.info("🗝️ %s key found in the keystore, enabling %s-related RPCs", title, title)
     return SigningKey(pair)
 
 
 def _advice(kind: SigningKeyKind, config: Config, start: str, *, with_paths: bool) -> str:
-    """How to insert a key; `with_paths`: with the paths that the node was started with."""
+    """Return how to insert a key. `with_paths`: with the paths that the node was started with."""
     if config.temporary and config.keystore_path is None:
         return f"To have one, {start or 'start the node without --tmp'}"
     chain = config.chain if with_paths or config.chain in BUILT_IN else "SPECIFICATION"
@@ -101,8 +106,8 @@ def _advice(kind: SigningKeyKind, config: Config, start: str, *, with_paths: boo
         if config.keystore_path
         else {"--base-path": config.base_path}
     )
-    where = [str(word) for place in places.items() for word in place] if with_paths else []
+    options = [str(word) for option in places.items() for word in option] if with_paths else []
     typed = [] if kind.key_type == BROKER else ["--key-type", kind.key_type]
-    words = ["cfnode", "key", "insert", "--chain", chain, *where, *typed, "--suri-file", "FILE"]
+    words = ["cfnode", "key", "insert", "--chain", chain, *options, *typed, "--suri-file", "FILE"]
     inserted = f"Insert one ({shlex.join(words)}) and start the node again"
     return f"{inserted}, or {start}" if start else inserted

@@ -1,4 +1,4 @@
-"""What did an extrinsic do in its block, and how is a failure reported?
+"""Outcome of an extrinsic in its block: events, and failures as the official node prints them.
 
 A module error is resolved by the metadata of the runtime that executed the block: pallet, error, and the
 documentation of the error in one line, as the official node prints it.
@@ -32,11 +32,11 @@ __all__ = [
 
 
 class SubmissionError(Exception):
-    """An extrinsic was refused, or failed; the text is the official node's, the reason first."""
+    """A refused or failed extrinsic; the text is the official node's, the reason first."""
 
 
 class EventError(Exception):
-    """The extrinsic was included, but its events could not be read."""
+    """An included extrinsic whose events could not be read."""
 
     def __init__(self, event: str, reason: str) -> None:
         super().__init__(
@@ -55,13 +55,13 @@ class Inclusion:
     events: tuple[Event, ...]
 
     def event(self, pallet: str, name: str) -> dict[str, Any]:
-        """The fields of the first event of this name; raises EventError."""
+        """Return the fields of the first event of this name. Raise EventError."""
         for fields in self.all_events(pallet, name):
             return fields
         raise EventError(f"{pallet}.{name}", "no such event was found")
 
     def all_events(self, pallet: str, name: str) -> Iterator[dict[str, Any]]:
-        """The fields of each event of this name; raises EventError."""
+        """Yield the fields of each event of this name. Raise EventError."""
         for event in self.events:
             if (event.pallet, event.name) == (pallet, name):
                 if not isinstance(event.fields, dict):
@@ -70,7 +70,7 @@ class Inclusion:
 
 
 async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:
-    """The extrinsic at `index` of a block, with its events. Raises SubmissionError if it failed."""
+    """Return the extrinsic at `index` of a block, with its events. Raise SubmissionError if it failed."""
     block, body = chain.block_ref(block_hash), chain.body(block_hash)
     if block is None or body is None:
         raise SubmissionError(f"The block for this hash was not found: 0x{block_hash.hex()}")
@@ -88,7 +88,7 @@ async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, in
 
 
 async def read_events(chain: ChainView, block_hash: bytes) -> tuple[Event, ...]:
-    """All events of a block, in their order. Raises EventError; UnknownBlock or StateDiscarded."""
+    """Return all events of a block, in their order. Raise EventError, UnknownBlock or StateDiscarded."""
     return (await _events(chain, block_hash)).all
 
 
@@ -100,7 +100,7 @@ async def _events(chain: ChainView, block_hash: bytes) -> Events:
 
 
 def dispatch_error_text(metadata: Metadata, error: Any) -> str:
-    """A decoded `DispatchError` as the official node prints it."""
+    """Return a decoded `DispatchError` as the official node prints it."""
     if isinstance(error, tuple) and error[0] == "Module":
         module = error[1]
         pallet, name, docs = metadata.error(module["index"], module["error"])
@@ -112,12 +112,15 @@ def dispatch_error_text(metadata: Metadata, error: Any) -> str:
 
 
 def decode_dispatch_error(metadata: Metadata, data: bytes) -> Any:
-    """A SCALE `DispatchError` by the metadata's own type, which is the one in System.ExtrinsicFailed."""
+    """Return a SCALE `DispatchError`, decoded by the metadata's own type.
+
+    System.ExtrinsicFailed contains the same type.
+    """
     return metadata.registry.codec(metadata.registry.find("sp_runtime", "DispatchError").id).decode(data)
 
 
 def rust_debug(value: Any) -> str:
-    """A decoded enum in the form of Rust's `{:?}`: `BadOrigin`, `Token(FundsUnavailable)`."""
+    """Return a decoded enum in the form of Rust's `{:?}`: `BadOrigin`, `Token(FundsUnavailable)`."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):

@@ -1,4 +1,4 @@
-"""Which operations does a node offer its liquidity provider: deposits, withdrawals, orders, swaps?
+"""Operations of the node's liquidity provider: deposits, withdrawals, orders, swaps, redemption.
 
 Each operation is one call of the LiquidityProvider, LiquidityPools or Funding pallet, signed by the
 keystore's `lqpr` key; its result is read from the events of the call (Chainflip's LP API). Values are those
@@ -69,10 +69,10 @@ class OpenedChannel:
 
 @dataclass(frozen=True, slots=True)
 class LimitOrder:
-    """A limit order after a change of it.
+    """A limit order after a change.
 
-    Amounts in the smallest unit: of the sold asset; `bought_amount` and `collected_fees` of the bought one,
-    as paid out by the change. `sell_amount_change` is None if the amount did not change.
+    Amounts are in the smallest unit: of the sold asset, but `bought_amount` and `collected_fees`, which the
+    change paid out, of the bought one. `sell_amount_change` is None if the amount did not change.
     """
 
     base_asset: str
@@ -88,8 +88,10 @@ class LimitOrder:
 
 @dataclass(frozen=True, slots=True)
 class RangeOrder:
-    """A range order after a change of it. Amounts by `base` and `quote`; `tick_range` by `start` and `end`;
-    `size_change` is of `liquidity` and `amounts`, None if it did not change.
+    """A range order after a change.
+
+    Amounts by `base` and `quote`; `tick_range` by `start` and `end`; `size_change` is of `liquidity` and
+    `amounts`, None if it did not change.
     """
 
     base_asset: str
@@ -110,19 +112,21 @@ class LiquidityProviderClient(SigningAccount):
     # The account
 
     async def register_account(self) -> bytes:
-        """Make the account a liquidity provider; returns the transaction's hash."""
+        """Make the account a liquidity provider; return the transaction's hash."""
         return (await self.included(Call(PROVIDER, "register_lp_account"))).tx_hash
 
     async def register_refund_address(self, address: EncodedAddress) -> bytes:
-        """Set where assets of the address' chain go back to; returns the transaction's hash."""
+        """Set the refund address for assets of the address' chain; return the transaction's hash."""
         call = Call(PROVIDER, "register_liquidity_refund_address", {"address": address})
         return (await self.included(call, dry_run=False)).tx_hash
 
     async def request_redemption(self, amount: int | None, address: bytes, executor: bytes | None) -> bytes:
-        """Redeem FLIP to an Ethereum address (20 bytes); `amount` None: all of it. Returns the transaction's
-        hash."""
-        wanted = "Max" if amount is None else ("Exact", amount)
-        fields = {"amount": wanted, "address": address, "executor": executor}
+        """Redeem FLIP to an Ethereum address (20 bytes); return the transaction's hash.
+
+        `amount`: in FLIP's smallest unit; None redeems all of it.
+        """
+        redemption = "Max" if amount is None else ("Exact", amount)
+        fields = {"amount": redemption, "address": address, "executor": executor}
         return (await self.included(Call("Funding", "redeem", fields))).tx_hash
 
     # Assets
@@ -130,11 +134,11 @@ class LiquidityProviderClient(SigningAccount):
     async def request_deposit_address(
         self, asset: str, boost_fee: int, wait_for: WaitFor
     ) -> Submitted[DepositAddress]:
-        """Open a deposit channel; boost fee in basis points."""
+        """Open a deposit channel. `boost_fee`: in basis points."""
         return await self._submitted(_deposit_call(asset, boost_fee), wait_for, _deposit_address)
 
     async def open_deposit_channel(self, asset: str, boost_fee: int) -> OpenedChannel:
-        """Open a deposit channel: with its block if the channel was preallocated, else with finality."""
+        """Open a deposit channel; return with its block if it was preallocated, else with finality."""
         call = _deposit_call(asset, boost_fee)
         inclusion = await self.opened(call, asset, CHANNEL_READY, dry_run=False)
         return OpenedChannel(_deposit_address(inclusion), inclusion)
@@ -142,12 +146,12 @@ class LiquidityProviderClient(SigningAccount):
     async def withdraw(
         self, amount: int, asset: str, destination: EncodedAddress, wait_for: WaitFor
     ) -> Submitted[tuple[str, int]]:
-        """Send an amount to an address on its chain; responds with the egress id (chain, number)."""
+        """Send an amount to an address on its chain; the response is the egress id (chain, number)."""
         fields = {"amount": amount, "asset": asset, "destination_address": destination}
         return await self._submitted(Call(PROVIDER, "withdraw_asset", fields), wait_for, _egress_id)
 
     async def transfer(self, amount: int, asset: str, destination: bytes) -> bytes:
-        """Give an amount to another liquidity provider; returns the transaction's hash."""
+        """Give an amount to another liquidity provider; return the transaction's hash."""
         fields = {"amount": amount, "asset": asset, "destination": destination}
         return (await self.included(Call(PROVIDER, "transfer_asset", fields), dry_run=False)).tx_hash
 
@@ -161,7 +165,7 @@ class LiquidityProviderClient(SigningAccount):
         dca_parameters: Mapping[str, int] | None,
         wait_for: WaitFor,
     ) -> Submitted[int]:
-        """Swap assets of the account; responds with the id of the swap request."""
+        """Swap assets of the account; the response is the id of the swap request."""
         fields = {
             "amount": amount,
             "input_asset": input_asset,
@@ -177,22 +181,25 @@ class LiquidityProviderClient(SigningAccount):
     async def change_range_order(
         self, call: str, fields: dict[str, Any], wait_for: WaitFor
     ) -> Submitted[list[RangeOrder]]:
-        """`update_range_order` or `set_range_order`, with the fields of the call."""
+        """Submit `update_range_order` or `set_range_order`, with the fields of the call."""
         return await self._submitted(Call(POOLS, call, fields), wait_for, _range_orders)
 
     async def change_limit_order(
         self, call: str, fields: dict[str, Any], wait_for: WaitFor
     ) -> Submitted[list[LimitOrder]]:
-        """`update_limit_order` or `set_limit_order`, with the fields of the call. A scheduled change has not
-        happened yet: it responds with no order.
+        """Submit `update_limit_order` or `set_limit_order`, with the fields of the call.
+
+        A scheduled change has not happened yet: its response has no order.
         """
         return await self._submitted(Call(POOLS, call, fields), wait_for, _limit_orders)
 
     async def cancel_orders(
         self, orders: Sequence[tuple[str, Mapping[str, Any]]], wait_for: WaitFor
     ) -> Submitted[list[Order]]:
-        """Cancel up to MAX_CANCELLED orders (`CloseOrder`); responds with those that existed, limit orders
-        first."""
+        """Cancel up to MAX_CANCELLED orders (`CloseOrder`).
+
+        The response is the orders that existed, limit orders first.
+        """
         call = Call(POOLS, "cancel_orders_batch", {"orders": orders})
         return await self._submitted(call, wait_for, _orders)
 
@@ -238,7 +245,7 @@ OrderType = TypeVar("OrderType", LimitOrder, RangeOrder)
 
 
 def _each(inclusion: Inclusion, name: str, order: type[OrderType]) -> list[OrderType]:
-    """The orders of all events of this name. Raises EventError."""
+    """Return the orders of all events of this name. Raise EventError."""
     fields = order.__dataclass_fields__
     try:
         return [order(**{key: event[key] for key in fields}) for event in inclusion.all_events(POOLS, name)]

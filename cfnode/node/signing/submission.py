@@ -1,9 +1,9 @@
-"""How does the node submit a call of its own and get its result?
+"""Submission of the node's own calls: dry run, signature, pool, and the wait for the result.
 
-As Chainflip's signed pool client: a dry run at the best block; then nonce, mortal era from the last finalized
-block, signature and pool, one transaction at a time; then the status stream until the transaction is in a
-block (or final). If another transaction has used the nonce meanwhile, the call is signed again, up to ten
-times.
+It works like Chainflip's signed pool client: a dry run at the best block; then nonce, mortal era from the
+last finalized block, signature and pool, one transaction at a time; then the status stream until the
+transaction is in a block (or final). If another transaction has used the nonce meanwhile, the call is signed
+again, up to ten times.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from cfnode.store import StateDiscarded, StoreError
 
 LIFETIME_BLOCKS = 128
 DRY_RUNS = 4
-"""Dry runs that may be with the executor at a time: building a block must not queue behind many."""
+"""Dry runs in the executor at a time: building a block must not queue behind many."""
 MAX_WAITING = 2048
 """Calls that may wait for their dry run or signature."""
 MAX_ATTEMPTS = 10
@@ -62,23 +62,23 @@ _ENDINGS = {
 
 
 class NotReady(Exception):
-    """The node is not synced: nothing has been signed or sent."""
+    """The refusal of a call on a node that is not synced: nothing has been signed or sent."""
 
 
 class NotYetIncluded(Exception):
-    """The transaction is in the pool, and no block arrives that could include it, or make it final."""
+    """A transaction in the pool without a block in time that could include it, or make it final."""
 
     def __init__(self, tx_hash: bytes, block: bytes | None, reason: str) -> None:
-        where = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
+        status = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
         super().__init__(
-            f"transaction 0x{tx_hash.hex()} sent, {where} ({reason}): it may still be executed, so look for "
+            f"transaction 0x{tx_hash.hex()} sent, {status} ({reason}): it may still be executed, so look for "
             "its hash before you send the call again"
         )
         self.tx_hash = tx_hash
 
 
 class TooManyCalls(Exception):
-    """Too many calls wait to be signed: nothing has been signed or sent."""
+    """The refusal of a call since too many wait to be signed: nothing has been signed or sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,15 @@ class Call:
 
     @property
     def value(self) -> Any:
-        """The value of the metadata's RuntimeCall."""
+        """The call as a value of the metadata's RuntimeCall."""
         return self.pallet, (self.name, self.fields) if self.fields else self.name
 
 
 class SignedClient:
-    """Submits calls signed by one key. `syncing` gives what a node that is behind waits for.
+    """The submitter of calls signed by one key.
 
-    `liveness`: whether blocks arrive; None where blocks are made on demand, and the wait has no limit.
+    `syncing` returns what a node that is behind waits for; None when the node is synced. `liveness`: whether
+    blocks arrive; None where blocks are made on demand, and the wait has no limit.
     """
 
     def __init__(
@@ -124,9 +125,9 @@ class SignedClient:
         self._key = self._key.repeatable()
 
     async def submit(self, call: Call, *, dry_run: bool = True) -> Submission:
-        """Sign and send a call; use the result as a context manager.
+        """Sign and send a call; the result is a context manager.
 
-        Raises NotReady, TooManyCalls or SubmissionError.
+        Raise NotReady, TooManyCalls or SubmissionError.
         """
         self._require_ready()
         self._require_room()
@@ -158,7 +159,7 @@ class SignedClient:
                 continue
             if not self._pool.is_future(watch.hash):
                 return watch
-            # The transaction before it was removed meanwhile, so this one would wait for ever.
+            # The transaction before it was removed meanwhile, so this one would wait forever.
             self._pool.remove_invalid([watch.hash])
             watch.statuses.close()
         raise SubmissionError(
@@ -183,7 +184,7 @@ class SignedClient:
             raise SubmissionError(dispatch_error_text(metadata, error_value))
 
     async def _sign(self, call: Call, nonce: int, above: BlockRef) -> bytes:
-        """The call as a transaction for the next block above this one."""
+        """Return the call as a transaction for the next block on top of `above`."""
         runtime: RuntimeInfo = await self._chain.runtime_at(above.hash)
         birth = self._birth(above)
         return sign_extrinsic(
@@ -199,7 +200,7 @@ class SignedClient:
         )
 
     def _birth(self, above: BlockRef) -> BlockRef:
-        """The block at which the era of a transaction begins: the last finalized one.
+        """Return the block at which the era of a transaction begins: the last finalized one.
 
         The state on which the transaction is executed lacks the hash of its own block, and later ones: if
         that block is final already, the era begins at its parent.
@@ -253,23 +254,28 @@ class Submission:
         self._waiting.__exit__(None, None, None)
 
     def _count(self, outcome: Outcome) -> None:
-        """Count the call once: a wait for its finality is still the same call."""
+        """Count the call once: a wait for its finality is still for the same call."""
         if not self._is_counted:
             self._tally.count(outcome)
         self._is_counted = True
 
     @property
     def tx_hash(self) -> bytes:
-        """Blake2-256 of the extrinsic."""
+        """The Blake2-256 hash of the extrinsic."""
         return self._watch.hash
 
     async def in_block(self) -> Inclusion:
-        """Wait for inclusion in the best chain. Raises SubmissionError if the transaction fails or is
-        dropped, and NotYetIncluded if no blocks arrive."""
+        """Wait for inclusion in the best chain; return the block and the events.
+
+        Raise SubmissionError if the transaction fails or is dropped, and NotYetIncluded if no blocks arrive.
+        """
         return await self._reach(StatusKind.IN_BLOCK)
 
     async def finalized(self) -> Inclusion:
-        """Wait for finality. Raises as `in_block`."""
+        """Wait for finality; return the block and the events.
+
+        Raise SubmissionError if the transaction fails or is dropped, and NotYetIncluded if no blocks arrive.
+        """
         return await self._reach(StatusKind.FINALIZED)
 
     async def _reach(self, wanted: StatusKind) -> Inclusion:
@@ -295,8 +301,11 @@ class Submission:
         raise SubmissionError(f"Unexpected end of stream: {sent}")
 
     async def _inclusion(self, status: TxStatus) -> Inclusion:
-        """The block and the events of the transaction. Raises EventError if this node cannot read them; the
-        call was executed nevertheless."""
+        """Return the block and the events of the transaction.
+
+        Raise SubmissionError if it failed, and EventError if this node cannot read its events; the call was
+        executed nevertheless.
+        """
         block, index = status.hash, status.index
         assert block is not None and index is not None
         try:

@@ -1,4 +1,4 @@
-"""How many of the node's own calls wait, and how did the others end? Counted for the metrics."""
+"""Counts of the node's own calls, for the metrics: waiting ones, and ended ones by outcome."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ OUTCOMES: Final[tuple[Outcome, ...]] = ("included", "failed", "refused", "droppe
 
 
 class SubmissionTally:
-    """Counts calls. `waiting`: calls under way. `outcomes`: ended calls so far by outcome."""
+    """The counter of calls. `waiting`: calls under way. `outcomes`: ended calls so far, by outcome."""
 
     def __init__(self) -> None:
         self.waiting = 0
         self.outcomes: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
 
     def count(self, outcome: Outcome) -> None:
-        """A call has ended."""
+        """Count a call that has ended."""
         self.outcomes[outcome] += 1
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """A call waits inside the `with`."""
+        """Count a call as waiting inside the `with`."""
         self.waiting += 1
         try:
             yield

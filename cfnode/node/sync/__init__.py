@@ -1,1 +1,1 @@
-"""How does a node download the chain from its peers and follow it, and how does it serve peers that do so?"""
+"""Sync with peers: downloading the chain, following it, exchanging transactions, and serving peers."""

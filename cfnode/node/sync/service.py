@@ -1,4 +1,4 @@
-"""How do the parts of the sync work together, from the first peer to a followed chain?
+"""The sync of a node: its parts, from the first peer to a followed chain.
 
 The request handlers and the notification protocols are declared before the network runs. Notifications are
 read from the beginning: a peer ends the protocol, or the connection, when they are not. Then, in light-RPC
@@ -44,12 +44,13 @@ log = logging.getLogger("cfnode.sync")
 LIMITS = NotificationLimits(
     message=MAX_ANNOUNCEMENT, per_second=100, burst=640, usual=MAX_ANNOUNCEMENT // 256, repeats=16
 )
-"""A peer announces each block once, one in six seconds, and the blocks of a fork together; on a development
-chain there may be fifty a second. The largest announcement counts as 256 usual ones."""
+"""Limits of block announcements. A peer announces each block once, one in six seconds, and the blocks of a
+fork together; on a development chain there may be fifty a second. The largest announcement counts as 256
+usual ones."""
 
 
 def trusted_genesis(spec: ChainSpec, store: Store) -> TrustedSet | None:
-    """The genesis block and its finality authorities; None where the specification does not name any."""
+    """Return the genesis block and its finality authorities; None if the specification does not name any."""
     genesis_hash = store.genesis_hash
     header = store.header(genesis_hash) if genesis_hash is not None else None
     try:
@@ -62,7 +63,7 @@ def trusted_genesis(spec: ChainSpec, store: Store) -> TrustedSet | None:
 
 
 class ChainSync:
-    """The sync of one node. Make it before the network runs, `run` it with the network.
+    """The sync of one node. Create it before the network runs, `run` it with the network.
 
     `beginning`: the genesis block with its authorities, to download a state; None to execute every block.
     `checkpoint`: proofs begin there instead. `author`: this node makes the chain, and is always synced.
@@ -77,7 +78,7 @@ class ChainSync:
         self.progress = Progress(Phase.DONE) if author else Progress()
         self.peer_set = PeerSet()
         self.starting_block = chain.best.number
-        """The best block when the node started."""
+        """The number of the best block when the node started."""
         self._network = network
         self._chain = chain
         self._store = store
@@ -101,7 +102,7 @@ class ChainSync:
 
     @property
     def transactions_propagated(self) -> int:
-        """Transactions sent to at least one peer so far."""
+        """The number of transactions sent to at least one peer so far."""
         return 0 if self._transactions is None else self._transactions.propagated
 
     async def run(self) -> None:
@@ -133,11 +134,11 @@ class ChainSync:
 
     def _handshake(self) -> bytes:
         best = self._chain.best
-        roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never says both
+        roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never sends both
         return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:
-        """Why the handshake of a peer is refused; None to accept it."""
+        """Return the reason to refuse the handshake of a peer; None to accept it."""
         try:
             claim = Handshake.decode(handshake)
         except WireError as error:
@@ -183,7 +184,7 @@ class ChainSync:
         self._follower.announced(peer, block, number, announce.header)
 
     async def _announce(self) -> None:
-        """Announce our new best blocks to the peers."""
+        """Announce our new best blocks to the peers, until cancelled."""
         while True:
             with self._chain.subscribe() as events:
                 async for event in events:

@@ -1,4 +1,4 @@
-"""How are transactions exchanged with peers?
+"""Exchange of transactions with peers.
 
 A ready transaction is sent to every peer that is not known to have it: at its arrival, to each new peer, and
 every 2.9 s if it has become ready meanwhile. A transaction that is in no block a minute later is sent again,
@@ -34,16 +34,16 @@ RETRY_S = 2.9
 RESEND_S = 60.0
 """Seconds after which a transaction that is in no block is sent to a peer again: ten blocks."""
 MESSAGE = 1 << 20
-"""Bytes of transactions in one notification, beyond the first."""
+"""Bytes of transactions in one notification; the first transaction may be larger."""
 MAX_KNOWN = 10_240
 """Transactions that each peer is known to have, as in Substrate."""
 LIMITS = NotificationLimits(message=16 << 20, per_second=1_000, burst=8_192, usual=8 << 10)
-"""A Substrate node sends each transaction in a notification of its own, and to a new peer all that its pool
-has: 8,192 at most."""
+"""Limits of the protocol. A Substrate node sends each transaction in a notification of its own, and to a new
+peer all that its pool has: 8,192 at most."""
 
 
 class TransactionGossip:
-    """The transactions protocol of one node. Make it before the network runs."""
+    """The transactions protocol of one node. Create it before the network runs."""
 
     def __init__(self, network: Network, pool: TransactionPool, progress: Progress) -> None:
         self._network = network
@@ -52,10 +52,10 @@ class TransactionGossip:
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
         self._known: dict[str, BoundedDict[bytes, float]] = {}
         self.propagated = 0
-        """Transactions sent to at least one peer so far; one that is sent again counts again."""
+        """Transactions sent to at least one peer so far; a transaction that is sent again counts again."""
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Exchange transactions until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
             nursery.start_soon(self._propagate_arrivals)
@@ -73,20 +73,26 @@ class TransactionGossip:
         """Send each peer the ready transactions that it is not known to have."""
         if not self._known:
             return
-        sent: dict[bytes, list[str]] = {}
-        ready = [(each.hash, each.data) for each in self._pool.ready() if each.propagate]
+        peers_of: dict[bytes, list[str]] = {}
+        ready = [
+            (transaction.hash, transaction.data)
+            for transaction in self._pool.ready()
+            if transaction.propagate
+        ]
         old = trio.current_time() - RESEND_S
-        for peer, known in self._known.items():
-            news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if known.get(tx_hash, old) <= old]
-            for message in _messages(news):
+        for peer, known_hashes in self._known.items():
+            unsent = [
+                (tx_hash, extrinsic) for tx_hash, extrinsic in ready if known_hashes.get(tx_hash, old) <= old
+            ]
+            for message in _messages(unsent):
                 data = encode_transactions([extrinsic for _, extrinsic in message])
                 if not self._protocol.send(peer, data):
                     break
                 for tx_hash, _ in message:
                     self._known[peer].put_last(tx_hash, trio.current_time())
-                    sent.setdefault(tx_hash, []).append(peer)
-        self.propagated += len(sent)
-        for tx_hash, peers in sent.items():
+                    peers_of.setdefault(tx_hash, []).append(peer)
+        self.propagated += len(peers_of)
+        for tx_hash, peers in peers_of.items():
             self._pool.mark_broadcast(tx_hash, peers)
 
     async def _listen(self) -> None:
@@ -124,7 +130,7 @@ class TransactionGossip:
 
 
 def _messages(news: list[tuple[bytes, bytes]]) -> Iterator[list[tuple[bytes, bytes]]]:
-    """The transactions, grouped into notifications of a size that every peer accepts."""
+    """Yield the transactions, grouped into notifications of a size that every peer accepts."""
     message: list[tuple[bytes, bytes]] = []
     size = 0
     for tx_hash, extrinsic in news:

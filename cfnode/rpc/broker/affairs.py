@@ -1,4 +1,4 @@
-"""The other `broker_*` methods: affiliates, rejections, address bindings, account creation."""
+"""The `broker_*` methods for affiliates, rejections, address bindings and account creation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 async def register_affiliate(node: Node, withdrawal_address: bytes) -> str:
-    """Register an affiliate that is paid to an Ethereum address; returns its account."""
+    """Register an affiliate that is paid to an Ethereum address; return its account."""
     return account(await broker_of(node).register_affiliate(withdrawal_address))
 
 
@@ -52,12 +52,12 @@ async def affiliate_withdrawal_request(node: Node, affiliate: bytes) -> dict[str
 
 
 async def set_minimum_fee(node: Node, basis_points: int) -> str:
-    """Set the minimum commission of the broker's vault swaps; returns the transaction's hash."""
+    """Set the minimum commission of the broker's vault swaps; return the transaction's hash."""
     return to_hex(await broker_of(node).set_vault_swap_minimum_broker_fee(basis_points))
 
 
 async def bind_address(node: Node, address: bytes) -> str:
-    """Bind withdrawals on Ethereum to one address, irrevocably; returns the transaction's hash."""
+    """Bind withdrawals on Ethereum to one address, irrevocably; return the transaction's hash."""
     return to_hex(await broker_of(node).bind_fee_withdrawal_address(address))
 
 

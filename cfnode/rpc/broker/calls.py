@@ -1,6 +1,7 @@
-"""The `broker_*` methods: extrinsics that the node signs with its broker key (Chainflip's broker RPC).
+"""The `broker_*` methods for the broker's account, deposit channels, fees and private Bitcoin channels.
 
-They are in the table only if the keystore holds exactly one broker key.
+They submit extrinsics that the node signs with its broker key (Chainflip's broker RPC), and are in the table
+only if the keystore holds exactly one broker key.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def broker_of(node: Node) -> BrokerClient:
-    """The node's broker."""
+    """Return the node's broker."""
     assert node.broker is not None  # the rows are in the table only then
     return node.broker
 
 
 async def register_account(node: Node) -> str:
-    """Register the node's account as a broker; returns the transaction's hash."""
+    """Register the node's account as a broker; return the transaction's hash."""
     return to_hex(await broker_of(node).register_account())
 
 
@@ -50,7 +51,7 @@ async def request_swap_deposit_address(
     refund: RefundParameters,
     dca: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Open a deposit channel; returns the address to which a user sends `source_asset`."""
+    """Open a deposit channel; return the address to which a user sends `source_asset`."""
     request = ChannelRequest(
         source_asset=source,
         destination_asset=destination,
@@ -66,7 +67,7 @@ async def request_swap_deposit_address(
 
 
 def channel_json(channel: DepositChannel) -> dict[str, Any]:
-    """An open channel as clients read it."""
+    """Return an open channel as clients read it."""
     return {
         "address": address_to_text(channel.address),
         "issued_block": channel.issued_block,
@@ -84,7 +85,7 @@ async def withdraw_fees(node: Node, asset: str, destination_address: str) -> dic
 
 
 def withdrawal_json(withdrawal: Withdrawal) -> dict[str, Any]:
-    """A withdrawal as clients read it."""
+    """Return a withdrawal as clients read it."""
     return {
         "tx_hash": to_hex(withdrawal.tx_hash),
         "egress_id": list(withdrawal.egress_id),
@@ -95,12 +96,12 @@ def withdrawal_json(withdrawal: Withdrawal) -> dict[str, Any]:
 
 
 async def open_private_btc_channel(node: Node) -> int:
-    """Open the broker's own Bitcoin channel for vault swaps; returns its id."""
+    """Open the broker's own Bitcoin channel for vault swaps; return its id."""
     return await broker_of(node).open_private_btc_channel()
 
 
 async def close_private_btc_channel(node: Node) -> int:
-    """Close the broker's own Bitcoin channel; returns its id."""
+    """Close the broker's own Bitcoin channel; return its id."""
     return await broker_of(node).close_private_btc_channel()
 
 

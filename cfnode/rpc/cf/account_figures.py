@@ -1,4 +1,4 @@
-"""What do the accounts of the node's keys have, for the metrics? Answers of methods, amounts as numbers."""
+"""Figures of the accounts of the node's keys, for the metrics: answers of methods, amounts as numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def read_accounts_for_metrics(node: Node) -> None:
 
 
 async def broker_figures(node: Node, account: bytes, block: bytes) -> BrokerFigures:
-    """The account at a block, in whole units. Raises what the methods raise."""
+    """Return the figures of a broker's account at a block, in whole units.
+
+    Raises what the methods raise.
+    """
     info = await account_info(node, account, block)
     channels = await OPEN_CHANNELS.handler(node, account, block)
     return BrokerFigures(
@@ -40,7 +43,10 @@ async def broker_figures(node: Node, account: bytes, block: bytes) -> BrokerFigu
 
 
 async def provider_figures(node: Node, account: bytes, block: bytes) -> ProviderFigures:
-    """The same of a liquidity provider."""
+    """Return the figures of a liquidity provider's account at a block, in whole units.
+
+    Raises what the methods raise.
+    """
     info = await account_info(node, account, block)
     free = await query(node, block, "cf_free_balances", account_id=account)
     return ProviderFigures(flip=_flip(info), free_balances=_whole_units(free))
@@ -51,7 +57,7 @@ def _flip(info: Mapping[str, Any]) -> float:
 
 
 def _whole_units(amounts: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
-    """Amounts by chain and symbol as amounts by `Ethereum/USDC`."""
+    """Return amounts by chain and symbol as amounts by `Ethereum/USDC`, in whole units."""
     return {
         f"{asset.chain}/{asset.symbol}": int(amount, 16) / 10**asset.decimals
         for asset in ASSETS.values()

@@ -1,4 +1,4 @@
-"""Accounts: balances, roles, and what belongs to each role."""
+"""The `cf_*` methods of accounts: balances, roles, and the information of each role."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLE_NAMES: Final = {
     "Operator": "operator",
 }
 SWEPT: Final = "Yes"
-"""The pools' debts to an account are collected before its balances are read."""
+"""The choice to collect the pools' debts to an account before its balances are read."""
 _IN_COMMON: Final = frozenset(
     {"balance", "bond", "bound_redeem_address", "restricted_balances", "estimated_redeemable_balance"}
 )
@@ -37,7 +37,7 @@ _IN_COMMON: Final = frozenset(
 
 
 async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
-    """An account's information by its role; an unknown account is `unregistered`, with zeros."""
+    """Return an account's information by its role; an unknown account is `unregistered`, with zeros."""
     block = block_asked(node, at)
     arguments: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
     try:
@@ -55,7 +55,7 @@ async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[
 
 
 async def _role_and_common(node: Node, block: bytes, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The role of an account and what every account has, in one message; raises ApiMissing."""
+    """Return the role of an account and what every account has, in one message. Raises ApiMissing."""
     names = ("cf_account_role", "cf_common_account_info")
     role, common = await answers(node, block, [(f"{CUSTOM}_{name}", arguments) for name in names])
     return _role(role.value), await to_json(node, block, common)
@@ -84,7 +84,7 @@ def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def info_v2(result: dict[str, Any]) -> dict[str, Any]:
-    """A validator's information in the older shape, without operators."""
+    """Return a validator's information in the older shape, without operators."""
     return {name: entry for name, entry in result.items() if name != "operator"}
 
 

@@ -1,7 +1,7 @@
-"""How is one value for each asset written in JSON? As an object by chain of objects by symbol.
+"""One value for each asset in JSON: an object by chain of objects by symbol.
 
-It has exactly the assets of the block's runtime, as in the official node of that runtime; an asset unknown to
-this build stands under the name of its type.
+The object has exactly the assets of the block's runtime, as in the official node of that runtime; an asset
+unknown to this build stands under the name of its type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _CHAIN_OF_MODULE = {chain.address.lower(): chain.name for chain in CHAINS.values
 
 
 def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> dict[str, dict[str, Any]]:
-    """An object with these assets; `values`: by asset name (`ArbUsdc`). A missing value is `empty`."""
+    """Return an object with these assets.
+
+    `values`: by asset name (`ArbUsdc`). A missing value is `empty`.
+    """
     found: dict[str, dict[str, Any]] = {}
     for name in assets:
         if asset := ASSETS.get(name):
@@ -28,7 +31,7 @@ def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> di
 
 
 def asset_map(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """The form of an `AssetMap<T>`: an object by chain of objects by symbol."""
+    """Return the encoder of an `AssetMap<T>`: an object by chain of objects by symbol."""
     assert isinstance(row.definition, Composite)
     encoders = {
         field.name or "": {

@@ -1,4 +1,4 @@
-"""Calls that are signed elsewhere: for the Ethereum contracts and for wallets of other chains."""
+"""The `cf_*` methods that encode calls for Ethereum contracts and for wallets of other chains."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ NONCE: Final = Reader(
 
 
 def _within_chain(given: Given) -> Given:
-    """The same arguments. Raises RpcError for an amount that does not fit into the chain's u128."""
+    """Return the arguments unchanged.
+
+    Raises RpcError for an amount that does not fit into the chain's u128.
+    """
     _, terms = given["call"][1]["call"]
     for amount in terms.values():
         if isinstance(amount, tuple) and amount[1] > U128_MAX:
@@ -69,7 +72,7 @@ def _within_chain(given: Given) -> Given:
 
 
 def _eip712(data: dict[str, Any]) -> dict[str, Any]:
-    """Typed data as wallets take it."""
+    """Return typed data as wallets take it."""
     domain = {"chain_id": "chainId", "verifying_contract": "verifyingContract"}
     return {
         "domain": {

@@ -1,10 +1,10 @@
-"""The chain as a whole: contracts, epochs, the FLIP supply, validators."""
+"""The `cf_*` methods of the chain as a whole: contracts, epochs, the FLIP supply, validators."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Given, custom, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.table.broker_params import ASSET, write_asset
 from cfnode.rpc.table.convert import ACCOUNT, HASH, U32
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 FEE_MULTIPLIER: Final = 10_000
-"""Weight units and FLIP: a constant of the chain's fee."""
+"""The factor between weight units and FLIP: a constant of the chain's fee."""
 
 
 def _bare_hex(result: str, given: Given) -> str:
@@ -32,12 +32,12 @@ def _names(result: list[Any], given: Given) -> list[Any]:
 
 
 def fee_multiplier(node: Node, at: bytes | None) -> int:
-    """The price of a unit of weight, a constant."""
+    """Return the price of a unit of weight, a constant."""
     return FEE_MULTIPLIER
 
 
 async def supported_assets(node: Node) -> list[dict[str, str]]:
-    """Every asset that the runtime of the best block knows."""
+    """Return every asset that the runtime of the best block knows."""
     return [write_asset(name) for name in (await names_at(node, node.chain.best.hash)).assets]
 
 
@@ -88,7 +88,7 @@ METHODS: Final = (
     ),
     method("cf_reward_distribution_estimate", "The estimated rewards of this epoch's authorities."),
     method("cf_current_compatibility_version", "The release that the chain requires.", at=False),
-    Method("cf_supported_assets", supported_assets),
+    custom("cf_supported_assets", supported_assets, at=False),
     method(
         "cf_max_swap_amount",
         "The largest amount of one chunk, or null.",

@@ -1,4 +1,4 @@
-"""Which addresses does the chain control on other chains? Its vaults, and those of open deposit channels."""
+"""The `cf_controlled_*` methods: the chain's vaults and deposit addresses on foreign chains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ByChain = dict[str, list[Any]]
 
 
 async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> ByChain:
-    """The addresses of the open deposit channels, by chain."""
+    """Return the addresses of the open deposit channels, by chain."""
     open_channels = await value(node, block_asked(node, at), "cf_all_open_deposit_channels")
     found: ByChain = {}
     for _, _, accounts in open_channels:
@@ -63,7 +63,10 @@ _VAULTS: Final = {
     "tron": _contract("Tron", "TRX"),
     "bsc": _contract("Bsc", "BNB"),
 }
-"""By member of the runtime's `VaultAddresses`; members missing here (programs, tokens) hold no funds."""
+"""Descriptions by member of the runtime's `VaultAddresses`.
+
+Members missing here (programs, tokens) hold no funds.
+"""
 
 
 def _of_broker(broker: bytes) -> _Vault:
@@ -72,7 +75,7 @@ def _of_broker(broker: bytes) -> _Vault:
 
 
 async def vault_addresses(node: Node, chain: str | None, compact: bool | None, at: bytes | None) -> ByChain:
-    """The addresses that hold funds, by chain, and when those of this epoch's keys are expected to change.
+    """Return the addresses that hold funds, by chain, and the expected change of those of this epoch's keys.
 
     A compact reply omits the explanations.
     """

@@ -1,5 +1,6 @@
-"""What do validators' engines vote on? SCALE bytes that only engines read (Chainflip's
-ElectoralRuntimeApi).
+"""The `cf_*` methods of elections: the data and the votes of validators' engines, as SCALE bytes.
+
+Only engines read the bytes (Chainflip's ElectoralRuntimeApi).
 """
 
 from __future__ import annotations

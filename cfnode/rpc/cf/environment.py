@@ -1,7 +1,8 @@
-"""How is the environment assembled: the costs and limits of swaps, deposits, withdrawals and funding?
+"""The `cf_*_environment` methods: costs and limits of swaps, deposits, withdrawals and funding.
 
-From many small answers, one for each asset and chain, all of the same block. So they are requested in
-batches; and since they cannot change, the whole is cached as JSON for the most recently requested blocks.
+An environment is assembled from many small answers, one for each asset and chain, all of the same block. So
+they are requested in batches; and since they cannot change, the whole is cached as JSON for the most recently
+requested blocks.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ class _Minimums(_One):
 
 
 def _amounts(function: str) -> _Each:
-    """Amounts by asset: hex, or null."""
+    """Return a member of amounts by asset: hex, or null."""
     return _Each("asset", function, hex_or_none)
 
 
 def _blocks(function: str) -> _Each:
-    """Numbers of blocks by chain."""
+    """Return a member of numbers of blocks by chain."""
     return _Each("chain", function, lambda blocks: blocks)
 
 
@@ -123,7 +124,7 @@ _FUNDING: Final[dict[str, _Each | _One]] = {
 
 
 def _part(members: Mapping[str, _Each | _One]) -> Part:
-    """How the members of a part are asked for together, and encoded."""
+    """Return the function that requests the members of a part together, and encodes them."""
 
     async def part(node: Node, block: bytes) -> dict[str, Any]:
         names = await names_at(node, block)
@@ -175,27 +176,27 @@ async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.
 
 
 async def environment(node: Node, at: bytes | None) -> Any:
-    """All four parts."""
+    """Return all four parts of the environment."""
     return await _kept(node, at, "all", _all)
 
 
 async def ingress_egress(node: Node, at: bytes | None) -> Any:
-    """Deposits and withdrawals: minimums, fees, margins, delays."""
+    """Return the terms of deposits and withdrawals: minimums, fees, margins, delays."""
     return await _kept(node, at, "ingress_egress", _PARTS["ingress_egress"])
 
 
 async def swapping(node: Node, at: bytes | None) -> Any:
-    """Swaps: limits, network fees, retry times, price protection."""
+    """Return the terms of swaps: limits, network fees, retry times, price protection."""
     return await _kept(node, at, "swapping", _PARTS["swapping"])
 
 
 async def funding(node: Node, at: bytes | None) -> Any:
-    """FLIP: the minimum funding and the price of a redemption."""
+    """Return the minimum funding in FLIP and the price of a redemption."""
     return await _kept(node, at, "funding", _PARTS["funding"])
 
 
 async def pools(node: Node, at: bytes | None) -> Any:
-    """The figures of every asset's pool, null for an asset without a pool."""
+    """Return the figures of every asset's pool, null for an asset without a pool."""
     return await _kept(node, at, "pools", _PARTS["pools"])
 
 

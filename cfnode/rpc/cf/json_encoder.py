@@ -1,4 +1,4 @@
-"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of overrides.
+"""The JSON encoder of chain values, by the types in the block's metadata and a table of overrides.
 
 Chainflip's node serialises Rust structures, and most of the result follows from the shape of the type alone,
 so this module derives it: a struct is an object, an enum is externally tagged, an account is SS58, an amount
@@ -31,33 +31,35 @@ from cfnode.core.scale.types import (
 __all__ = ["Encode", "JsonEncoder", "Member", "Overrides"]
 
 Encode = Callable[[Any], Any]
-"""Converts a decoded value to its JSON value."""
+"""A function from a decoded value to its JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """How a member differs from what its type suggests."""
+    """The differences of a member from what its type suggests."""
 
     encode: Encode | None = None
-    """Replaces the type's own encoder; takes the decoded value."""
+    """The replacement of the type's own encoder; it takes the decoded value."""
     build: Callable[[JsonEncoder], Encode] | None = None
-    """The same, for an encoder that depends on the runtime."""
+    """A function that builds the replacement, for an encoder that depends on the runtime."""
     then: Encode | None = None
-    """Applied after the type's own encoder, to its result."""
+    """The function that is applied after the type's own encoder, to its result."""
     bare: bool = False
-    """Amounts in it are numbers."""
+    """Whether amounts in it are numbers."""
     flatten: bool = False
-    """Its members are members of the parent."""
+    """Whether its members are members of the parent."""
     optional: bool = False
-    """Left out when it is null or empty."""
+    """Whether it is left out when it is null or empty."""
     hidden: bool = False
-    """Left out."""
+    """Whether it is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Overrides by type: `types` by the last one or two names of the path, `members` by (type, member) or
-    (`Enum.Variant`, member), `tagged` enums whose tag is one of the members.
+    """Overrides of the encoding that follows from a type.
+
+    `types`: by the last one or two names of the path. `members`: by (type, member) or (`Enum.Variant`,
+    member). `tagged`: enums whose tag is one of the members.
     """
 
     types: dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]
@@ -81,7 +83,7 @@ def _numbers(value: bytes) -> list[int]:
 
 
 class JsonEncoder:
-    """Encodes the values of one runtime's types. `network` selects the format of Bitcoin addresses."""
+    """The encoder of the values of one runtime's types. `network` selects the format of Bitcoin addresses."""
 
     def __init__(self, registry: Registry, network: Network | None, overrides: Overrides) -> None:
         self.registry = registry
@@ -90,7 +92,10 @@ class JsonEncoder:
         self._encoders: dict[tuple[int, bool], Encode] = {}
 
     def of(self, type_id: int, bare: bool = False) -> Encode:
-        """The encoder of a type; `bare`: amounts as numbers."""
+        """Return the encoder of a type.
+
+        `bare`: amounts as numbers.
+        """
         encoder = self._encoders.get((type_id, bare))
         if encoder is None:
             # A type that contains itself finds this placeholder.
@@ -103,7 +108,7 @@ class JsonEncoder:
         return self.plain(row, bare) if rule is None else rule(self, row, bare)
 
     def plain(self, row: PortableType, bare: bool = False) -> Encode:
-        """The encoder that follows from the shape of the type alone."""
+        """Return the encoder that follows from the shape of the type alone."""
         match row.definition:
             case Primitive(name):
                 return hex if (name == "u128" and not bare) or name == "u256" else _unchanged

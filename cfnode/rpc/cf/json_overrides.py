@@ -1,4 +1,4 @@
-"""Where does Chainflip's JSON differ from what the types suggest? In the types and members of these tables.
+"""Overrides of the JSON encoder, where Chainflip's JSON differs from what the types suggest.
 
 Each entry is one line, by the name of the type (its last name, or its last two), or by type and member. The
 rest of the JSON follows from the metadata. (Source: Chainflip's custom RPC and the serialisations of its
@@ -31,7 +31,7 @@ def _base58(value: bytes) -> str:
 
 
 def plain_hex(value: bytes) -> str:
-    """Hex without `0x`."""
+    """Return hex without `0x`."""
     return value.hex()
 
 
@@ -44,7 +44,7 @@ def _always(encode: Encode) -> Callable[[JsonEncoder, PortableType, bool], Encod
 
 
 def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """A Bitcoin output script as its usual address."""
+    """Return the encoder of a Bitcoin output script as its usual address."""
     network = encoder.network
     if network is None:
         return encoder.plain(row)
@@ -52,7 +52,7 @@ def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
 
 
 def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """An address of any chain as text; Polkadot's as SS58 of its own prefix."""
+    """Return the encoder of an address of any chain as text; Polkadot's as SS58 of its own prefix."""
     assert isinstance(row.definition, Variants)
     fields = {case.name: case.fields[0].type for case in row.definition.variants}
 
@@ -68,7 +68,7 @@ def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Enc
 
 
 def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """An account, or an address with its chain."""
+    """Return the encoder of an account, or of an address with its chain."""
     plain = encoder.plain(row, bare)
 
     def encode(destination: Any) -> Any:
@@ -81,7 +81,7 @@ def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) 
 
 
 def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """The assets for which a function is on: all, none, or a list."""
+    """Return the encoder of the assets for which a function is on: all, none, or a list."""
     everything = names_of(encoder.registry).assets
 
     def encode(value: Any) -> list[dict[str, str]]:
@@ -93,13 +93,16 @@ def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encod
 
 
 def _older_pair(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """Amounts of a pool's two assets; older runtimes name the quote asset `pair`."""
+    """Return the encoder of amounts of a pool's two assets; older runtimes name the quote asset `pair`."""
     encode = encoder.plain(row, bare)
     return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in encode(value).items()}
 
 
 def _broker(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """A broker's information, whose affiliates come before its address for vault swaps."""
+    """Return the encoder of a broker's information.
+
+    The affiliates come before the broker's address for vault swaps.
+    """
     encode = encoder.plain(row, bare)
 
     def ordered(value: Any) -> dict[str, Any]:
@@ -115,7 +118,10 @@ def _optional_text(address: Any) -> str | None:
 
 
 def refund_address(value: Any) -> Any:
-    """An address with its chain as text; an address without chain (in a deposit's own parameters) as hex."""
+    """Return an address with its chain as text.
+
+    An address without chain (in a deposit's own parameters) is hex.
+    """
     if isinstance(value, bytes):
         return to_hex(value)
     return address_to_text(value)
@@ -130,7 +136,7 @@ def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
 
 
 def _amounts_by_asset(encoder: JsonEncoder) -> Encode:
-    """Amounts of some assets, as an object with all assets of the runtime."""
+    """Return the encoder of amounts of some assets, as an object with all assets of the runtime."""
     assets = names_of(encoder.registry).assets
 
     def encode(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
@@ -140,7 +146,10 @@ def _amounts_by_asset(encoder: JsonEncoder) -> Encode:
 
 
 def vanity_name(value: bytes) -> str:
-    """An account's vanity name; the chain has accepted names that are not UTF-8."""
+    """Return an account's vanity name.
+
+    The chain has accepted names that are not UTF-8: those become `<Invalid UTF-8>`.
+    """
     try:
         return value.decode()
     except UnicodeDecodeError:

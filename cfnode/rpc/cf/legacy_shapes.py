@@ -1,8 +1,7 @@
-"""How do the answers of older runtimes get today's shape? One function for each shape renames or adds
-members.
+"""Conversion of the answers of older runtimes to today's shape.
 
-Each function leaves today's answers as they are. A member that an older runtime does not return stays
-missing; members of features that it lacks (boost, lending) are empty.
+One function for each shape renames or adds members, and leaves today's answers as they are. A member that an
+older runtime does not return stays missing; members of features that it lacks (boost, lending) are empty.
 """
 
 from __future__ import annotations
@@ -31,14 +30,17 @@ _NOT_YET: Final[dict[str, dict[str, Any]]] = {
     "LiquidityProvider": {"lending_positions": [], "collateral_balances": []},
     "Validator": {"max_bid": None},
 }
-"""Members of features that older runtimes lack, by role; a provider has a list for each asset, too."""
+"""Members of features that older runtimes lack, by role.
+
+A provider has a list for each asset, too.
+"""
 
 
 # Accounts
 
 
 async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str, Any]:
-    """The common members of any account, from a runtime without cf_common_account_info."""
+    """Return the common members of any account, from a runtime without cf_common_account_info."""
     funds = await query(node, block, "cf_validator_info", account_id=account_id)
     names = dict(await value(node, block, "cf_accounts"))
     balances = await if_available(query(node, block, "cf_free_balances", account_id=account_id), None)
@@ -58,7 +60,7 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
 async def role_items(
     node: Node, block: bytes, role: str, function: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The members of an account's role, as far as the runtime returns them."""
+    """Return the members of an account's role, as far as the runtime returns them."""
     answer = await if_available(query(node, block, function, **arguments), None)
     if answer is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
@@ -70,7 +72,10 @@ async def role_items(
 
 
 async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
-    """Amounts by asset from a storage map by account and asset, None if the runtime has no such map."""
+    """Return amounts by asset from a storage map by account and asset.
+
+    None if the runtime has no such map.
+    """
     metadata = (await node.chain.runtime_at(block)).metadata
     try:
         amounts = metadata.storage(*item)
@@ -90,17 +95,20 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
 
 
 def price(answer: Any, given: Given) -> Any:
-    """A price. Older runtimes return neither its square root nor its tick."""
+    """Return a price.
+
+    Older runtimes return neither its square root nor its tick.
+    """
     return {"price": answer} if isinstance(answer, str) else answer
 
 
 def depth(answer: dict[str, Any], given: Given) -> dict[str, Any]:
-    """The depth of a range of ticks, by side."""
+    """Return the depth of a range of ticks, by side."""
     return {_SIDES.get(name, name): entry for name, entry in answer.items()}
 
 
 def liquidity(answer: dict[str, Any], given: Given) -> dict[str, Any]:
-    """The liquidity of a pool, each entry with the names of its members."""
+    """Return the liquidity of a pool, each entry with the names of its members."""
     return {
         "limit_orders": {
             side: [_members(entry, "tick", "amount") for entry in entries]
@@ -111,7 +119,10 @@ def liquidity(answer: dict[str, Any], given: Given) -> dict[str, Any]:
 
 
 def orders(answer: dict[str, Any], given: Given) -> dict[str, Any]:
-    """The orders of a pool. Older runtimes return only those of one provider, without the provider."""
+    """Return the orders of a pool.
+
+    Older runtimes return only those of one provider, without the provider.
+    """
     return {
         "limit_orders": {
             side: [_order(entry, given, "id", "tick", "sell_amount") for entry in entries]

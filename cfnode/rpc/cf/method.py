@@ -1,8 +1,8 @@
-"""How does a runtime API become a row of the method table?
+"""Rows of the method table that call a runtime API, and the queries and encoders that they share.
 
     method("cf_pool_info", "What a pool has earned and taken in.", params=(BASE, QUOTE)),
 
-The row takes its parameters and, as the last, the block `at`. It calls the runtime API of the same name with
+A row takes its parameters and, as the last, the block `at`. It calls the runtime API of the same name with
 the parameters of the same names, and encodes the answer by its type. Arguments of `method` state the
 differences: another API or function, other names, amounts as numbers (`bare`), or a final conversion
 (`then`).
@@ -58,7 +58,7 @@ _ENCODERS: Final = PerNode(lambda: BoundedDict[bytes, JsonEncoder](MAX_ENCODERS)
 
 
 async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
-    """The encoder of a block's runtime, built once for each runtime of a node's chain."""
+    """Return the encoder of a block's runtime, built once for each runtime of a node's chain."""
     runtime = await node.chain.runtime_at(block)
     encoders = _ENCODERS.of(node)
     found = encoders.get(runtime.code_hash)
@@ -70,7 +70,10 @@ async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
 
 
 async def address_network(node: Node, block: bytes) -> Network:
-    """The kind of network that addresses belong to. Raises ApiMissing for a runtime that does not name it."""
+    """Return the kind of network that addresses belong to.
+
+    Raises ApiMissing for a runtime that does not name it.
+    """
     network = NETWORKS.get(await _network(node, block, await node.chain.runtime_at(block)))
     if network is None:
         raise ApiMissing("this runtime does not name its network, to which Bitcoin addresses belong")
@@ -78,7 +81,10 @@ async def address_network(node: Node, block: bytes) -> Network:
 
 
 async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
-    """Mainnet, Testnet or Development: fixed in the genesis state."""
+    """Return Mainnet, Testnet or Development: fixed in the genesis state.
+
+    Empty if the runtime does not name its network.
+    """
     if not runtime.metadata.has_api(NETWORK):
         return ""
     network: str = (await ask(node.chain, block, NETWORK, {})).value
@@ -86,7 +92,7 @@ async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
 
 
 async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
-    """An answer as JSON; a large one is encoded in a thread."""
+    """Return an answer as JSON; a large one is encoded in a thread."""
     encode = (await encoder_at(node, block)).of(given.type_id, bare)
     if given.size > LARGE_ANSWER:
         return await convert_in_thread(encode, given.value)
@@ -94,13 +100,16 @@ async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = Fa
 
 
 async def answer(node: Node, block: bytes, function: str, arguments: Given) -> ApiAnswer:
-    """The answer of a runtime API for a client. The number of queued calls is limited."""
+    """Return the answer of a runtime API for a client. The number of queued calls is limited."""
     async with CLIENT_CALLS.of(node):
         return await ask(node.chain, block, function, arguments)
 
 
 async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """The same for many questions at one block, in batches of MAX_TOGETHER."""
+    """Return the answers of runtime APIs to questions at one block, in batches of MAX_TOGETHER.
+
+    The number of queued calls is limited.
+    """
     found = []
     for start in range(0, len(questions), MAX_TOGETHER):
         async with CLIENT_CALLS.of(node):
@@ -109,17 +118,17 @@ async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> li
 
 
 async def value(node: Node, block: bytes, function: str, /, **arguments: Any) -> Any:
-    """The decoded answer of a method of the CustomRuntimeApi."""
+    """Return the decoded answer of a method of the CustomRuntimeApi."""
     return (await answer(node, block, f"{CUSTOM}_{function}", arguments)).value
 
 
 async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
-    """The answer of a method of the CustomRuntimeApi as JSON."""
+    """Return the answer of a method of the CustomRuntimeApi as JSON."""
     return await to_json(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
 
 
 async def if_available(answer: Awaitable[Any], default: Any) -> Any:
-    """The answer, or `default` if the runtime lacks the method."""
+    """Return the answer, or `default` if the runtime lacks the method."""
     try:
         return await answer
     except ApiMissing:
@@ -140,7 +149,7 @@ def method(
     at: bool = True,
     then: Callable[[Any, Given], Any] | None = None,
 ) -> Method:
-    """A row that calls one runtime API.
+    """Return a row that calls one runtime API.
 
     `names`: the API's names for renamed parameters. `arguments`: converts the parameters to the API's
     arguments, where renaming is not enough. `then(result, given)`: converts the JSON result.
@@ -161,20 +170,26 @@ def method(
 def custom(
     name: str, handler: Callable[..., Any], *params: Param, aliases: Sequence[str] = (), at: bool = True
 ) -> Method:
-    """A row with a handler of its own, `handler(node, *params, at)`, which reads nothing but the state."""
+    """Return a row with a handler of its own, which reads nothing but the state.
+
+    The handler is called as `handler(node, *params, at)`.
+    """
     return _by_state(name, handler, params, aliases, at)
 
 
 def _by_state(
     name: str, handler: Callable[..., Any], params: Sequence[Param], aliases: Sequence[str], at: bool
 ) -> Method:
-    """A row whose answer the state of the block fixes: the text of the answer is kept."""
+    """Return a row whose answer the state of the block fixes: the text of the answer is kept."""
     taken = (*params, AT) if at else tuple(params)
     return Method(name, handler, aliases=tuple(aliases), params=taken, fixed_by=FixedBy.STATE)
 
 
 def for_own_account(row: Method, name: str, *aliases: str) -> Method:
-    """The `broker_*` form of a row: the first parameter, the broker, is fixed to the node's own account."""
+    """Return the `broker_*` form of a row whose first parameter is the broker.
+
+    That parameter is fixed to the node's own account.
+    """
 
     async def handler(node: Node, *values: Any) -> Any:
         assert node.broker is not None  # the rows are in the table only then
@@ -184,7 +199,7 @@ def for_own_account(row: Method, name: str, *aliases: str) -> Method:
 
 
 def for_own_account_or_all(row: Method, name: str, *aliases: str) -> Method:
-    """The `broker_*` form of a row with one optional account: it takes `Mine` or `All`."""
+    """Return the `broker_*` form of a row with one optional account: it takes `Mine` or `All`."""
 
     async def handler(node: Node, choice: str) -> Any:
         assert node.broker is not None
@@ -194,7 +209,7 @@ def for_own_account_or_all(row: Method, name: str, *aliases: str) -> Method:
 
 
 def at_best_block(row: Method, name: str, *aliases: str) -> Method:
-    """The `broker_*` form of a row whose only parameter is the block: it has no parameter."""
+    """Return the `broker_*` form of a row whose only parameter is the block: it has no parameter."""
 
     async def handler(node: Node) -> Any:
         return await row.handler(node, None)

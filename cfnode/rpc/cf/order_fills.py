@@ -1,4 +1,4 @@
-"""Which orders has a block filled? The difference between its pools and its parent's shows it.
+"""Order fills of a block, from the difference between its pools and its parent's.
 
 No runtime API returns the fills. So the pools of the block are compared with those of its parent
 (`core.amm.fills`); `cf_lp_events` lists the orders that were collected in the block. Pools can be large, so a
@@ -35,7 +35,7 @@ Owner = tuple[bytes, int]
 
 
 async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
-    """The orders that a block (default: the last finalized one) has filled, and how far."""
+    """Return the orders that a block (default: the last finalized one) has filled, and how far."""
     block = node.chain.finalized.hash if at is None else at
     header = node.chain.header(block)
     if header is None:
@@ -45,7 +45,7 @@ async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
 
 
 async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
-    """The member `fills`: the orders that a block has filled."""
+    """Return the member `fills`: the orders that a block has filled."""
     pairs = await value(node, block, "cf_pools")
     events = await value(node, block, "cf_lp_events")
     header = node.chain.header(block)
@@ -63,7 +63,7 @@ class _Stored:
     values: Mapping[tuple[str, str], bytes | None]
 
     def pool(self, pair: tuple[str, str]) -> Pool | None:
-        """One pool; None if it did not exist yet. Raises ApiMissing for pools of another shape."""
+        """Return one pool; None if it did not exist yet. Raises ApiMissing for pools of another shape."""
         raw = self.values[pair]
         if raw is None:
             return None
@@ -87,7 +87,7 @@ Changed = tuple[set[tuple[str, str, Owner]], set[tuple[str, Owner]]]
 
 
 def _changed(events: Sequence[Any]) -> Changed:
-    """The limit orders (by side and base asset) and range orders that were collected in the block."""
+    """Return the limit orders (by side and base asset) and range orders that were collected in the block."""
     sides = {"Sell": "base", "Buy": "quote"}
     limits, ranges = set[tuple[str, str, Owner]](), set[tuple[str, Owner]]()
     for name, event in (each for each in events if isinstance(each, tuple)):

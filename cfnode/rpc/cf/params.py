@@ -1,4 +1,4 @@
-"""What do the parameters of `cf_*` methods look like? These are the readers that only they need."""
+"""Readers of the parameters of `cf_*` methods."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_TICK: Final = 2**31 - 1
 
 
 def one_of(*names: str, owner: str = "") -> Reader:
-    """One of these names."""
+    """Return the reader of one of these names."""
     return Reader("|".join(names), enum(owner, dict.fromkeys(names)))
 
 
@@ -57,7 +57,7 @@ _read_byte: Final = bounded_integer(255)
 
 
 def _read_bytes(value: Any) -> bytes:
-    """Bytes as an array of numbers."""
+    """Read bytes as an array of numbers."""
     if not isinstance(value, list):
         raise invalid_type(value, "a sequence")
     if len(value) > MAX_BYTES:
@@ -73,7 +73,7 @@ _side: Final = one_of("buy", "sell").read
 
 
 def _read_sell_amount(value: Any) -> int:
-    """An amount; one beyond u128 counts as the largest u128."""
+    """Read an amount; one beyond u128 counts as the largest u128."""
     return min(read_hex_number(value), U128_MAX)
 
 
@@ -103,7 +103,7 @@ _FEES: Final = "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap"
 
 
 def _read_fees(value: Any) -> list[str]:
-    """A set, in the order of its type."""
+    """Read a set of fees, in the order of its type."""
     return sorted(set(listed(one_of(*_FEES), MAX_FEES).read(value)), key=_FEES.index)
 
 

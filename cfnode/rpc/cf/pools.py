@@ -1,4 +1,4 @@
-"""Pools: prices, orders, simulated swaps, and what is scheduled."""
+"""The `cf_*` methods of pools: prices, orders, simulated swaps, and scheduled swaps."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 
 
 def price_v2(result: dict[str, Any], given: Given) -> dict[str, Any]:
-    """A price with its assets."""
+    """Return a price with its assets."""
     pair = {name: write_asset(given[name]) for name in ("base_asset", "quote_asset")}
     return {**pair, **result}
 
 
 def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
-    """A pool's figures. Limit orders pay no fee any more, so two members are constant."""
+    """Return a pool's figures.
+
+    Limit orders pay no fee any more, so two members are constant.
+    """
     if "limit_order_fee_hundredth_pips" in result:  # a runtime in which limit orders paid fees
         return result
     return {
@@ -52,7 +55,7 @@ def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
 
 
 def scheduled(result: list[Any], given: Given) -> list[dict[str, Any]]:
-    """Scheduled swaps, each with the block of its execution."""
+    """Return scheduled swaps, each with the block of its execution."""
     return [_scheduled(leg, execute_at) for leg, execute_at in result]
 
 
@@ -86,7 +89,7 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
 
 
 def hex_or_none(amount: int | None) -> str | None:
-    """An amount as hex, or None."""
+    """Return an amount as hex, or None."""
     return None if amount is None else hex(amount)
 
 
@@ -110,7 +113,7 @@ def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
 async def swap_rate(
     node: Node, source: str, target: str, amount: int, at: bytes | None
 ) -> dict[str, str | None]:
-    """The output of a swap at this block."""
+    """Return the output of a swap at this block."""
     swap = await _simulate(node, block_asked(node, at), source, target, amount)
     return {"intermediary": hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
 
@@ -118,7 +121,7 @@ async def swap_rate(
 async def swap_rate_v2(
     node: Node, source: str, target: str, amount: int, orders: list[Any] | None, at: bytes | None
 ) -> dict[str, Any]:
-    """The output of a swap at this block, and its fees."""
+    """Return the output of a swap at this block, and its fees."""
     more = {"additional_limit_orders": orders}
     return _output(
         source, target, await _simulate(node, block_asked(node, at), source, target, amount, **more)
@@ -138,7 +141,7 @@ async def swap_rate_v3(
     is_internal: bool | None,
     at: bytes | None,
 ) -> dict[str, Any]:
-    """The output of a swap at this block, and its fees, with commission, chunks and a message."""
+    """Return the output of a swap at this block, and its fees, with commission, chunks and a message."""
     more = {
         "broker_commission": commission,
         "dca_parameters": dca,

@@ -1,4 +1,4 @@
-"""What do the subscriptions of `cf_*`, `broker_*` and `lp_*` send? One message for each new block.
+"""The subscriptions of `cf_*`, `broker_*` and `lp_*`: one message for each new block.
 
 A message has the block (hash, number, time) and the requested members; it is built once for all subscriptions
 with the same parameters. The first message is sent at once, for the current best or final block; then one for
@@ -38,7 +38,7 @@ UNASKED: Final = b"false"
 """The price, as JSON, in a block that cannot be asked."""
 
 Read = Callable[..., Awaitable[dict[str, Any]]]
-"""`await read(node, block, *params)`: the members of a message besides the block's."""
+"""`await read(node, block, *params)`: the members of a message besides those of the block."""
 
 _MESSAGES: Final = PerNode(lambda: JsonCache[Any](256))
 
@@ -67,7 +67,10 @@ async def _stream(
 
 
 async def _begun(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """The stream, once its first message is built; an error of that message is the subscription's error."""
+    """Return the stream, once its first message is built.
+
+    An error of that message is the subscription's error.
+    """
     try:
         first = await anext(stream)
     except BaseException:
@@ -92,7 +95,10 @@ def subscription(
     kind: Kind = BestChanged,
     check: Callable[..., Awaitable[None]] | None = None,
 ) -> Subscription:
-    """A subscription row; `check(node, *params)` raises RpcError to refuse it."""
+    """Return a subscription row.
+
+    `check(node, *params)` raises RpcError to refuse it.
+    """
 
     async def handler(node: Node, *values: Any) -> AsyncGenerator[Any, None]:
         if check is not None:
@@ -143,13 +149,14 @@ async def _ingress(node: Node, block: bytes, chain: str) -> dict[str, Any]:
 
 
 async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
-    """The price of one asset in another, each time it changes."""
+    """Send the price of one asset in another, each time it changes."""
     return _prices(node, source, target)
 
 
 async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.Raw:
-    """The price in a block as JSON: null without a pool, false for a block that cannot be asked. It is
-    requested once for all subscribers.
+    """Return the price in a block as JSON.
+
+    Null without a pool, false for a block that cannot be asked. It is requested once for all subscribers.
     """
     pair: dict[str, Any] = {"from": source, "to": target}
 
@@ -186,7 +193,7 @@ BEHAVIOUR: Final = Param("notification_behaviour", one_of(*_KINDS), optional=Tru
 
 
 async def order_fills(node: Node, behaviour: str | None) -> AsyncGenerator[Any, None]:
-    """The orders that each block has filled, and how far."""
+    """Send the orders that each block has filled, and how far."""
     return await _begun(_stream(node, _KINDS[behaviour or "Finalized"], "order_fills", fills_of, ()))
 
 

@@ -1,4 +1,4 @@
-"""Which block does a message describe? Every subscription's messages begin with these members."""
+"""The members that identify the block of a subscription's message: hash, number and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLOT_SECONDS: Final = 6
 
 
 def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
-    """The members that identify a message's block; the time is that of its slot, in seconds."""
+    """Return the members that identify a message's block; the time is that of its slot, in seconds."""
     try:
         slot = slot_of(header)
     except AuraError:  # genesis has no slot

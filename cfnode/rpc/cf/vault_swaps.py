@@ -1,6 +1,6 @@
-"""What must a user's transaction to the vault contain, and what does a given one contain?
+"""The methods that encode and decode vault swaps, which are users' transactions to the vault.
 
-These rows encode and decode vault swaps. Their `broker_*` forms have the same parameters without the first.
+The `broker_*` forms of the rows have the same parameters without the first.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _ACCOUNT: Final = Struct(
 
 
 def _details(chain: str, address: Read, **more: Member) -> Struct:
-    """The call of a contract of an EVM chain."""
+    """Return the reader of a call to a contract of an EVM chain."""
     members: dict[str, Member] = {
         **more,
         "calldata": (read_hex, False),
@@ -120,7 +120,7 @@ _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details",
 
 
 def _read_details(value: Any) -> tuple[str, Any]:
-    """An encoded vault swap, as the runtime's `VaultSwapDetails`."""
+    """Read an encoded vault swap, as the runtime's `VaultSwapDetails`."""
     chain, read = _read_by_chain(value)
     if chain == "Tron":
         return chain, {"note": read.pop("note"), "details": read}
@@ -131,8 +131,9 @@ def _read_details(value: Any) -> tuple[str, Any]:
 
 
 def _address(chain: str, text: str) -> EncodedAddress:
-    """An address that Chainflip's node parses inside the query, with an error that does not name the
-    fault.
+    """Parse an address that Chainflip's node parses inside the query.
+
+    Raises RpcError (PROCESSING), which does not name the fault.
     """
     try:
         return parse_address(chain, text)
@@ -160,7 +161,7 @@ def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
 
 
 def _shared(given: Given) -> dict[str, Any]:
-    """The arguments of both encodings."""
+    """Return the arguments of both encodings."""
     return {
         "broker": given["broker"],
         "source_asset": given["source_asset"],

@@ -1,4 +1,4 @@
-"""What can brokers, liquidity providers and users look up? Channels, vaults, failed calls, boost, lending."""
+"""The `cf_*` methods of channels, affiliates, vaults, failed calls, boost pools and lending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROADCAST: Final = (Param("broadcast_id", U32),)
 async def _boost_pools(
     node: Node, block: bytes, asset: str | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each boost pool: its asset and tier as members, and the decoded details."""
+    """Return each boost pool: its asset and tier as members, and the decoded details."""
     assets = [asset] if asset else (await names_at(node, block)).assets
     questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
     return [
@@ -40,7 +40,7 @@ def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
 
 
 async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: its providers' funds, and the funds that wait for deposits."""
+    """Return each boost pool: its providers' funds, and the funds that wait for deposits."""
     pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, **_details(details)} for pool, details in pools]
 
@@ -64,7 +64,7 @@ def _details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 async def boost_pool_pending_fees(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: the pending fees of its providers."""
+    """Return each boost pool: the pending fees of its providers."""
     pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, "pending_fees": _fees(details)} for pool, details in pools]
 
@@ -109,12 +109,24 @@ METHODS: Final = (
     ),
     method(
         "cf_failed_call_ethereum",
-        "The signed transaction that repeats a failed transfer, or null.",
+        "The signed transaction on Ethereum that repeats a failed transfer, or null.",
         params=BROADCAST,
     ),
-    method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
-    method("cf_failed_call_bsc", "The same on BSC, for runtimes that offer it.", params=BROADCAST),
-    method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
+    method(
+        "cf_failed_call_arbitrum",
+        "The signed transaction on Arbitrum that repeats a failed transfer, or null.",
+        params=BROADCAST,
+    ),
+    method(
+        "cf_failed_call_bsc",
+        "The signed transaction on BSC that repeats a failed transfer, or null, for runtimes that offer it.",
+        params=BROADCAST,
+    ),
+    method(
+        "cf_failed_call_tron",
+        "The signed transaction on Tron that repeats a failed transfer, or null.",
+        params=BROADCAST,
+    ),
     method("cf_boost_pools_depth", "The available amount of each boost pool."),
     custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),
     custom("cf_boost_pool_pending_fees", boost_pool_pending_fees, ANY_ASSET),

@@ -1,4 +1,4 @@
-"""What have the authorities witnessed on the foreign chains? Deposits, vault swaps and broadcasts.
+"""The `cf_ingress_egress_events` method: deposits, vault swaps and broadcasts that were witnessed.
 
 Addresses are in their usual text form, and Bitcoin's transaction ids in the form of explorers: in reverse
 byte order, without `0x`.
@@ -27,7 +27,7 @@ EVM_BYTES: Final = 20
 
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
-    """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
+    """Return deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
     block = block_asked(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
     encoder = _WitnessedEncoder(name, await encoder_at(node, block))
@@ -47,7 +47,7 @@ async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dic
 
 
 def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
-    """The events of one kind: EVM chains wrap events by kind; Bitcoin has one kind only."""
+    """Yield the events of one kind: EVM chains wrap events by kind; Bitcoin has one kind only."""
     if isinstance(event, dict):
         yield event
     elif event[0].startswith(kind):
@@ -55,7 +55,7 @@ def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
 
 
 async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[dict[str, Any]]:
-    """The affiliates' fees of a vault swap, which names them by their broker's short ids."""
+    """Return the affiliates' fees of a vault swap, which names them by their broker's short ids."""
     broker, shares = swap["broker_fee"], swap["affiliate_fees"]
     if broker is None or not shares:
         return []
@@ -67,7 +67,7 @@ async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[di
 
 
 class _WitnessedEncoder:
-    """Writes the witnessed events of one chain as JSON."""
+    """The encoder of the witnessed events of one chain as JSON."""
 
     def __init__(self, chain: str, encoder: JsonEncoder) -> None:
         self.chain = chain
@@ -75,7 +75,7 @@ class _WitnessedEncoder:
         self._ccm: Encode = encoder.of(encoder.registry.find("cf_chains", "CcmChannelMetadata").id)
 
     def deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
-        """A deposit into a channel."""
+        """Encode a deposit into a channel."""
         return {
             "deposit_chain_block_height": height,
             "deposit_address": self.address(seen["deposit_address"]),
@@ -85,7 +85,7 @@ class _WitnessedEncoder:
         }
 
     def vault_deposit(self, height: int, seen: dict[str, Any], affiliates: list[Any]) -> dict[str, Any]:
-        """A vault swap; its transaction id is hex in the chain's byte order, on Bitcoin too."""
+        """Encode a vault swap; its transaction id is hex in the chain's byte order, on Bitcoin too."""
         metadata, fee = seen["deposit_metadata"], seen["broker_fee"]
         return {
             "tx_id": to_hex(seen["tx_id"]),
@@ -104,17 +104,17 @@ class _WitnessedEncoder:
         }
 
     def address(self, payload: Any) -> Any:
-        """An account of the chain."""
+        """Encode an account of the chain."""
         if self.chain == "Bitcoin":
             return self._script(payload)
         return address_to_text((CHAINS[self.chain].address, payload))
 
     def hash(self, data: bytes) -> str:
-        """A transaction's id."""
+        """Encode a transaction's id."""
         return data[::-1].hex() if self.chain == "Bitcoin" else to_hex(data)
 
     def _foreign(self, kind: str, payload: Any) -> dict[str, Any]:
-        """An address with its chain; hex for all EVM chains."""
+        """Encode an address with its chain; hex for all EVM chains."""
         if kind == "Btc":
             return {kind: self._script(payload)}
         return {kind: to_hex(payload) if len(payload) == EVM_BYTES else address_to_text((kind, payload))}
@@ -153,7 +153,7 @@ def _fee(fee: dict[str, Any]) -> dict[str, Any]:
 async def _broadcasts(
     node: Node, block: bytes, encoder: _WitnessedEncoder, events: list[tuple[int, Any]]
 ) -> list[dict[str, Any]]:
-    """The confirmed broadcasts, with the ids of the chain's broadcaster."""
+    """Return the confirmed broadcasts, with the ids of the chain's broadcaster."""
     metadata = (await node.chain.runtime_at(block)).metadata
     try:
         ids = metadata.storage(f"{encoder.chain}Broadcaster", "TransactionOutIdToBroadcastId")
@@ -182,8 +182,9 @@ def _broadcast(
 
 
 def _out_id(encoder: _WitnessedEncoder, out: Any) -> dict[str, Any]:
-    """The identity of a broadcast transaction: its hash, or its signature (numbers on EVM chains, hex without
-    `0x` on Assethub).
+    """Encode the identity of a broadcast transaction: its hash, or its signature.
+
+    A signature is numbers on EVM chains, hex without `0x` on Assethub.
     """
     if isinstance(out, dict):
         return {"signature": {name: list(data) for name, data in out.items()}}

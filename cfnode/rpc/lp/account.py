@@ -26,18 +26,18 @@ NOT_IN_BLOCK: Final = (
 
 
 def provider_of(node: Node) -> LiquidityProviderClient:
-    """The node's liquidity provider."""
+    """Return the node's liquidity provider."""
     assert node.provider is not None  # the rows are in the table only then
     return node.provider
 
 
 async def register_account(node: Node) -> str:
-    """Register the node's account as a liquidity provider; returns the transaction's hash."""
+    """Register the node's account as a liquidity provider; return the transaction's hash."""
     return to_hex(await provider_of(node).register_account())
 
 
 async def register_refund_address(node: Node, chain: str, address: str) -> str:
-    """Set where assets of a chain go back to; returns the transaction's hash."""
+    """Set where assets of a chain go back to; return the transaction's hash."""
     return to_hex(await provider_of(node).register_refund_address(address_on(chain, address, "address")))
 
 
@@ -54,21 +54,21 @@ async def request_deposit_address(
 
 
 async def request_deposit_address_v2(node: Node, asset: str, boost_fee: int | None) -> dict[str, Any]:
-    """Open a deposit channel of the account; returns as soon as no fork can assign it to another account."""
-    opened = await provider_of(node).open_deposit_channel(asset, boost_fee or 0)
-    block = opened.inclusion.block
+    """Open a deposit channel of the account; return as soon as no fork can assign it to another account."""
+    opened_channel = await provider_of(node).open_deposit_channel(asset, boost_fee or 0)
+    block = opened_channel.inclusion.block
     return {
         "block_number": block.number,
         "block_hash": to_hex(block.hash),
-        "tx_index": opened.inclusion.index,
-        "response": deposit_address(opened.channel),
+        "tx_index": opened_channel.inclusion.index,
+        "response": deposit_address(opened_channel.channel),
     }
 
 
 async def withdraw_asset(
     node: Node, amount: int, asset: str, destination: str, wait_for: WaitFor | None
 ) -> dict[str, Any]:
-    """Send an amount to an address on its chain; responds with the egress id."""
+    """Send an amount to an address on its chain; respond with the egress id."""
     if amount_of(amount) == 0:
         raise RpcError(OTHER_ERROR, "Withdrawal amount must be greater than 0")
     address = address_on(ASSETS[asset].chain, destination, "destination_address")
@@ -77,7 +77,7 @@ async def withdraw_asset(
 
 
 async def transfer_asset(node: Node, amount: int, asset: str, destination: bytes) -> str:
-    """Give an amount to another liquidity provider; returns the transaction's hash."""
+    """Give an amount to another liquidity provider; return the transaction's hash."""
     if fitting(amount, U128_MAX, "Failed to convert amount to u128") == 0:
         raise RpcError(OTHER_ERROR, "Amount must be greater than 0")
     return to_hex(await provider_of(node).transfer(amount, asset, destination))
@@ -93,7 +93,7 @@ async def schedule_swap(
     dca: dict[str, int] | None,
     wait_for: WaitFor | None,
 ) -> dict[str, Any]:
-    """Swap assets of the account; responds with the id of the swap request."""
+    """Swap assets of the account; respond with the id of the swap request."""
     submitted = await provider_of(node).schedule_swap(
         amount_of(amount),
         input_asset,
@@ -109,13 +109,13 @@ async def schedule_swap(
 async def request_redemption(
     node: Node, address: bytes, exact_amount: int | None, executor: bytes | None
 ) -> str:
-    """Redeem FLIP of the account, by default all, to an Ethereum address; returns the transaction's hash."""
+    """Redeem FLIP of the account, by default all, to an Ethereum address; return the transaction's hash."""
     amount = None if exact_amount is None else amount_of(exact_amount)
     return to_hex(await provider_of(node).request_redemption(amount, address, executor))
 
 
 async def free_balances(node: Node) -> Any:
-    """The account's free balance of every asset, at the last finalized block."""
+    """Return the account's free balance of every asset, at the last finalized block."""
     block, account = node.chain.finalized.hash, provider_of(node).account
     return await query(node, block, "cf_free_balances", account_id=account)
 

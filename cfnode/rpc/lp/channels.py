@@ -1,4 +1,4 @@
-"""`lp_get_open_swap_channels`: which deposit channels of swaps are open on five chains?
+"""`lp_get_open_swap_channels`: the open deposit channels of swaps on five chains.
 
 No runtime API returns them with their destination asset, so they are read from the storage of the
 IngressEgress pallets.
@@ -26,7 +26,7 @@ LISTED: Final = ("Ethereum", "Bitcoin", "Polkadot", "Arbitrum", "Solana")
 
 
 async def open_swap_channels(node: Node, at: bytes | None) -> dict[str, list[dict[str, Any]]]:
-    """The open deposit channels of swaps, by chain, at a block (default: the last finalized one)."""
+    """Return the open deposit channels of swaps, by chain, at a block (default: the last finalized one)."""
     block = node.chain.finalized.hash if at is None else at
     return {chain.lower(): await _channels(node, block, chain) for chain in LISTED}
 

@@ -40,7 +40,10 @@ CloseOrder = tuple[str, dict[str, Any]]
 
 
 def _range_order(call: str, member: str, read: Callable[[Any], Any], doc: str) -> Callable[..., Any]:
-    """The handler of a call of the pools pallet that changes a range order; `member`: its size or change."""
+    """Return the handler of a call of the pools pallet that changes a range order.
+
+    `member`: the call's member with the size or the change.
+    """
 
     async def handler(
         node: Node,
@@ -99,9 +102,7 @@ async def update_limit_order(
     dispatch_at: int | None,
     wait_for: WaitFor | None,
 ) -> dict[str, Any]:
-    """Let a limit order sell more or less, or move it, now or at a block; responds with the order after each
-    change.
-    """
+    """Let a limit order sell more or less or move, now or at a block; return the order after each change."""
     fields = {
         **_order(base, quote, number),
         "side": side,
@@ -124,9 +125,7 @@ async def set_limit_order(
     wait_for: WaitFor | None,
     close_order_at: int | None,
 ) -> dict[str, Any]:
-    """Let a limit order sell exactly an amount, from a block on, up to a block; responds with the order after
-    each change.
-    """
+    """Let a limit order sell exactly an amount between two blocks; return the order after each change."""
     fields = {
         **_order(base, quote, number),
         "side": side,
@@ -141,7 +140,7 @@ async def set_limit_order(
 async def cancel_orders_batch(
     node: Node, orders: Sequence[dict[str, Any]], wait_for: WaitFor | None
 ) -> dict[str, Any]:
-    """Cancel up to 100 orders; responds with those that existed, limit orders first."""
+    """Cancel up to 100 orders; respond with those that existed, limit orders first."""
     return await _cancel(node, [close_order(order) for order in orders], wait_for)
 
 
@@ -158,7 +157,10 @@ async def _cancel(node: Node, orders: Sequence[CloseOrder], wait_for: WaitFor | 
 
 
 async def _open_orders(node: Node) -> AsyncIterator[CloseOrder]:
-    """The open orders by pool: range orders, then limit orders that sell the base asset, then that buy it."""
+    """Yield the open orders by pool.
+
+    Range orders come first, then limit orders that sell the base asset, then those that buy it.
+    """
     block, account = node.chain.best.hash, provider_of(node).account
     for pool in await value(node, block, "cf_pools"):
         pair = {"base_asset": pool["base"], "quote_asset": pool["quote"]}

@@ -1,7 +1,7 @@
-"""How do the JSON parameters of a liquidity provider become values of its extrinsics (Chainflip's LP types)?
+"""Readers of the parameters of `lp_*` methods, and their conversion to values of extrinsics.
 
-An amount is a number or hex. One that does not fit its type is refused by the method, not by the reader,
-since the official node does so with -32020 and texts of its own.
+The types are Chainflip's LP types. An amount is a number or hex. The method, not the reader, refuses an
+amount that does not fit its type, as the official node does: with -32020 and texts of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _pair(name: str) -> Struct:
 
 
 _side: Final = one_of("buy", "sell", owner="Side").read
-_wait: Final = one_of(*(each.value for each in WaitFor), owner="WaitFor").read
+_wait: Final = one_of(*(wait.value for wait in WaitFor), owner="WaitFor").read
 _amounts: Final = _pair("PoolPairsMap")
 _size: Final = enum(
     "RangeOrderSizeJson",
@@ -90,7 +90,7 @@ AMOUNT_CHANGE: Final = Reader(
     enum("IncreaseOrDecrease", {"increase": NUMBER_OR_HEX.read, "decrease": NUMBER_OR_HEX.read}),
 )
 WAIT_FOR: Final = Param(
-    "wait_for", Reader("|".join(each.value for each in WaitFor), _read_wait), optional=True
+    "wait_for", Reader("|".join(wait.value for wait in WaitFor), _read_wait), optional=True
 )
 CLOSE_ORDERS: Final = Param(
     "orders", Reader("[{base_asset, quote_asset, side?, id}]", sequence(_close_order, MAX_CANCELLED))
@@ -106,24 +106,24 @@ OPTIONAL_TICK: Final = Param("tick", TICK, optional=True)
 
 
 def fitting(value: int, maximum: int, refusal: str) -> int:
-    """A number up to `maximum`. Raises RpcError with the official node's text."""
+    """Return a number up to `maximum`. Raises RpcError with the official node's text for a larger one."""
     if value > maximum:
         raise RpcError(OTHER_ERROR, refusal)
     return value
 
 
 def amount_of(value: int) -> int:
-    """An amount of an asset. Raises RpcError."""
+    """Return an amount of an asset. Raises RpcError."""
     return fitting(value, U128_MAX, BAD_AMOUNT)
 
 
 def order_id(value: int) -> int:
-    """The id of an order. Raises RpcError."""
+    """Return the id of an order. Raises RpcError."""
     return fitting(value, U64_MAX, "Failed to convert order id to u64")
 
 
 def size_of(value: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """A `RangeOrderSize`. Raises RpcError."""
+    """Return a `RangeOrderSize`. Raises RpcError."""
     kind, members = value
     if kind == "Liquidity":
         refusal = "Failed to convert liquidity to u128"
@@ -136,15 +136,15 @@ def _both(pair: dict[str, int], refusal: str) -> dict[str, int]:
 
 
 def changed_size(change: tuple[str, Any]) -> tuple[str, Any]:
-    """The `IncreaseOrDecrease` of a range order's size. Raises RpcError."""
+    """Return the `IncreaseOrDecrease` of a range order's size. Raises RpcError."""
     return change[0].capitalize(), size_of(change[1])
 
 
 def changed_amount(change: tuple[str, int]) -> tuple[str, int]:
-    """The `IncreaseOrDecrease` of a limit order's amount. Raises RpcError."""
+    """Return the `IncreaseOrDecrease` of a limit order's amount. Raises RpcError."""
     return change[0].capitalize(), amount_of(change[1])
 
 
 def close_order(order: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A `CloseOrder`: with a side a limit order, else a range order. Raises RpcError."""
+    """Return a `CloseOrder`: with a side a limit order, else a range order. Raises RpcError."""
     return "Limit" if "side" in order else "Range", order | {"id": order_id(order["id"])}

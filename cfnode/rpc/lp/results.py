@@ -1,4 +1,4 @@
-"""What does a liquidity provider get back? Wait results, channels, orders as JSON (Chainflip's LP types)."""
+"""Results of the `lp_*` methods as JSON: wait results, channels and orders (Chainflip's LP types)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def wait_result(submitted: Submitted[T], write: Callable[[T], Any]) -> dict[str, Any]:
-    """The hash of a call that was not waited for, else the hash and the response."""
+    """Return the hash of a call that was not waited for, otherwise the hash and the response."""
     tx_hash = to_hex(submitted.tx_hash)
     if submitted.response is None:
         return {"tx_hash": tx_hash}
@@ -24,7 +24,7 @@ def wait_result(submitted: Submitted[T], write: Callable[[T], Any]) -> dict[str,
 
 
 def deposit_address(channel: DepositAddress) -> dict[str, Any]:
-    """An open deposit channel."""
+    """Return an open deposit channel as clients read it."""
     return {
         "deposit_address": address_to_text(channel.address),
         "deposit_chain_expiry_block": channel.expiry_block,
@@ -32,17 +32,17 @@ def deposit_address(channel: DepositAddress) -> dict[str, Any]:
 
 
 def limit_orders(orders: list[LimitOrder]) -> list[dict[str, Any]]:
-    """Limit orders after their change."""
+    """Return limit orders after their change."""
     return list(map(_limit_order, orders))
 
 
 def range_orders(orders: list[RangeOrder]) -> list[dict[str, Any]]:
-    """Range orders after their change."""
+    """Return range orders after their change."""
     return list(map(_range_order, orders))
 
 
 def any_orders(orders: list[Order]) -> list[dict[str, Any]]:
-    """Orders of both kinds, each under the name of its kind."""
+    """Return orders of both kinds, each under the name of its kind."""
     return [
         {"LimitOrder": _limit_order(order)}
         if isinstance(order, LimitOrder)

@@ -11,10 +11,10 @@ __all__ = ["reading", "submitting"]
 
 
 def submitting(name: str, handler: Callable[..., Any], *params: Param) -> Method:
-    """A method that signs a call of the liquidity provider."""
+    """Return the row of a method that signs a call of the liquidity provider."""
     return Method(name, handler, params=params, access=Access.LP, submits=True)
 
 
 def reading(name: str, handler: Callable[..., Any], *params: Param, alias: str | None = None) -> Method:
-    """A method that signs nothing; it belongs to the operator's business nevertheless."""
+    """Return the row of a method that signs nothing; it belongs to the operator's business nevertheless."""
     return Method(name, handler, aliases=(alias,) if alias else (), params=params, access=Access.LP)

@@ -39,14 +39,12 @@ _BARE: Final = frozenset({StatusKind.FUTURE, StatusKind.READY, StatusKind.DROPPE
 
 
 async def submit(node: Node, extrinsic: bytes) -> str:
-    """Submit a signed extrinsic to the pool; returns its hash."""
+    """Submit a signed extrinsic to the pool; return its hash."""
     return to_hex(await node.pool.submit(decoded(extrinsic)))
 
 
 async def submit_and_watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
-    """Submit a signed extrinsic to the pool and follow it until it is final, or can no longer become
-    final.
-    """
+    """Submit a signed extrinsic to the pool; follow it until it is final, or can no longer become final."""
     return _statuses(await node.pool.submit_and_watch(decoded(extrinsic)))
 
 
@@ -57,7 +55,7 @@ async def _statuses(watch: Watch) -> AsyncGenerator[Any, None]:
 
 
 def status_json(status: TxStatus) -> Any:
-    """A status as Substrate writes it: a string, or an object of one member."""
+    """Return a status as Substrate writes it: a string, or an object of one member."""
     if status.kind in _BARE:
         return status.kind.value
     if status.kind is StatusKind.BROADCAST:
@@ -66,7 +64,7 @@ def status_json(status: TxStatus) -> Any:
 
 
 def pending(node: Node) -> list[str]:
-    """The extrinsics that are ready for the next block."""
+    """Return the extrinsics that are ready for the next block."""
     return [to_hex(transaction.data) for transaction in node.pool.ready()]
 
 
@@ -76,14 +74,14 @@ _read_removed: Final = enum(
 
 
 def _read_target(value: Any) -> bytes:
-    """The hash of an extrinsic to remove."""
+    """Read the hash of an extrinsic to remove."""
     _, tx_hash = _read_removed(value)
     return bytes(tx_hash)
 
 
 def remove(node: Node, hashes: list[bytes]) -> list[str]:
-    """Remove extrinsics and their dependents from the pool; returns the hashes of all removed ones."""
-    return [to_hex(removed) for removed in node.pool.remove_invalid(hashes)]
+    """Remove extrinsics and their dependents from the pool; return the hashes of all removed ones."""
+    return [to_hex(tx_hash) for tx_hash in node.pool.remove_invalid(hashes)]
 
 
 def _check_key_type(key_type: str) -> None:
@@ -102,14 +100,13 @@ async def insert_key(node: Node, key_type: str, suri: str, public: bytes) -> Non
 
 
 async def has_key(node: Node, public: bytes, key_type: str) -> bool:
-    """Whether the keystore holds a key under a key type."""
+    """Return whether the keystore holds a key under a key type."""
     _check_key_type(key_type)
     return await trio.to_thread.run_sync(node.keystore.has, key_type, public)
 
 
 async def rotate_keys(node: Node) -> str:
-    """Generate session keys, AURA and GRANDPA, in the keystore of a node that authors blocks; returns both
-    public keys.
+    """Generate AURA and GRANDPA keys in the keystore of a node that authors blocks; return the public keys.
 
     Refused on other nodes: keys that are registered with the chain need a node that uses them.
     """
@@ -128,7 +125,7 @@ async def _new_key(node: Node, key_type: str) -> bytes:
 
 
 async def has_session_keys(node: Node, session_keys: bytes) -> bool:
-    """Whether the keystore holds all keys of encoded session keys."""
+    """Return whether the keystore holds all keys of encoded session keys."""
     encoded = encode_compact(len(session_keys)) + session_keys
     cursor = Cursor(await ask_runtime(node, None, "SessionKeys_decode_session_keys", encoded))
     if not cursor.boolean():

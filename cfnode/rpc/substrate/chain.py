@@ -47,9 +47,7 @@ NUMBERS: Final = Reader("number, hex or [number]", _read_numbers)
 
 
 def block_hash(node: Node, numbers: Numbers | None) -> str | list[str | None] | None:
-    """The hash of the best chain's block at a number, or at each of several; without a number, of the
-    best.
-    """
+    """Return the hash of the best chain's block at a number or at each of several; by default the best."""
     if numbers is None:
         return to_hex(node.chain.best.hash)
     if isinstance(numbers, list):
@@ -61,53 +59,55 @@ def _hash_at(node: Node, number: int) -> str | None:
     if number > U32_MAX:
         form = "Hex" if isinstance(number, _FromText) else "Number"
         raise RpcError(CHAIN_ERROR, f"`{form}({int(number)})` > u32::MAX, the max block number is u32.")
-    found = node.chain.hash_at(number)
-    return None if found is None else to_hex(found)
+    block_hash = node.chain.hash_at(number)
+    return None if block_hash is None else to_hex(block_hash)
 
 
 def header(node: Node, at: bytes | None) -> Any:
-    """A block's header, null for an unknown block."""
+    """Return a block's header, null for an unknown block."""
     return header_text(node, at_or_best(node, at))
 
 
 def block(node: Node, at: bytes | None) -> dict[str, Any] | None:
-    """Header and extrinsics of a block, and its justifications if it is the first that became final in a
-    period of 512 blocks, or changes the authorities; null if it is unknown or its body is pruned.
+    """Return header and extrinsics of a block, and its justifications if it is the first that became final in
+    a period of 512 blocks, or changes the authorities; null if it is unknown or its body is pruned.
     """
-    wanted = at_or_best(node, at)
-    found, body = node.chain.header(wanted), node.chain.body(wanted)
-    if found is None or body is None:
+    block_hash = at_or_best(node, at)
+    header, body = node.chain.header(block_hash), node.chain.body(block_hash)
+    if header is None or body is None:
         return None
-    justifications = [[list(engine), list(data)] for engine, data in node.chain.public_justifications(wanted)]
+    justifications = [
+        [list(engine), list(data)] for engine, data in node.chain.public_justifications(block_hash)
+    ]
     return {
-        "block": {"header": header_json(found), "extrinsics": [to_hex(extrinsic) for extrinsic in body]},
+        "block": {"header": header_json(header), "extrinsics": [to_hex(extrinsic) for extrinsic in body]},
         "justifications": justifications or None,
     }
 
 
 def finalized_head(node: Node) -> str:
-    """The hash of the last finalized block."""
+    """Return the hash of the last finalized block."""
     return to_hex(node.chain.finalized.hash)
 
 
 async def _headers(node: Node, kind: Kind) -> AsyncGenerator[Any, None]:
     async with aclosing(blocks_of(node, kind)) as blocks:
-        async for each in blocks:
-            yield header_text(node, each.hash)
+        async for ref in blocks:
+            yield header_text(node, ref.hash)
 
 
 async def new_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """The header of each new best block, starting with the current one."""
+    """Send the header of each new best block, starting with the current one."""
     return _headers(node, BestChanged)
 
 
 async def finalized_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """The header of each finalized block in order, starting with the last one."""
+    """Send the header of each finalized block in order, starting with the last one."""
     return _headers(node, Finalized)
 
 
 async def all_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """The header of each imported block, on forks too, starting with the best block."""
+    """Send the header of each imported block, on forks too, starting with the best block."""
     return _headers(node, Imported)
 
 

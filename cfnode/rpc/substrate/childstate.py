@@ -1,4 +1,4 @@
-"""The `childstate_*` methods: the same reads in a child trie (Substrate, `sc-rpc-api`, child_state).
+"""The `childstate_*` methods: reads of a child trie (Substrate, `sc-rpc-api`, child_state).
 
 A child trie is named by its whole key in the top trie, `:child_storage:default:` and its name.
 """
@@ -32,7 +32,7 @@ CHILD: Final = Param("child_storage_key", Reader("0x child trie key", _read_chil
 
 
 async def keys(node: Node, child: bytes, prefix: bytes, at: bytes | None) -> list[str]:
-    """All keys with a prefix in a child trie."""
+    """Return all keys with a prefix in a child trie."""
 
     def walk(state: State) -> list[str]:
         return [to_hex(key) for key in all_keys(state, prefix, child)]
@@ -43,7 +43,7 @@ async def keys(node: Node, child: bytes, prefix: bytes, at: bytes | None) -> lis
 async def keys_paged(
     node: Node, child: bytes, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
 ) -> list[str]:
-    """Up to `count` keys with a prefix in a child trie, after `start_key`; `count` has no maximum."""
+    """Return up to `count` keys with a prefix in a child trie, after `start_key`; `count` has no maximum."""
 
     def walk(state: State) -> list[str]:
         return [to_hex(key) for key in page(state, prefix or b"", count, start, child)]
@@ -59,30 +59,30 @@ async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | Non
 
 
 async def entries(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[str | None]:
-    """The values under several keys of a child trie, null for a missing one."""
+    """Return the values under several keys of a child trie, null for a missing one."""
     values = await _values(node, child, wanted, at)
     return [None if value is None else to_hex(value) for value in values]
 
 
 async def storage(node: Node, child: bytes, key: bytes, at: bytes | None) -> str | None:
-    """The value under a key of a child trie, or null."""
+    """Return the value under a key of a child trie, or null."""
     return (await entries(node, child, [key], at))[0]
 
 
 async def storage_hash(node: Node, child: bytes, key: bytes, at: bytes | None) -> str | None:
-    """The blake2-256 of the value under a key of a child trie, or null."""
+    """Return the blake2-256 of the value under a key of a child trie, or null."""
     (value,) = await _values(node, child, [key], at)
     return None if value is None else to_hex(blake2_256(value))
 
 
 async def storage_size(node: Node, child: bytes, key: bytes, at: bytes | None) -> int | None:
-    """The length in bytes of the value under a key of a child trie, or null."""
+    """Return the length in bytes of the value under a key of a child trie, or null."""
     (value,) = await _values(node, child, [key], at)
     return None if value is None else len(value)
 
 
 async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
-    """The trie nodes, of the child trie and of its root in the top trie, that prove the values of keys."""
+    """Return the trie nodes that prove the values of keys of a child trie, and its root in the top trie."""
     block_hash = at_or_best(node, at)
 
     def walk(state: State) -> list[bytes]:

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 NOT_READY: Final = 1
 NOT_PROVEN: Final = 4
 MAX_HEADERS: Final = 100_000
-"""Headers between a block and the one whose justification covers it, as in Substrate; one epoch has fewer."""
+"""Headers between a block and the one whose justification covers it, as in Substrate.
+
+One epoch has fewer.
+"""
 HEADERS_AT_ONCE: Final = 256
 """Headers read between two turns of the event loop."""
 
 
 async def round_state(node: Node) -> dict[str, Any]:
-    """The round in which the authorities vote, on a node that votes for them; refused on other nodes."""
+    """Return the round of the authorities' votes, on a node that votes for them; refused on other nodes."""
     if not node.is_authority:
         raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
     voters = await node.chain.voters()
@@ -49,14 +52,14 @@ async def round_state(node: Node) -> dict[str, Any]:
 
 
 def _votes(voters: AuthoritySet, now: Round | None, stage: int) -> dict[str, Any]:
-    """The weight that has voted in a stage of a round, and the authorities that have not."""
+    """Return the weight that has voted in a stage of a round, and the authorities that have not."""
     missing = {key for key, _ in voters.authorities if now is None or not now.voted(key, stage)}
     weight = sum(weight for key, weight in voters.authorities if key not in missing)
     return {"currentWeight": weight, "missing": [account(key) for key in sorted(missing)]}
 
 
 def _last_round(node: Node) -> int:
-    """The round of the current set that finalized the last finalized block; 0 before the first."""
+    """Return the round of the current set that finalized the last finalized block; 0 before the first."""
     final = node.chain.finalized
     votes = dict(node.chain.justifications(final.hash)).get(GRANDPA)
     if votes is None or node.store.set_changes(final.number - 1, 1):
@@ -65,16 +68,16 @@ def _last_round(node: Node) -> int:
 
 
 async def prove_finality(node: Node, number: int) -> str | None:
-    """Proof that a block is final, SCALE: the justification of the last block of its authority set, or of the
-    newest finalized block while the set still votes, and the headers between. Null if no justification was
-    kept.
+    """Return the proof that a block is final, SCALE: the justification of the last block of its authority
+    set, or of the newest finalized block while the set still votes, and the headers between. Null if no
+    justification was kept.
     """
-    last = _proven_by(node, number)
-    votes = dict(node.chain.justifications(last.hash)).get(GRANDPA)
+    proven = _proven_by(node, number)
+    votes = dict(node.chain.justifications(proven.hash)).get(GRANDPA)
     if votes is None:
         return None
     headers: list[bytes] = []
-    for height in range(number + 1, min(last.number, number + MAX_HEADERS) + 1):
+    for height in range(number + 1, min(proven.number, number + MAX_HEADERS) + 1):
         block_hash = node.chain.hash_at(height)
         header = node.chain.header(block_hash) if block_hash else None
         if header is None:
@@ -82,19 +85,20 @@ async def prove_finality(node: Node, number: int) -> str | None:
         headers.append(header.encode())
         if height % HEADERS_AT_ONCE == 0:
             await trio.lowlevel.checkpoint()
-    return to_hex(_finality_proof(last.hash, votes, headers))
+    return to_hex(_finality_proof(proven.hash, votes, headers))
 
 
 def _proven_by(node: Node, number: int) -> BlockRef:
-    """The block whose justification proves `number`. Raises RpcError. Substrate looks the set up among the
-    changes that it has recorded; it finds none before the first change, or if its first one is not the
-    chain's first.
+    """Return the block whose justification proves `number`. Raises RpcError.
+
+    Substrate looks the set up among the changes that it has recorded; it finds none before the first change,
+    or if its first one is not the chain's first.
     """
     if number > node.chain.finalized.number:
         raise _not_proven("Block not yet finalized")
     change = next(iter(node.store.set_changes(number - 1, 1)), None)
-    first = next(iter(node.store.set_changes(-1, 1)), None)
-    if first is None or (change == first and node.store.oldest_header > 0):
+    first_change = next(iter(node.store.set_changes(-1, 1)), None)
+    if first_change is None or (change == first_change and node.store.oldest_header > 0):
         raise _not_proven("Block not covered by authority set changes")
     if change is not None:
         return change
@@ -107,13 +111,13 @@ def _not_proven(reason: str) -> RpcError:
 
 
 def _finality_proof(block_hash: bytes, justification: bytes, headers: list[bytes]) -> bytes:
-    """Substrate's `FinalityProof`."""
-    counted = encode_compact(len(headers)) + b"".join(headers)
-    return block_hash + encode_compact(len(justification)) + justification + counted
+    """Encode Substrate's `FinalityProof`."""
+    encoded_headers = encode_compact(len(headers)) + b"".join(headers)
+    return block_hash + encode_compact(len(justification)) + justification + encoded_headers
 
 
 async def subscribe_justifications(node: Node) -> AsyncGenerator[Any, None]:
-    """Each new justification, SCALE."""
+    """Send each new justification, SCALE."""
     return _justifications(node)
 
 

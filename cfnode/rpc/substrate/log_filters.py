@@ -1,4 +1,4 @@
-"""How do log levels change while the node runs? By `target=level` pairs for the loggers below `cfnode`."""
+"""Changes of log levels while the node runs, by `target=level` pairs for the loggers below `cfnode`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MAX_DIRECTIVES: Final = 64
 
 
 class LogFilters:
-    """Changes of log levels, and their undoing."""
+    """The changes of log levels that can be undone."""
 
     def __init__(self) -> None:
         self._before: dict[logging.Logger, int] = {}
 
     def add(self, directives: str) -> None:
-        """Apply `target=level,…`; raises DirectiveError."""
+        """Apply `target=level,…`. Raises DirectiveError."""
         if directives.count(",") >= MAX_DIRECTIVES:
             raise DirectiveError(f"more than {MAX_DIRECTIVES} directives")
         for directive in list(parse_directives(directives)):

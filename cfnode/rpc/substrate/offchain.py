@@ -28,18 +28,18 @@ def _check_kind(kind: str) -> None:
 
 
 def get(node: Node, kind: str, key: bytes) -> None:
-    """The value under a key: always null."""
+    """Return the value under a key: always null."""
     _check_kind(kind)
 
 
 def put(node: Node, kind: str, key: bytes, value: bytes) -> None:
-    """Refused: nothing would read the value."""
+    """Refuse to write a value: nothing would read it."""
     _check_kind(kind)
     raise NO_WORKERS
 
 
 def clear(node: Node, kind: str, key: bytes) -> None:
-    """Remove the value under a key; does nothing, since there is none."""
+    """Remove the value under a key; do nothing, since there is none."""
     _check_kind(kind)
 
 

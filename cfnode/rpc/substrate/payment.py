@@ -1,4 +1,4 @@
-"""The `payment_*` methods: what an extrinsic would cost (Substrate, `pallet-transaction-payment-rpc`)."""
+"""The `payment_*` methods: the cost of an extrinsic (Substrate, `pallet-transaction-payment-rpc`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASSES: Final = ("normal", "operational", "mandatory")
 
 
 async def query_info(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
-    """Weight, class and fee of an extrinsic."""
+    """Return weight, class and fee of an extrinsic."""
     cursor = Cursor(await _ask(node, "query_info", extrinsic, at))
     weight = {"ref_time": cursor.compact(), "proof_size": cursor.compact()}
     kind = CLASSES[cursor.u8()]
@@ -29,7 +29,7 @@ async def query_info(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str
 
 
 async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
-    """The parts of an extrinsic's fee; `inclusionFee` is null for one that pays none."""
+    """Return the parts of an extrinsic's fee; `inclusionFee` is null for one that pays none."""
     cursor = Cursor(await _ask(node, "query_fee_details", extrinsic, at))
     if not cursor.boolean():
         return {"inclusionFee": None}
@@ -38,8 +38,8 @@ async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> d
 
 
 async def _ask(node: Node, function: str, extrinsic: bytes, at: bytes | None) -> bytes:
-    given = read_extrinsic(extrinsic, _UNABLE[function])
-    args = given + len(extrinsic).to_bytes(4, "little")
+    encoded = read_extrinsic(extrinsic, _UNABLE[function])
+    args = encoded + len(extrinsic).to_bytes(4, "little")
     return await ask_runtime(node, at, f"TransactionPaymentApi_{function}", args)
 
 

@@ -1,6 +1,4 @@
-"""The `state_*` methods: storage, runtime calls, metadata and their streams (Substrate, `sc-rpc-api`,
-state).
-"""
+"""The `state_*` methods: storage, runtime calls, metadata and streams (Substrate, `sc-rpc-api`, state)."""
 
 from __future__ import annotations
 
@@ -51,24 +49,24 @@ def _hex_or_none(value: bytes | None) -> str | None:
 
 
 async def call(node: Node, name: str, data: bytes, at: bytes | None) -> str:
-    """The SCALE output of a runtime API function."""
+    """Return the SCALE output of a runtime API function."""
     return to_hex(await ask_runtime(node, at, name, data))
 
 
 async def metadata(node: Node, at: bytes | None) -> Any:
-    """The runtime's metadata in version 14."""
+    """Return the runtime's metadata in version 14."""
     info = await node.chain.runtime_at(at_or_best(node, at))
     return _METADATA.of(node).get(info.code_hash, lambda: to_hex(info.metadata_v14))
 
 
 async def runtime_version(node: Node, at: bytes | None) -> Any:
-    """Name, versions and runtime APIs."""
+    """Return the runtime's name, versions and APIs."""
     info = await node.chain.runtime_at(at_or_best(node, at))
     return _VERSIONS.of(node).get(info.code_hash, lambda: version_json(info.version))
 
 
 def version_json(version: RuntimeVersion) -> dict[str, Any]:
-    """A runtime version as Substrate writes it, in its key order; the state version appears twice."""
+    """Return a runtime version as Substrate writes it, in its key order; the state version appears twice."""
     return {
         "specName": version.spec_name,
         "implName": version.impl_name,
@@ -83,22 +81,22 @@ def version_json(version: RuntimeVersion) -> dict[str, Any]:
 
 
 def storage(node: Node, key: bytes, at: bytes | None) -> str | Later[str | None] | None:
-    """The value under a key, or null."""
+    """Return the value under a key, or null."""
     return read_key(node, at_or_best(node, at), key, _hex_or_none)
 
 
 def storage_hash(node: Node, key: bytes, at: bytes | None) -> str | Later[str | None] | None:
-    """The blake2-256 of the value under a key, or null."""
+    """Return the blake2-256 of the value under a key, or null."""
     return read_key(node, at_or_best(node, at), key, lambda v: None if v is None else to_hex(blake2_256(v)))
 
 
 async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
-    """The size of the value under a key, else of all values whose keys begin with it, or null."""
+    """Return the size of the value under a key, else of all values whose keys begin with it, or null."""
     return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key), [key])
 
 
 async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
-    """All keys with a prefix."""
+    """Return all keys with a prefix."""
 
     def walk(state: State) -> list[str]:
         return [to_hex(key) for key in all_keys(state, prefix)]
@@ -107,7 +105,7 @@ async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
 
 
 async def pairs(node: Node, prefix: bytes, at: bytes | None) -> list[tuple[str, str]]:
-    """All keys with a prefix, each with its value."""
+    """Return all keys with a prefix, each with its value."""
 
     def walk(state: State) -> list[tuple[str, str]]:
         return [(to_hex(key), to_hex(value)) for key, value in all_pairs(state, prefix)]
@@ -118,17 +116,17 @@ async def pairs(node: Node, prefix: bytes, at: bytes | None) -> list[tuple[str, 
 async def keys_paged(
     node: Node, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
 ) -> list[str]:
-    """Up to `count` keys with a prefix, after `start_key`."""
+    """Return up to `count` keys with a prefix, after `start_key`."""
     if count > MAX_PAGE:
         raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
-    found = await in_state(
+    keys = await in_state(
         node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start), is_short=True
     )
-    return [to_hex(key) for key in found]
+    return [to_hex(key) for key in keys]
 
 
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
-    """The trie nodes that prove the values of keys, or their absence."""
+    """Return the trie nodes that prove the values of keys, or their absence."""
     block_hash = at_or_best(node, at)
     is_short = len(wanted) <= SLICE
     proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted, is_short=is_short)
@@ -136,7 +134,7 @@ async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[
 
 
 async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) -> list[dict[str, Any]]:
-    """The values of several keys at one block."""
+    """Return the values of several keys at one block."""
     if not wanted:
         return []
     wanted = list(dict.fromkeys(wanted))
@@ -150,28 +148,26 @@ async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) ->
 async def query_storage(
     node: Node, wanted: list[bytes], start: bytes, end: bytes | None
 ) -> list[dict[str, Any]]:
-    """The values of several keys in a range of blocks: all values at the first block, then each block's
-    changes.
-    """
+    """Return the values of keys in a range of blocks: all at the first block, then each block's changes."""
     wanted = list(dict.fromkeys(wanted))
     before: list[bytes | None] | None = None
-    found, weight = [], 0
+    change_sets, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
         values = await values_in(node, block_hash, wanted)
-        changed = [
+        changes = [
             (key, value)
             for index, (key, value) in enumerate(zip(wanted, values, strict=True))
             if before is None or before[index] != value
         ]
-        if changed:
-            weight += sum(len(key) + len(value or b"") for key, value in changed)
-            found.append(within(changes_json(block_hash, changed), weight))
+        if changes:
+            weight += sum(len(key) + len(value or b"") for key, value in changes)
+            change_sets.append(within(changes_json(block_hash, changes), weight))
         before = values
-    return found
+    return change_sets
 
 
 def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
-    """The blocks of the best chain from start to end."""
+    """Return the blocks of the best chain from start to end. Raises RpcError."""
     first, last = node.chain.block_ref(start), node.chain.block_ref(end)
     if first is None or last is None:
         raise _unknown_in_range(start, end, start if first is None else end)
@@ -193,36 +189,34 @@ def _unknown_in_range(start: bytes, end: bytes, unknown: bytes) -> RpcError:
 
 
 def _bad_range(start: str, end: str, reason: str) -> RpcError:
-    """The official text, whose quotes are as uneven there."""
+    """Return the error with the official text, whose quotes are as uneven there."""
     return RpcError(BAD_RANGE, f'Cannot resolve a block range [\'"{start}"\' ... \'"{end}"]. {reason}')
 
 
 def trace_block(node: Node, block: bytes, targets: str | None, keys: str | None, methods: str | None) -> None:
-    """Refused: the node's runtimes lack tracing, and a trace without spans would look complete."""
+    """Refuse to trace: the node's runtimes lack tracing, and a trace without spans would look complete."""
     raise _bad_range(to_hex(block), "None", "This node traces no blocks")
 
 
 async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:
-    """The values of keys, then the changes of each new best block; without keys, all changes of all
-    blocks.
-    """
+    """Send values of keys, then each new best block's changes; without keys, all changes of all blocks."""
     return all_changes(node) if wanted is None else changes_of(node, wanted)
 
 
 async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
-    """The best block's runtime version, then each new version."""
+    """Send the best block's runtime version, then each new version."""
     return _runtime_versions(node)
 
 
 async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
     with node.chain.subscribe(only=BestChanged) as events:
-        last = (await node.chain.runtime_at(node.chain.best.hash)).version
-        yield version_json(last)
+        last_version = (await node.chain.runtime_at(node.chain.best.hash)).version
+        yield version_json(last_version)
         async for event in events:
             if isinstance(event, BestChanged):
                 version = (await node.chain.runtime_at(event.new.hash)).version
-                if version != last:
-                    last = version
+                if version != last_version:
+                    last_version = version
                     yield version_json(version)
         raise SlowReader
 
@@ -233,7 +227,7 @@ KEYS: Final = Param("keys", listed(STORAGE_KEY, MAX_KEYS))
 
 
 def _of_key(name: str, handler: Callable[..., Any]) -> Method:
-    """The row of a method about one key of a state."""
+    """Return the row of a method about one key of a state."""
     return Method(name, handler, aliases=(f"{name}At",), params=(KEY, AT), fixed_by=FixedBy.STATE)
 
 

@@ -1,4 +1,4 @@
-"""How are keys and values of a state read within limits? By the walks behind state_* and childstate_*.
+"""Reads of keys and values of a state within limits: the walks behind state_* and childstate_*.
 
 Every walk is limited by the size of its answer, since a prefix of one byte can cover a whole chain's state. A
 walk opens its own view of the state, so that it can run in a thread.
@@ -32,12 +32,13 @@ MAX_ADDED: Final = 250_000
 """Keys whose sizes one state_getStorageSize may add up."""
 
 CLIENT_READS: Final = PerNode(lambda: FairLimiter(1))
-"""Concurrent walks of all clients of a node, besides short ones. More are no faster, since one walk holds
-the interpreter; the event loop waits for each, and the threads in which the node writes blocks have to stay
-free.
+"""Concurrent walks of all clients of a node, besides short ones.
+
+More are no faster, since one walk holds the interpreter; the event loop waits for each, and the threads in
+which the node writes blocks have to stay free.
 """
 SHORT_READS: Final = PerNode(lambda: FairLimiter(1))
-"""The same for walks that end after a page, so that they never wait for one over a whole state."""
+"""Concurrent walks that end after a page, so that they never wait for a walk over a whole state."""
 REMOTE_READS: Final = PerNode(lambda: FairLimiter(8))
 """Concurrent reads of all clients of a node from states that peers prove; each read occupies some peers."""
 
@@ -51,7 +52,10 @@ async def in_state(
     *,
     is_short: bool = False,
 ) -> T:
-    """Run `walk` on a state in a thread; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
+    """Run `walk` on a state in a thread.
+
+    `keys`: the keys that it reads. Raises UnknownBlock or StateDiscarded.
+    """
     states = node.chain.states
     if states.remote_for(block_hash) is not None:  # it waits for peers, and needs no thread
         async with REMOTE_READS.of(node):
@@ -61,20 +65,25 @@ async def in_state(
 
 
 async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> list[bytes | None]:
-    """The values under keys, read slice by slice so that others get their turn. Raises as `in_state`, and
-    RpcError if they are too large for an answer."""
+    """Return the values under keys, read slice by slice so that others get their turn.
+
+    Raises UnknownBlock or StateDiscarded, and RpcError if the values are too large for an answer.
+    """
     values: list[bytes | None] = []
     if node.chain.states.remote_for(block_hash) is not None:  # one proof for all of them
         return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
     for start in range(0, len(keys), SLICE):
-        some = keys[start : start + SLICE]
-        values += await in_state(node, block_hash, partial(values_of, keys=some), is_short=True)
+        slice_keys = keys[start : start + SLICE]
+        values += await in_state(node, block_hash, partial(values_of, keys=slice_keys), is_short=True)
         within(None, sum(len(value or b"") for value in values))
     return values
 
 
 def read_key(node: Node, block_hash: bytes, key: bytes, encode: Callable[[bytes | None], T]) -> T | Later[T]:
-    """One value, encoded; a coroutine if the state is not stored here and peers have to prove it."""
+    """Return one value, encoded.
+
+    A coroutine if the state is not stored here and peers have to prove it.
+    """
     if node.chain.states.remote_for(block_hash) is not None:
         return in_state(node, block_hash, lambda state: encode(state.get(key)), [key])
     with node.chain.state(block_hash) as state:
@@ -82,8 +91,10 @@ def read_key(node: Node, block_hash: bytes, key: bytes, encode: Callable[[bytes 
 
 
 def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
-    """The trie nodes that prove the values of keys or their absence, each once and in the order of their
-    bytes, as in Substrate's proofs. Raises RpcError if they are too large.
+    """Return the trie nodes that prove the values of keys or their absence.
+
+    Each node is there once, in the order of their bytes, as in Substrate's proofs. Raises RpcError if they
+    are too large.
     """
     try:
         return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_WEIGHT)))
@@ -92,7 +103,7 @@ def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[by
 
 
 def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
-    """The keys with a prefix in order, after `start` if it is given."""
+    """Yield the keys with a prefix in order, after `start` if it is given."""
     if start is None or start < prefix:
         if state.get(prefix, child) is not None:
             yield prefix
@@ -104,12 +115,12 @@ def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = 
 
 
 def page(state: State, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP) -> list[bytes]:
-    """The first `count` keys after `start`. Raises RpcError if they are too large for an answer."""
+    """Return the first `count` keys after `start`. Raises RpcError if they are too large for an answer."""
     return _weighed(islice(keys_after(state, prefix, start, child), count))
 
 
 def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
-    """Every key with the prefix. Raises RpcError if they are too large for an answer."""
+    """Return every key with the prefix. Raises RpcError if they are too large for an answer."""
     return _weighed(keys_after(state, prefix, None, child))
 
 
@@ -122,7 +133,10 @@ def _weighed(found: Iterable[bytes]) -> list[bytes]:
 
 
 def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[bytes, bytes]]:
-    """Every key with the prefix, and its value. Raises RpcError if they are too large for an answer."""
+    """Return every key with the prefix, and its value.
+
+    Raises RpcError if they are too large for an answer.
+    """
     pairs, weight = [], 0
     for key in keys_after(state, prefix, None, child):
         value = state.get(key, child) or b""
@@ -132,7 +146,7 @@ def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[byt
 
 
 def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes | None]:
-    """The values under keys. Raises RpcError if they are too large for an answer."""
+    """Return the values under keys. Raises RpcError if they are too large for an answer."""
     values, weight = [], 0
     for key in keys:
         value = state.get(key, child)
@@ -142,22 +156,23 @@ def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[b
 
 
 def size_below(state: State, key: bytes) -> int | None:
-    """The size of the value at a key, else of all values whose keys begin with it; None if there are none.
-    Raises RpcError if they are too many.
+    """Return the size of the value at a key, otherwise of all values whose keys begin with it.
+
+    None if there are none. Raises RpcError if they are too many.
     """
     value = state.get(key)
     if value is not None:
         return len(value)
     total = 0
-    for number, below in enumerate(keys_after(state, key, None)):
+    for number, child_key in enumerate(keys_after(state, key, None)):
         if number >= MAX_ADDED:
             raise _too_big(f"more than {MAX_ADDED} keys begin so; use state_getKeysPaged")
-        total += len(state.get(below) or b"")
+        total += len(state.get(child_key) or b"")
     return total or None
 
 
 def within(entry: T, weight: int) -> T:
-    """`entry`, if an answer of `weight` bytes may still hold it. Raises RpcError otherwise."""
+    """Return `entry`, if an answer of `weight` bytes may still hold it. Raises RpcError otherwise."""
     if weight > MAX_WEIGHT:
         raise _too_big(f"more than {MAX_WEIGHT} bytes; ask for fewer keys, or use state_getKeysPaged")
     return entry

@@ -1,4 +1,4 @@
-"""Which of the watched keys has a block changed?
+"""The storage keys that a block has changed, for the subscriptions that watch keys.
 
 The states of two blocks are compared once for all subscribers, by walking both tries in parallel: the work
 grows with the differences, not with the number of subscribers and keys. Each subscription then looks up its
@@ -43,14 +43,15 @@ _BEGINNING: Final = PerNode(lambda: FairLimiter(1))
 
 
 async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
-    """The differences between two states, with the new values; None if keys have to be compared one by
-    one.
+    """Return the differences between two states, with the new values.
+
+    None if keys have to be compared one by one.
     """
-    kept = _KEPT.of(node)
+    kept_changes = _KEPT.of(node)
     async with _COMPARING.of(node):  # concurrent callers find the result cached
-        if (old, new) not in kept:
-            kept[old, new] = await _compare(node, old, new)
-        return kept[old, new]
+        if (old, new) not in kept_changes:
+            kept_changes[old, new] = await _compare(node, old, new)
+        return kept_changes[old, new]
 
 
 async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
@@ -58,15 +59,15 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
         return None
 
     def compare() -> Changes | None:
-        found: dict[bytes, bytes | None] = {}
+        changes: dict[bytes, bytes | None] = {}
         weight = 0
         with node.chain.state(old) as before, node.chain.state(new) as after:
             for key, _ in differences(before.node, after.node):
-                value = found[key] = after.get(key)
+                value = changes[key] = after.get(key)
                 weight += len(key) + len(value or b"") + ENTRY_BYTES
                 if weight > MAX_KEPT_BYTES:
                     return None
-        return found
+        return changes
 
     try:
         return await read_in_thread(compare)
@@ -77,21 +78,24 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
 async def _changed(
     node: Node, old: bytes, new: bytes, watched: WatchedKeys
 ) -> list[tuple[bytes, bytes | None]]:
-    """The watched keys that differ, in the order in which the client listed them."""
-    found = await _between(node, old, new)
-    if found is None:
+    """Return the watched keys that differ, in the order in which the client listed them."""
+    changes = await _between(node, old, new)
+    if changes is None:
         return await _read_both(node, old, new, list(dict.fromkeys(watched)))
-    if len(found) >= len(watched):
-        return [(key, found[key]) for key in dict.fromkeys(watched) if key in found]
-    places = ((watched.place(key), key) for key in found)
-    changed = sorted((place, key) for place, key in places if place is not None)
-    return [(key, found[key]) for _, key in changed]
+    if len(changes) >= len(watched):
+        return [(key, changes[key]) for key in dict.fromkeys(watched) if key in changes]
+    places = ((watched.place(key), key) for key in changes)
+    changed_keys = sorted((index, key) for index, key in places if index is not None)
+    return [(key, changes[key]) for _, key in changed_keys]
 
 
 async def _read_both(
     node: Node, old: bytes, new: bytes, keys: Sequence[bytes]
 ) -> list[tuple[bytes, bytes | None]]:
-    """The same, key by key; all keys if the old state is discarded."""
+    """Return the keys that differ between two states, read key by key.
+
+    All keys if the old state is discarded.
+    """
     now = await values_in(node, new, keys)
     try:
         before = await values_in(node, old, keys)
@@ -102,13 +106,13 @@ async def _read_both(
 
 
 def changes_json(block: bytes, changed: Sequence[tuple[bytes, bytes | None]]) -> dict[str, Any]:
-    """A block's changes as Substrate writes them."""
+    """Return a block's changes as Substrate writes them."""
     rows = [[to_hex(key), None if value is None else to_hex(value)] for key, value in changed]
     return {"block": to_hex(block), "changes": rows}
 
 
 async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any, None]:
-    """The values of keys, then those that each new best block changed."""
+    """Yield the values of keys, then those that each new best block changed."""
     async with _BEGINNING.of(node):
         watched = WatchedKeys(wanted)
         del wanted  # thousands of objects, which would live as long as the subscription
@@ -117,15 +121,15 @@ async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any,
         yield changes_json(best, list(zip(watched, await values_in(node, best, watched), strict=True)))
         async for event in events:
             if isinstance(event, BestChanged):
-                changed = await _changed(node, best, event.new.hash, watched)
+                changes = await _changed(node, best, event.new.hash, watched)
                 best = event.new.hash
-                if changed:
-                    yield changes_json(best, changed)
+                if changes:
+                    yield changes_json(best, changes)
         raise SlowReader
 
 
 async def all_changes(node: Node) -> AsyncGenerator[Any, None]:
-    """All changes of each new best block in the top trie."""
+    """Yield all changes of each new best block in the top trie."""
     with node.chain.subscribe(only=BestChanged) as events:
         yield changes_json(node.chain.best.hash, ())
         async for event in events:
@@ -139,9 +143,9 @@ async def _written(node: Node, block: bytes) -> list[tuple[bytes, bytes | None]]
     header = node.chain.header(block)
     if header is None:
         raise UnknownBlock(block)
-    found = await _between(node, header.parent_hash, block)
-    if found is not None:
-        return list(found.items())
+    changes = await _between(node, header.parent_hash, block)
+    if changes is not None:
+        return list(changes.items())
 
     def compare() -> list[tuple[bytes, bytes | None]]:
         with node.chain.state(header.parent_hash) as old, node.chain.state(block) as new:

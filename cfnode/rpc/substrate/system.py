@@ -29,56 +29,56 @@ BAD_PEER: Final = 2002
 BAD_FILTER: Final = 2000
 
 _filters = LogFilters()
-"""Those of the process, whose loggers all of its nodes share."""
+"""The log filters of the process, whose loggers all of its nodes share."""
 
 
 def name(node: Node) -> str:
-    """The name of the node's software."""
+    """Return the name of the node's software."""
     return NAME
 
 
 def version(node: Node) -> str:
-    """The version of the node's software."""
+    """Return the version of the node's software."""
     return VERSION
 
 
 def chain(node: Node) -> str:
-    """The chain's name."""
+    """Return the chain's name."""
     return node.spec.name
 
 
 def chain_type(node: Node) -> str:
-    """`Live`, `Development`, `Local` or the specification's own."""
+    """Return `Live`, `Development`, `Local` or the specification's own."""
     return node.spec.chain_type
 
 
 def properties(node: Node) -> dict[str, Any]:
-    """Token symbol, decimals and address prefix."""
+    """Return the token's symbol and decimals, and the address prefix."""
     return dict(node.spec.properties)
 
 
 def health(node: Node) -> Health:
-    """Peers, whether it is still syncing, and whether it should have peers."""
+    """Return the number of peers, whether the node is still syncing, and whether it should have peers."""
     return node.health()
 
 
 def local_peer_id(node: Node) -> str:
-    """The node's identity among peers."""
+    """Return the node's identity among peers."""
     return node.local_peer_id
 
 
 def local_listen_addresses(node: Node) -> list[str]:
-    """The addresses at which peers reach the node."""
+    """Return the addresses at which peers reach the node."""
     return [str(address.with_peer(node.local_peer_id)) for address in node.network.addresses]
 
 
 def node_roles(node: Node) -> list[str]:
-    """`Authority` if it authors blocks, else `Full`."""
+    """Return `Authority` if it authors blocks, else `Full`."""
     return ["Authority" if node.is_authority else "Full"]
 
 
 def sync_state(node: Node) -> dict[str, int]:
-    """The block at which syncing started, the best block, and the highest block that peers announce."""
+    """Return the block at which syncing started, the best block, and the highest that peers announce."""
     best = node.chain.best.number
     return {
         "startingBlock": node.sync.starting_block,
@@ -88,13 +88,16 @@ def sync_state(node: Node) -> dict[str, int]:
 
 
 def peers(node: Node) -> list[dict[str, Any]]:
-    """The connected peers, with the best blocks that they announce."""
-    found = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
-    return [peer for peer in found if peer is not None]
+    """Return the connected peers, with the best blocks that they announce."""
+    peers_json = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
+    return [peer for peer in peers_json if peer is not None]
 
 
 def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
-    """None for a peer whose handshake is malformed: it is about to be dropped."""
+    """Return a peer in JSON.
+
+    None for a peer whose handshake is malformed: it is about to be dropped.
+    """
     try:
         handshake = Handshake.decode(peer.handshake)
     except WireError:
@@ -110,7 +113,7 @@ def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
 
 
 def network_state(node: Node) -> dict[str, Any]:
-    """The internal state of the network service; its shape is not stable."""
+    """Return the internal state of the network service; its shape is not stable."""
     network = node.network
     return {
         "peerId": node.local_peer_id,
@@ -134,7 +137,7 @@ def _connected(peer: PeerInfo) -> dict[str, Any]:
 
 
 def reserved_peers(node: Node) -> list[str]:
-    """The reserved peers, to which the node always keeps a connection."""
+    """Return the reserved peers, to which the node always keeps a connection."""
     return sorted(node.network.reserved)
 
 
@@ -169,14 +172,14 @@ def reset_log_filter(node: Node) -> None:
 
 
 async def account_next_index(node: Node, account: bytes) -> int:
-    """The nonce of an account's next transaction, after those that are ready in the pool."""
+    """Return the nonce of an account's next transaction, after those that are ready in the pool."""
     return await node.pool.ready_nonce(account)
 
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
-    """The result of applying an extrinsic: SCALE ApplyExtrinsicResult."""
-    given = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
-    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", given))
+    """Return the result of applying an extrinsic: SCALE ApplyExtrinsicResult."""
+    encoded = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
+    return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", encoded))
 
 
 METHODS: Final = (

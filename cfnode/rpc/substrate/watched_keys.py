@@ -1,7 +1,8 @@
-"""How do hundreds of subscriptions to thousands of storage keys each take little memory? By packing the keys.
+"""The keys that a storage subscription watches, packed to take little memory.
 
-The keys of a subscription lie in one bytes object, with a sorted table of their hashes for lookups. As
-separate objects they would take four times as much, and the garbage collector would visit each of them.
+Hundreds of subscriptions may watch thousands of keys each. The keys of a subscription lie in one bytes
+object, with a sorted table of their hashes for lookups. As separate objects they would take four times as
+much, and the garbage collector would visit each of them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class WatchedKeys(Sequence[bytes]):
         places = sorted(range(len(keys)), key=hashes.__getitem__)
         self._data = b"".join(keys)
         self._ends = array(OFFSET, accumulate(map(len, keys)))
-        self._hashes = array(HASH, (hashes[place] for place in places))
+        self._hashes = array(HASH, (hashes[index] for index in places))
         self._places = array(OFFSET, places)
 
     def __len__(self) -> int:
@@ -43,16 +44,16 @@ class WatchedKeys(Sequence[bytes]):
 
     def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
         if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+            return [self[index] for index in range(*place.indices(len(self)))]
         place = range(len(self))[place]
         return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
 
     def place(self, key: bytes) -> int | None:
-        """The place of a key; None if it is not watched."""
-        wanted = hash(key)
-        found = bisect_left(self._hashes, wanted)
-        while found < len(self) and self._hashes[found] == wanted:
-            if self[self._places[found]] == key:
-                return self._places[found]
-            found += 1
+        """Return the place of a key; None if it is not watched."""
+        key_hash = hash(key)
+        position = bisect_left(self._hashes, key_hash)
+        while position < len(self) and self._hashes[position] == key_hash:
+            if self[self._places[position]] == key:
+                return self._places[position]
+            position += 1
         return None

@@ -1,6 +1,4 @@
-"""What does a block look like in JSON, and which block does a call without one mean? For several
-namespaces.
-"""
+"""Blocks in JSON, and the block that a call without one means, for several namespaces."""
 
 from __future__ import annotations
 
@@ -38,12 +36,15 @@ class JsonCache(Generic[Key]):
         self._making = SharedWork[Key, msgspec.Raw]()
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
-        """The cached JSON under `key`, else that of `make()`."""
+        """Return the cached JSON under `key`, otherwise that of `make()`."""
         text = self._texts.get(key)
         return self._keep(key, make()) if text is None else text
 
     async def wait(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
-        """The same for a coroutine; concurrent callers wait for the one that is running."""
+        """Return the cached JSON under `key`, otherwise that of the coroutine of `make()`.
+
+        Concurrent callers wait for the one that is running.
+        """
 
         async def made() -> msgspec.Raw:
             return self._keep(key, await make())
@@ -68,8 +69,9 @@ _HEADERS: Final = PerNode(lambda: JsonCache[bytes](256))
 
 
 async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:
-    """A runtime call for a client. Only MAX_RUNTIME_CALLS are queued, so that blocks need not wait behind
-    many.
+    """Make a runtime call for a client; return its output.
+
+    Only MAX_RUNTIME_CALLS are queued, so that blocks need not wait behind many.
     """
     async with CLIENT_CALLS.of(node):
         return await node.chain.queries.call(at_or_best(node, at), function, args)
@@ -79,7 +81,7 @@ Kind = type[BestChanged] | type[Finalized] | type[Imported]
 
 
 async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
-    """The block that is best (or final) now, and then the blocks of each such event."""
+    """Yield the block that is best (or final) now, and then the blocks of each such event."""
     with node.chain.subscribe(only=kind) as events:
         yield node.chain.finalized if kind is Finalized else node.chain.best
         async for event in events:
@@ -95,15 +97,16 @@ async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
 
 
 def at_or_best(node: Node, at: bytes | None) -> bytes:
-    """The block that `at` names, or the best one."""
+    """Return the block that `at` names, or the best one."""
     return node.chain.best.hash if at is None else at
 
 
 def block_asked(node: Node, at: bytes | None) -> bytes:
-    """As `at_or_best`, for methods about the chain's present: accounts, balances, channels, pools.
+    """Return the block that `at` names, or the best one, for a method about the chain's present.
 
-    Raises RpcError for the best block of a node that is syncing and has only the genesis state: by that
-    state, a funded account is unregistered and empty. Who names the genesis block gets its answer.
+    Such methods are about accounts, balances, channels and pools. Raises RpcError for the best block of a
+    node that is syncing and has only the genesis state: by that state, a funded account is unregistered and
+    empty. A client that names the genesis block gets its answer.
     """
     if at is None and node.chain.best.number == 0 and (phase := node.syncing) is not None:
         raise RpcError(ErrorCode.CALL_FAILED, NO_PRESENT_STATE.format(phase))
@@ -111,7 +114,7 @@ def block_asked(node: Node, at: bytes | None) -> bytes:
 
 
 def header_json(header: Header) -> dict[str, Any]:
-    """A header as Substrate writes it; the number is hex."""
+    """Return a header as Substrate writes it; the number is hex."""
     return {
         "parentHash": to_hex(header.parent_hash),
         "number": hex(header.number),
@@ -122,6 +125,6 @@ def header_json(header: Header) -> dict[str, Any]:
 
 
 def header_text(node: Node, block_hash: bytes) -> msgspec.Raw | None:
-    """A block's header as JSON text, None for an unknown block."""
+    """Return a block's header as JSON text, None for an unknown block."""
     header = node.chain.header(block_hash)
     return None if header is None else _HEADERS.of(node).get(block_hash, lambda: header_json(header))

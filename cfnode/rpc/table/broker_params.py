@@ -1,8 +1,8 @@
-"""How do the JSON parameters of a swap become the values of its extrinsic, and back? By these readers and
-writers (Chainflip's broker RPC types).
+"""Readers and writers of a swap's parameters, between JSON and the values of its extrinsic.
 
-An asset is `{"chain", "asset"}` or one of five old bare symbols; an amount is a number or hex. An address is
-a string that can only be read with the chain of its asset, so it stays a string until `address_on` parses it.
+The types are those of Chainflip's broker RPC. An asset is `{"chain", "asset"}` or one of five old bare
+symbols; an amount is a number or hex. An address is a string that can only be read with the chain of its
+asset, so it stays a string until `address_on` parses it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOT_AN_ASSET: Final = (
 
 
 def read_asset(value: Any) -> str:
-    """The SCALE variant name of an asset of the runtime, `"ArbUsdc"`."""
+    """Read the SCALE variant name of an asset of the runtime, `"ArbUsdc"`."""
     old = _unit(value)
     if old in _OLD_SYMBOLS:
         return _OLD_SYMBOLS[old]
@@ -56,20 +56,20 @@ def read_asset(value: Any) -> str:
 
 
 def _repeats(value: dict[str, Any]) -> bool:
-    """Whether the chain or the symbol stands twice."""
-    known = [name for name, _ in members(value) if name in ("chain", "asset")]
-    return len(known) > len(set(known))
+    """Return whether the chain or the symbol stands twice."""
+    member_names = [name for name, _ in members(value) if name in ("chain", "asset")]
+    return len(member_names) > len(set(member_names))
 
 
 def _unit(value: Any) -> str:
-    """The name of a variant without a value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
+    """Return the name of a variant without a value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
     if isinstance(value, dict) and [*value.values()] == [None]:
         (value,) = value
     return value if isinstance(value, str) else ""
 
 
 def write_asset(name: str) -> dict[str, str]:
-    """An asset as clients write it; an asset unknown to this build is named after its type."""
+    """Write an asset as clients read it; an asset unknown to this build is named after its type."""
     asset = ASSETS.get(name)
     if asset is None:
         return {"chain": "Unknown", "asset": name.upper()}
@@ -94,7 +94,7 @@ _CCM: Final = Struct(
 
 
 def read_ccm(value: Any) -> dict[str, Any]:
-    """A cross-chain message: `message`, `gas_budget`, `ccm_additional_data`.
+    """Read a cross-chain message: `message`, `gas_budget`, `ccm_additional_data`.
 
     Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
     """
@@ -105,7 +105,7 @@ def read_ccm(value: Any) -> dict[str, Any]:
 
 
 def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Hex without 0x, as the official node writes these members; the gas budget has 0x."""
+    """Write a cross-chain message as the official node does: hex without 0x, but a gas budget with 0x."""
     return {
         "message": value["message"].hex(),
         "gas_budget": hex(value["gas_budget"]),
@@ -114,7 +114,7 @@ def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def additional_data(value: Any) -> bytes:
-    """The bytes of `ccm_additional_data`, which some types wrap in an enum."""
+    """Return the bytes of `ccm_additional_data`, which some types wrap in an enum."""
     payload = value[1] if isinstance(value, tuple) else value
     return payload if isinstance(payload, bytes) else b""
 
@@ -139,18 +139,18 @@ class RefundParameters:
     others: dict[str, Any]
 
     def on(self, chain: str) -> dict[str, Any]:
-        """The extrinsic's value, with the address parsed for the source chain. Raises RpcError."""
+        """Return the extrinsic's value, with the address parsed for the source chain. Raises RpcError."""
         return {**self.others, "refund_address": address_on(chain, self.address, "refund_address")}
 
 
 def read_refund(value: Any) -> RefundParameters:
-    """refund_parameters as clients write them."""
+    """Read refund_parameters as clients write them."""
     members = _REFUND(value)
     return RefundParameters(members.pop("refund_address"), members)
 
 
 def write_refund(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The extrinsic's value as clients read it, both optional members present."""
+    """Write the extrinsic's value as clients read it, both optional members present."""
     ccm = value["refund_ccm_metadata"]
     return {
         "retry_duration": value["retry_duration"],
@@ -165,7 +165,7 @@ _AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, Fals
 
 
 def address_on(chain: str, text: str, name: str) -> EncodedAddress:
-    """An address of a chain as the extrinsic has it.
+    """Parse an address of a chain to the extrinsic's value.
 
     Raises RpcError -32020 with the official node's text. It names neither the parameter nor the fault: both
     are in `data`.

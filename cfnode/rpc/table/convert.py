@@ -1,5 +1,4 @@
-"""How do JSON values become bytes and numbers, and back? By the readers and writers that all namespaces
-share.
+"""Readers and writers that all namespaces share, between JSON values and bytes, numbers and accounts.
 
 Each Reader names the shape it accepts, for the reference page. For any other value it raises Misread with the
 official node's text (`serde.py`), or ValueError with a text that fits after the parameter's name. Hex is
@@ -26,7 +25,10 @@ call lasts."""
 
 
 def excerpt(value: Any) -> str:
-    """A value as errors quote it: cut short, never raising. The part that is cut off is not read."""
+    """Return a value as errors quote it: cut short, never raising.
+
+    The part that is cut off is not read.
+    """
     text = ""
     for part in _parts(value):
         text += part
@@ -36,7 +38,7 @@ def excerpt(value: Any) -> str:
 
 
 def _parts(value: Any) -> Iterator[str]:
-    """The text of a decoded JSON value, piece by piece."""
+    """Yield the text of a decoded JSON value, piece by piece."""
     if isinstance(value, str):
         yield repr(value[: MAX_EXCERPT + 1])
     elif isinstance(value, list):
@@ -57,17 +59,17 @@ def _parts(value: Any) -> Iterator[str]:
 
 
 def to_hex(data: bytes) -> str:
-    """`0x` and lower-case digits."""
+    """Write bytes as `0x` and lower-case digits."""
     return f"0x{data.hex()}"
 
 
 def number_hex(value: int) -> str:
-    """`0x` and no leading zeros; zero is `0x0`."""
+    """Write a number as `0x` and hex without leading zeros; zero is `0x0`."""
     return hex(value)
 
 
 def account(public: bytes) -> str:
-    """An account id as SS58 with the chain's prefix (`cF…`)."""
+    """Write an account id as SS58 with the chain's prefix (`cF…`)."""
     return ss58.encode(public, SS58_PREFIX)
 
 
@@ -79,8 +81,10 @@ _DIGITS, _WHITE = b"0123456789abcdefABCDEF", b" \t\r\n"
 
 
 def read_hex(value: Any) -> bytes:
-    """Hex of any length, as `impl-serde` reads it: `0x` is optional, the empty string gives no bytes, and
-    with an odd number of digits the first digit is a byte of its own.
+    """Read hex of any length, as `impl-serde` reads it.
+
+    `0x` is optional, the empty string gives no bytes, and with an odd number of digits the first digit is a
+    byte of its own.
     """
     if not isinstance(value, str):
         raise invalid_type(value, _HEX_BYTES)
@@ -88,12 +92,12 @@ def read_hex(value: Any) -> bytes:
     start = len(value) - len(digits)
     odd = len(digits) % 2
     text, pieces = f"0{digits}" if odd else digits, []
-    for begin in range(0, len(text), _READ_AT_ONCE):
-        piece = text[begin : begin + _READ_AT_ONCE]
+    for offset in range(0, len(text), _READ_AT_ONCE):
+        piece = text[offset : offset + _READ_AT_ONCE]
         try:
             data = bytes.fromhex(piece)
         except ValueError:
-            _check_digits(piece, start + begin - odd)
+            _check_digits(piece, start + offset - odd)
             data = b""
         if 2 * len(data) != len(piece):
             return _read_spaced(digits, start)
@@ -102,32 +106,39 @@ def read_hex(value: Any) -> bytes:
 
 
 def _read_spaced(digits: str, start: int) -> bytes:
-    """Hex with white space, which counts for the length but has no value, so bytes at the end stay zero."""
+    """Read hex with white space.
+
+    White space counts for the length but has no value, so bytes at the end stay zero.
+    """
     _check_digits(digits, start)
     text = digits.encode()
-    begun = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
-    return bytes.fromhex(begun[: len(begun) // 2 * 2].decode()).ljust((len(text) + 1) // 2, b"\0")
+    padded = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
+    return bytes.fromhex(padded[: len(padded) // 2 * 2].decode()).ljust((len(text) + 1) // 2, b"\0")
 
 
 def _check_digits(digits: str, start: int) -> None:
-    """Raises Misread at the first character that is not a digit; its position counts to its first byte."""
-    for begin in range(0, len(digits), _READ_AT_ONCE):
-        piece = digits[begin : begin + _READ_AT_ONCE].encode(errors="replace")
-        if wrong := piece.translate(None, _DIGITS + _WHITE):
-            place = start + begin + piece.index(wrong[:1])
-            raise Misread(f"invalid hex character: {chr(wrong[0])}, at {place}")
+    """Raise Misread at the first character that is not a digit; its position counts to its first byte."""
+    for offset in range(0, len(digits), _READ_AT_ONCE):
+        piece = digits[offset : offset + _READ_AT_ONCE].encode(errors="replace")
+        if wrong_bytes := piece.translate(None, _DIGITS + _WHITE):
+            position = start + offset + piece.index(wrong_bytes[:1])
+            raise Misread(f"invalid hex character: {chr(wrong_bytes[0])}, at {position}")
 
 
 def read_prefixed_hex(value: Any) -> bytes:
-    """`0x` and whole bytes: for cfnode's own methods, where a text without `0x` may mean something else."""
+    """Read hex of whole bytes with `0x`.
+
+    For cfnode's own methods, where a text without `0x` may mean something else.
+    """
     if not isinstance(value, str) or not value.startswith("0x"):
         raise ValueError(f"expected a string of 0x and hex digits, got {excerpt(value)}")
     return read_whole_bytes(value)
 
 
 def read_whole_bytes(value: Any) -> bytes:
-    """Hex with or without `0x`, an even number of digits: for texts that official methods decode
-    themselves.
+    """Read hex with or without `0x`, an even number of digits.
+
+    For texts that official methods decode themselves.
     """
     if not isinstance(value, str):
         raise invalid_type(value, "a string")
@@ -146,18 +157,18 @@ def _check_key(value: Any) -> None:
 
 
 def read_key(value: Any) -> bytes:
-    """A storage key or a prefix of one: hex."""
+    """Read a storage key or a prefix of one: hex."""
     _check_key(value)
     return read_hex(value)
 
 
 def fixed_hex(length: int) -> Callable[[Any], bytes]:
-    """Hex of exactly `length` bytes, `0x` optional."""
+    """Return a reader of hex of exactly `length` bytes, `0x` optional."""
     return _sized_hex(2 * length, 2 * length, f"{_HEX_BYTES} containing {length} bytes")
 
 
 def _sized_hex(minimum: int, maximum: int, expected: str) -> Callable[[Any], bytes]:
-    """Hex with `minimum` to `maximum` digits, `0x` optional."""
+    """Return a reader of hex with `minimum` to `maximum` digits, `0x` optional."""
 
     def read(value: Any) -> bytes:
         if not isinstance(value, str):
@@ -174,12 +185,12 @@ _read_digits_256 = _sized_hex(1, 64, f"{_HEX_BYTES} containing between (0; 32] b
 
 
 def read_hex_number(value: Any) -> int:
-    """Hex up to 2^256 - 1, `0x` optional; a JSON number is refused."""
+    """Read hex up to 2^256 - 1, `0x` optional; a JSON number is refused."""
     return int.from_bytes(_read_digits_256(value), "big")
 
 
 def bounded_integer(maximum: int, minimum: int = 0) -> Callable[[Any], int]:
-    """A JSON integer within the bounds; booleans and fractions are refused."""
+    """Return a reader of a JSON integer within the bounds; booleans and fractions are refused."""
     expected = f"{'i' if minimum else 'u'}{(maximum - minimum).bit_length()}"
 
     def read(value: Any) -> int:
@@ -193,7 +204,10 @@ def bounded_integer(maximum: int, minimum: int = 0) -> Callable[[Any], int]:
 
 
 def read_number_or_hex(value: Any) -> int:
-    """A JSON integer up to 2^64 - 1, or a string of hex up to 2^256 - 1; `0x` is optional: "100" is 256."""
+    """Read a JSON integer up to 2^64 - 1, or a string of hex up to 2^256 - 1.
+
+    `0x` is optional: "100" is 256.
+    """
     try:
         return _number(value) if type(value) is int else read_hex_number(value)
     except Misread:
@@ -204,12 +218,12 @@ _number = bounded_integer(U64_MAX)
 
 
 def no_variant(kind: str) -> Misread:
-    """The error for a value that fits none of an enum's types."""
+    """Return the error for a value that fits none of an enum's types."""
     return Misread(f"data did not match any variant of untagged enum {kind}", Place.OUTSIDE)
 
 
 def read_amount(value: Any) -> int:
-    """A JSON integer, or a string of hex with `0x`, up to 2^128 - 1."""
+    """Read a JSON integer, or a string of hex with `0x`, up to 2^128 - 1."""
     if type(value) is int:
         return bounded_integer(U128_MAX)(value)
     if not isinstance(value, str) or not value.startswith("0x"):
@@ -218,12 +232,12 @@ def read_amount(value: Any) -> int:
 
 
 def write_number_or_hex(value: int) -> int | str:
-    """A u32 or u64 of the chain: a number while JavaScript represents it exactly, else hex."""
+    """Write a u32 or u64 of the chain: a number while JavaScript represents it exactly, else hex."""
     return value if value < 2**53 else hex(value)
 
 
 def read_text(value: Any) -> str:
-    """A string."""
+    """Read a string."""
     if not isinstance(value, str):
         raise invalid_type(value, "a string")
     if len(value) > MAX_TEXT:
@@ -232,14 +246,14 @@ def read_text(value: Any) -> str:
 
 
 def read_bool(value: Any) -> bool:
-    """true or false."""
+    """Read true or false."""
     if not isinstance(value, bool):
         raise invalid_type(value, "a boolean")
     return value
 
 
 def read_account(value: Any) -> bytes:
-    """An SS58 account id of any prefix; hex is refused, as the official node does."""
+    """Read an SS58 account id of any prefix; hex is refused, as by the official node."""
     try:
         return ss58.decode(read_text(value))[1]
     except ss58.Ss58Error as error:
@@ -247,7 +261,7 @@ def read_account(value: Any) -> bytes:
 
 
 def read_u128(value: Any) -> int:
-    """A JSON number up to 2^128 - 1, which serde_json reads digit by digit."""
+    """Read a JSON number up to 2^128 - 1, which serde_json reads digit by digit."""
     if type(value) is float and value >= 0:
         raise Misread("trailing characters", Place.DIGITS)
     if type(value) not in (int, float):
@@ -258,7 +272,7 @@ def read_u128(value: Any) -> int:
 
 
 def listed(reader: Reader, maximum: int) -> Reader:
-    """An array of at most `maximum` values of `reader`."""
+    """Return a reader of an array of at most `maximum` values of `reader`."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):

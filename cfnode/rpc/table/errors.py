@@ -1,10 +1,10 @@
-"""Which error does a client get when a call fails? This module alone turns exceptions into codes and texts.
+"""The errors of failed calls: exceptions as JSON-RPC codes and texts.
 
-They are the official node's, since clients depend on them: 4003 and -32022 for unknown blocks and discarded
-states, 1010 and the codes next to it for transactions that the pool refuses, -32024 for a failed submission
-of the broker or the liquidity provider, -32021 for a refusal of a runtime API and -32026 for a runtime API
-that the runtime lacks. An unforeseen exception is logged with its traceback, and answered as an internal
-error without details.
+No other module turns exceptions into codes and texts. These are the official node's, since clients depend on
+them: 4003 and -32022 for unknown blocks and discarded states, 1010 and the codes next to it for transactions
+that the pool refuses, -32024 for a failed submission of the broker or the liquidity provider, -32021 for a
+refusal of a runtime API and -32026 for a runtime API that the runtime lacks. An unforeseen exception is
+logged with its traceback, and answered as an internal error without details.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ _BY_RUNTIME_API: Final = (
     "chain_getRuntimeVersion",
     *_FRAME_METHODS,
 )
-"""Methods that ask a runtime API by its declaration. Others read the state, or call a function by name."""
+"""Methods that ask a runtime API by its declaration.
+
+Other methods read the state, or call a function by name.
+"""
 _BY_EXECUTOR: Final = "state_call"
 _LOW_PRIORITY: Final = (
     "The transaction has too low priority to replace another transaction already in the pool."
@@ -109,7 +112,7 @@ _REFUSAL_EVENTS: Final[tuple[tuple[Any, str], ...]] = (
 
 
 def explain(error: Exception, method: str) -> RpcError:
-    """The answer to a call of `method` that ended with `error`."""
+    """Return the answer to a call of `method` that ended with `error`."""
     for kinds, explanation in _EXPLANATIONS:
         if isinstance(error, kinds):
             return explanation(error, method)
@@ -118,14 +121,17 @@ def explain(error: Exception, method: str) -> RpcError:
 
 
 def one_line(error: Exception, method: str) -> str:
-    """The error of an event in one line, where it is a text: that of the client itself."""
+    """Return the error as the text of an event, in one line, without the prefix `Client error: `."""
     explained = explain(error, method)
     text = ": ".join(filter(None, (explained.message, explained.data)))
     return text.removeprefix(_CLIENT_ERROR)
 
 
 def refusal_event(error: pool.PoolError | BadExtrinsic) -> str:
-    """Why the pool refused a transaction, as the text of an event of `transactionWatch_v1`, on one line."""
+    """Return why the pool refused a transaction, as the text of an event, on one line.
+
+    The event is one of `transactionWatch_v1`.
+    """
     if isinstance(error, pool.InvalidTransaction):
         if error.reason.reason == "Custom":
             return f"Invalid transaction with custom error: {error.reason.code}"
@@ -140,7 +146,7 @@ def refusal_event(error: pool.PoolError | BadExtrinsic) -> str:
 
 
 def _no_state(error: Any, method: str) -> RpcError:
-    """The official node's error depends on the layer of it that misses the block or its state."""
+    """Return the official node's error, which depends on its layer that misses the block or the state."""
     block = f"0x{error.block.hex()}"
     if isinstance(error, StateDiscarded):
         text = f"State already discarded for {block}"
@@ -165,7 +171,10 @@ def _runtime(error: Any, method: str) -> RpcError:
 
 
 def _client_error(text: str, method: str) -> RpcError:
-    """`text` as the message of state_* methods; as the data of FRAME's methods, which have fixed messages."""
+    """Return an error with `text` as the message of state_* methods.
+
+    FRAME's methods have fixed messages: there it is the data.
+    """
     for name, message in _FRAME_METHODS.items():
         if method.startswith(name):
             return RpcError(RUNTIME_ERROR, message, text)
@@ -197,7 +206,7 @@ def _refused(error: Any, method: str) -> RpcError:
 
 
 def _advice(text: str, method: str) -> str | None:
-    """A hint for the node's own accounts, where the error's text is the official node's."""
+    """Return a hint for the node's own accounts, where the error's text is the official node's."""
     if _BAD_ORIGIN not in text:
         return None
     return next((hint for prefix, hint in NOT_REGISTERED.items() if method.startswith(prefix)), None)
@@ -215,7 +224,7 @@ def _too_low(error: Any, method: str) -> RpcError:
 
 
 def _execution(error: pool.VerificationFailed) -> str:
-    """Why the runtime did not validate a transaction."""
+    """Return why the runtime did not validate a transaction."""
     if isinstance(error, pool.NotJudged):
         return str(error)
     cause = error.__cause__
@@ -228,7 +237,7 @@ def _not_verified(error: Any, method: str) -> RpcError:
 
 
 def _malformed(error: Any, method: str) -> RpcError:
-    """Substrate has another error for the same bytes in author_submitExtrinsic."""
+    """Return the error for a malformed extrinsic, which author_submitExtrinsic has of its own."""
     if method == "author_submitExtrinsic":
         return RpcError(AUTHOR_OTHER, f"Client error: {error}")
     return RpcError(1001, f"Extrinsic has invalid format: {error}")

@@ -1,7 +1,8 @@
-"""Which bytes does the official node accept as an extrinsic, and with which error does it refuse the others?
+"""Decoding of extrinsics as the official node accepts them, and its errors for the others.
 
-It reads an `OpaqueExtrinsic`: a compact length and that many bytes. It ignores bytes that follow, accepts a
-length of zero, and leaves further checks to the runtime. The error texts are those of parity-scale-codec.
+The official node reads an `OpaqueExtrinsic`: a compact length and that many bytes. It ignores bytes that
+follow, accepts a length of zero, and leaves further checks to the runtime. The error texts are those of
+parity-scale-codec.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class BadExtrinsic(Exception):
 
 
 def decoded(data: bytes) -> bytes:
-    """The extrinsic at the start of the bytes, with its length prefix. Raises BadExtrinsic."""
+    """Return the extrinsic at the start of the bytes, with its length prefix. Raises BadExtrinsic."""
     if not data or len(data) < _COMPACT_BYTES[data[0] & 3]:
         raise BadExtrinsic(_OUT_OF_RANGE if data and data[0] & 3 == 3 and data[0] > 3 else _SHORT)
     try:
@@ -65,8 +66,9 @@ def decoded(data: bytes) -> bytes:
 
 
 def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:
-    """The extrinsic at the start of the bytes. Raises RpcError with the method's message, and the reason as
-    Rust's Debug or Display writes it.
+    """Return the extrinsic at the start of the bytes.
+
+    Raises RpcError with the method's message, and the reason as Rust's Debug or Display writes it.
     """
     try:
         return decoded(data)
@@ -75,8 +77,9 @@ def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:
 
 
 def execution_failed(error: Exception) -> str:
-    """The official node's text of a failed execution, with the runtime's own message in place of the
-    backtrace.
+    """Return the official node's text of a failed execution.
+
+    The runtime's own message stands in place of the backtrace.
     """
     trap = _TRAP if isinstance(error, RuntimeTrap) else ""
     return f"Execution failed: {trap}{error}"

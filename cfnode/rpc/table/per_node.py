@@ -28,8 +28,8 @@ class PerNode(Generic[T]):
         self._by_chain: WeakKeyDictionary[Chain, T] = WeakKeyDictionary()
 
     def of(self, node: Node) -> T:
-        """The object of this node."""
-        found = self._by_chain.get(node.chain)
-        if found is None:
-            found = self._by_chain[node.chain] = self._make()
-        return found
+        """Return the object of this node."""
+        instance = self._by_chain.get(node.chain)
+        if instance is None:
+            instance = self._by_chain[node.chain] = self._make()
+        return instance

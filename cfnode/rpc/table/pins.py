@@ -1,4 +1,4 @@
-"""Which blocks have clients pinned, and what happens when there are too many?
+"""The blocks that follows of the chain's head have pinned, and the limit on them.
 
 A follow of the chain's head (chainHead_v1_follow) pins each block that it reports until the client unpins it.
 All follows together may pin `MAX_PINNED` blocks. One more stops the follows that have pinned a block for
@@ -19,7 +19,7 @@ PATIENCE: Final = 60.0
 
 
 class TooManyPinned(Exception):
-    """No other follow could be stopped to make room: the follow itself has to stop."""
+    """The follow that pins a block has to stop: no other follow could be stopped to make room."""
 
 
 class Pinner(Protocol):
@@ -30,7 +30,7 @@ class Pinner(Protocol):
 
 
 class Pins:
-    """Which follow has pinned which block, and since when."""
+    """The pinned blocks of each follow, and since when they are pinned."""
 
     def __init__(self) -> None:
         self._pinned: dict[Pinner, dict[bytes, float]] = {}
@@ -40,7 +40,7 @@ class Pins:
         return len(self._pins)
 
     def has_pinned(self, pinner: Pinner, block: bytes) -> bool:
-        """Whether `pinner` has pinned the block."""
+        """Return whether `pinner` has pinned the block."""
         return block in self._pinned.get(pinner, ())
 
     def pin(self, pinner: Pinner, block: bytes) -> None:
@@ -60,7 +60,7 @@ class Pins:
                 del self._pins[block]
 
     def release(self, pinner: Pinner) -> list[bytes]:
-        """Unpin all blocks of `pinner`; returns them."""
+        """Unpin all blocks of `pinner`; return them."""
         blocks = list(self._pinned.get(pinner, ()))
         self.unpin(pinner, blocks)
         self._pinned.pop(pinner, None)

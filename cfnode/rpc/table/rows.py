@@ -1,4 +1,4 @@
-"""What describes a method? One row of a table: names, parameters, access, and the handler.
+"""Rows of the method table: names, parameters, access, and the handler of a method.
 
 A method takes its parameters by position or by name. Names are in snake_case or lowerCamelCase; a trailing
 optional parameter may be missing or `null`; surplus parameters are ignored. These are the rules of the
@@ -29,17 +29,17 @@ TOO_MANY = RpcError(ErrorCode.TOO_MANY_SUBSCRIPTIONS, "Too many subscriptions on
 
 
 class Access(Enum):
-    """Who may call a row."""
+    """The clients that may call a row."""
 
     SAFE = "safe"
     """Any client that reaches the port."""
     UNSAFE = "unsafe"
-    """Only where --rpc-methods allows it: these methods reveal or change things of the operator."""
+    """A client only where --rpc-methods allows it: these methods reveal or change things of the operator."""
     BROKER = "broker"
     """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks or
     --rpc-auth-token-file tokens, and those web pages whose origin --rpc-cors lists by name."""
     LP = "lp"
-    """Methods of the liquidity provider, who pays: as those of the broker."""
+    """Methods of the liquidity provider, who pays: open and closed by the rules of the broker's methods."""
 
 
 SIGNING: Final = (Access.BROKER, Access.LP)
@@ -47,7 +47,10 @@ SIGNING: Final = (Access.BROKER, Access.LP)
 
 
 class FixedBy(Enum):
-    """What of a block fixes the answer to a call about it: such answers are kept (`kept_answers.py`)."""
+    """The part of a block that fixes the answer to a call about the block.
+
+    Such answers are kept (`kept_answers.py`).
+    """
 
     HEADER = "header"
     """The header; the answer is null as long as the block is unknown."""
@@ -57,8 +60,10 @@ class FixedBy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a JSON value becomes a handler's argument. `read` raises ValueError with a text that fits after the
-    parameter's name, or Misread with the official node's text.
+    """A reader of a JSON value as a handler's argument.
+
+    `read` raises ValueError with a text that fits after the parameter's name, or Misread with the official
+    node's text.
     """
 
     shape: str
@@ -73,16 +78,16 @@ class Param:
     reader: Reader
     optional: bool = False
     also: tuple[str, ...] = ()
-    """Further names that clients use; that of another parameter stays that parameter's."""
+    """Further names that clients use; a name of another parameter stays that parameter's."""
 
     @property
     def names(self) -> tuple[str, str]:
         """The name in snake_case and in lowerCamelCase."""
-        head, *rest = self.name.split("_")
-        return self.name, head + "".join(word.capitalize() for word in rest)
+        head, *words = self.name.split("_")
+        return self.name, head + "".join(word.capitalize() for word in words)
 
     def convert(self, value: Any) -> Any:
-        """The converted value; raises Misread, or InvalidParams with this parameter's name."""
+        """Return the converted value. Raises Misread, or InvalidParams with this parameter's name."""
         if value is None and self.optional:
             return None
         try:
@@ -103,7 +108,7 @@ class Row:
     params: tuple[Param, ...] = field(default=(), kw_only=True)
     access: Access = field(default=Access.SAFE, kw_only=True)
     unsafe_if: Callable[[Sequence[Any]], bool] | None = field(default=None, kw_only=True)
-    """For a safe row: whether these arguments make the call unsafe."""
+    """A function of a safe row that returns whether these arguments make the call unsafe."""
     submits: bool = field(default=False, kw_only=True)
     """Whether it signs or submits: refused while the node is syncing."""
     takes_connection: bool = field(default=False, kw_only=True)
@@ -120,28 +125,28 @@ class Row:
         return inspect.cleandoc(self.handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
     def bind(self, arguments: list[Any] | dict[str, Any]) -> list[Any]:
-        """The handler's arguments after the node. Raises Misread or InvalidParams."""
+        """Return the handler's arguments after the node. Raises Misread or InvalidParams."""
         if isinstance(arguments, dict):
             return _by_name(self.params, arguments)
         return [_by_position(param, arguments, index) for index, param in enumerate(self.params)]
 
 
 def _by_name(params: Sequence[Param], arguments: dict[str, Any]) -> list[Any]:
-    """Members are read in the order of the document."""
-    named = {name: param for param in params for name in param.also}
-    named |= {name: param for param in params for name in param.names}
-    found: dict[str, Any] = {}
-    given: set[str] = set()
+    """Return the arguments of parameters by name. Members are read in the order of the document."""
+    params_by_name = {name: param for param in params for name in param.also}
+    params_by_name |= {name: param for param in params for name in param.names}
+    values: dict[str, Any] = {}
+    names_seen: set[str] = set()
     for name, value in members(arguments):
-        if (param := named.get(name)) is not None:
-            if param.name in found:
-                raise duplicate_field(param.name, name, is_same=name in given)
-            found[param.name] = _convert(param, value, name)
-            given.add(name)
+        if (param := params_by_name.get(name)) is not None:
+            if param.name in values:
+                raise duplicate_field(param.name, name, is_same=name in names_seen)
+            values[param.name] = _convert(param, value, name)
+            names_seen.add(name)
     for param in params:
-        if param.name not in found and not param.optional:
+        if param.name not in values and not param.optional:
             raise missing_field(param.name)
-    return [found.get(param.name) for param in params]
+    return [values.get(param.name) for param in params]
 
 
 def _by_position(param: Param, arguments: list[Any], index: int) -> Any:
@@ -164,7 +169,7 @@ class Method(Row):
     """One call, one answer. `handler(node, *arguments)` returns a JSON value, or a coroutine for it."""
 
     fixed_by: FixedBy | None = field(default=None, kw_only=True)
-    """What fixes the answer, if anything does; only for a safe method."""
+    """The part of a block that fixes the answer, if any does; only for a safe method."""
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -173,8 +178,10 @@ class Method(Row):
 
 @dataclass(frozen=True)
 class Subscription(Row):
-    """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and returns the
-    stream; with `takes_connection` it takes the subscription's id too, before the arguments.
+    """A stream of messages over a WebSocket.
+
+    `await handler(node, *arguments)` checks, opens and returns the stream; with `takes_connection` it takes
+    the subscription's id too, before the arguments.
     """
 
     handler: Callable[..., Awaitable[AsyncGenerator[Any, None]]]
@@ -184,7 +191,7 @@ class Subscription(Row):
     patient: bool = field(default=False, kw_only=True)
     """Whether the stream waits for a slow client; otherwise a client with too much unread is cut off."""
     max_per_connection: int | None = field(default=None, kw_only=True)
-    """How many of these one connection may open, if fewer than of other subscriptions."""
+    """The number of these that one connection may open, if fewer than of other subscriptions."""
     too_many: RpcError = field(default=TOO_MANY, kw_only=True)
     """The error for one more."""
 
@@ -211,11 +218,11 @@ class Table:
         self.names = sorted(self.by_name)
 
     def _add(self, row: Method | Subscription) -> None:
-        named: list[tuple[str, AnyRow]] = [(name, row) for name in (row.name, *row.aliases)]
+        entries: list[tuple[str, AnyRow]] = [(name, row) for name in (row.name, *row.aliases)]
         if isinstance(row, Subscription):
             end = Unsubscribe(row.unsubscribe, row)
-            named += [(name, end) for name in (row.unsubscribe, *row.unsubscribe_aliases)]
-        for name, entry in named:
+            entries += [(name, end) for name in (row.unsubscribe, *row.unsubscribe_aliases)]
+        for name, entry in entries:
             if name in self.by_name:
                 raise ValueError(f"two methods are named {name}")
             self.by_name[name] = entry

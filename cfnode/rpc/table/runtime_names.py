@@ -1,4 +1,4 @@
-"""Which assets and chains may a client name? Those of the runtime of the block that it asks about.
+"""The names of assets and chains that a client may use: those of the runtime of the block in question.
 
 The official node of a release has the assets and chains of its release in its types: it lists those, and
 refuses a parameter with another one before it calls the runtime. cfnode supports many releases, so it takes
@@ -50,19 +50,22 @@ _current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", d
 
 
 def current_names() -> RuntimeNames:
-    """The names for the parameter that is being read: by default those of this build.
+    """Return the names for the parameter that is being read: by default those of this build.
 
     Raises RuntimeNeeded if the runtime is not available yet.
     """
-    found = _current.get()
-    if found is None:
+    names = _current.get()
+    if names is None:
         raise RuntimeNeeded
-    return found
+    return names
 
 
 @contextmanager
 def using_names(found: RuntimeNames | None) -> Iterator[None]:
-    """Read parameters with the names of this runtime; with None, the first reader that needs them raises."""
+    """Read parameters with the names of this runtime.
+
+    With None, the first reader that needs the names raises.
+    """
     token = _current.set(found)
     try:
         yield
@@ -73,35 +76,45 @@ def using_names(found: RuntimeNames | None) -> Iterator[None]:
 def enum_of_chains(
     kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
 ) -> Read:
-    """The reader of an enum (`kind`) that accepts a chain's variant only if the runtime has that chain."""
+    """Return the reader of an enum that accepts a chain's variant only if the runtime has that chain.
+
+    `kind` makes the reader of an enum from its owner and variants.
+    """
 
     @lru_cache(MAX_RUNTIMES)
     def reader(chains: tuple[str, ...]) -> Read:
         return kind(
-            owner, {name: each for name, each in variants.items() if name not in CHAINS or name in chains}
+            owner,
+            {name: variant for name, variant in variants.items() if name not in CHAINS or name in chains},
         )
 
     return lambda value: reader(current_names().chains)(value)
 
 
 async def names_at(node: Node, block: bytes) -> RuntimeNames:
-    """The names of a block's runtime. Raises as `runtime_at`."""
+    """Return the names of a block's runtime. Raises what `runtime_at` raises."""
     return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
 async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
-    """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
+    """Return the result of `read()`, with the names of the runtime of the block that the call is about.
+
+    `read` reads the arguments of a row.
+    """
     try:
         with using_names(None):
             return read()
     except RuntimeNeeded:
-        found = await _names_for(node, row, given)
-    with using_names(found):
+        names = await _names_for(node, row, given)
+    with using_names(names):
         return read()
 
 
 async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
-    """The names at the call's block; if it has no state, at the best block, and then those of this build."""
+    """Return the names at the call's block.
+
+    If that block has no state, those at the best block, and then those of this build.
+    """
     best = node.chain.best.hash
     for block in (_block_of(row, given) or best, best):
         try:
@@ -115,7 +128,7 @@ async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
 
 
 def _block_of(row: Row, given: Arguments) -> bytes | None:
-    """The block in the parameter `at`, if it is present and well-formed."""
+    """Return the block in the parameter `at`, if it is present and well-formed."""
     if AT not in row.params:
         return None
     index = row.params.index(AT)
@@ -124,7 +137,7 @@ def _block_of(row: Row, given: Arguments) -> bytes | None:
     else:
         value = next((given[name] for name in AT.names if name in given), None)
     try:
-        found: bytes | None = AT.convert(value)
+        block: bytes | None = AT.convert(value)
     except ValueError:
         return None
-    return found
+    return block

@@ -1,4 +1,4 @@
-"""With which error does the official node refuse a malformed parameter? With that of serde_json.
+"""The errors of the official node for malformed parameters: texts and positions of serde_json.
 
 Such an error names what was found, what was expected, and the line and column of the parsed text: `invalid
 type: integer `5`, expected u32 at line 1 column 1`. For a parameter by position, the parsed text begins after
@@ -35,7 +35,7 @@ MAX_REPEATED: Final = 1024
 MAX_SEARCHED: Final = 16 * 1024
 """Bytes of the parameters whose errors get line and column."""
 MAX_TOKENS: Final = 4 * 1024
-"""Tokens of them: finding the place takes a microsecond of the event loop for each."""
+"""Tokens of those parameters: finding the place takes a microsecond of the event loop for each."""
 
 _TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
 _OPENING: Final = (b"[", b"{")
@@ -50,25 +50,25 @@ class Place(Enum):
     """The position of serde_json's parser when it refuses a value."""
 
     BEFORE = "before"
-    """At its first byte: it has only seen that this is an array or an object."""
+    """At the value's first byte: the parser has only seen that this is an array or an object."""
     AFTER = "after"
-    """After it."""
+    """After the value."""
     OUTSIDE = "outside"
-    """After it, and outside of its parser: a whole parameter gets no line and column."""
+    """After the value, and outside of the parser: a whole parameter gets no line and column."""
     FIRST = "first"
-    """After its first byte, which cannot start the expected type."""
+    """After the value's first byte, which cannot start the expected type."""
     SECOND = "second"
-    """After the first byte that follows its bracket."""
+    """After the first byte that follows the value's bracket."""
     NAME = "name"
     """After the name of the member at the end of the path."""
     COLON = "colon"
-    """At the colon after that name."""
+    """At the colon after the name of the member at the end of the path."""
     AGAIN = "again"
-    """At the colon after that name where it stands for the second time."""
+    """At the colon after that name where the name stands for the second time."""
     NEXT = "next"
-    """At the token that follows it, where an end is expected."""
+    """At the token that follows the value, where an end is expected."""
     DIGITS = "digits"
-    """After the first byte that follows its leading digits."""
+    """After the first byte that follows the value's leading digits."""
 
 
 class Misread(ValueError):
@@ -86,15 +86,15 @@ class Misread(ValueError):
         self.place = place
         self.path = path
         self.buffered = buffered
-        """Another text, for a value that serde buffers before it knows the type."""
+        """The text for a value that serde buffers before it knows the type, if it is another one."""
 
     def inside(self, step: Step) -> Misread:
-        """The same as an error of the array or object that holds the value."""
+        """Return this error as one of the array or object that holds the value."""
         return Misread(self.text, self.place, (step, *self.path), self.buffered)
 
 
 def invalid_type(value: Any, expected: str) -> Misread:
-    """The value has another JSON type than expected."""
+    """Return the error for a value of another JSON type than expected."""
     place = Place.BEFORE if isinstance(value, list | dict) else Place.AFTER
     if type(value) is int and _float(value) == "inf":
         return Misread("number out of range")
@@ -102,17 +102,20 @@ def invalid_type(value: Any, expected: str) -> Misread:
 
 
 def invalid_value(value: Any, expected: str) -> Misread:
-    """The value has the right type and is out of range."""
+    """Return the error for a value of the right type that is out of range."""
     return Misread(f"invalid value: {_found(value)}, expected {expected}")
 
 
 def missing_field(name: str) -> Misread:
-    """An object lacks a member."""
+    """Return the error for an object that lacks a member."""
     return Misread(f"missing field `{name}`")
 
 
 def duplicate_field(name: str, found: str, *, is_same: bool) -> Misread:
-    """An object has a member twice, the second time by the name `found`; `is_same`: as the first time."""
+    """Return the error for an object that has a member twice, the second time by the name `found`.
+
+    `is_same`: whether the first time was by that name too.
+    """
     return Misread(f"duplicate field `{name}`", Place.AGAIN if is_same else Place.COLON, (found,))
 
 
@@ -134,7 +137,7 @@ def _found(value: Any) -> str:
 
 
 def _float(value: int | float) -> str:
-    """As serde_json writes it: without exponent from 0.00001 on."""
+    """Return a number as serde_json writes it: without exponent from 0.00001 on."""
     try:
         text = repr(float(value))
     except OverflowError:
@@ -143,18 +146,19 @@ def _float(value: int | float) -> str:
 
 
 def cut(text: str) -> str:
-    """A text as an error quotes it: a long one is cut."""
+    """Return a text as an error quotes it: a long one is cut."""
     return f"{text[:MAX_REPEATED]}…" if len(text) > MAX_REPEATED else text
 
 
 def quoted(text: str) -> str:
-    """A text as Rust's Debug writes it; a long one is cut."""
+    """Return a text as Rust's Debug writes it; a long one is cut."""
     return '"' + "".join(_QUOTED.get(letter, letter) for letter in cut(text)) + '"'
 
 
 def located(error: Misread, params: bytes) -> str:
-    """The text with line and column. `params`: the JSON array or object in which `error.path` leads to the
-    value.
+    """Return the text of an error with line and column.
+
+    `params`: the JSON array or object in which `error.path` leads to the value.
     """
     by_name = params[:1] == b"{"
     if len(params) > MAX_SEARCHED or (error.place is Place.OUTSIDE and len(error.path) < 2 and not by_name):
@@ -162,12 +166,12 @@ def located(error: Misread, params: bytes) -> str:
     tokens = list(islice(_tokens(params), MAX_TOKENS + 1))
     if len(tokens) > MAX_TOKENS:
         return error.text
-    first, base = _find(tokens, error.path, by_name=by_name)
-    if first >= len(tokens):
+    index, base = _find(tokens, error.path, by_name=by_name)
+    if index >= len(tokens):
         return error.text
     in_array = bool(error.path) and isinstance(error.path[-1], int)
-    read = params[base : _stop(tokens, first, error.place, in_array=in_array)]
-    line, column = 1 + read.count(b"\n"), len(read) - read.rfind(b"\n") - 1
+    read_text = params[base : _stop(tokens, index, error.place, in_array=in_array)]
+    line, column = 1 + read_text.count(b"\n"), len(read_text) - read_text.rfind(b"\n") - 1
     return f"{error.text} at line {line} column {column}"
 
 
@@ -177,7 +181,7 @@ def _tokens(params: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _find(tokens: _Tokens, path: tuple[Step, ...], *, by_name: bool) -> tuple[int, int]:
-    """The first token of the value, and where the text begins that the official node parses."""
+    """Return the first token of the value, and where the text begins that the official node parses."""
     index, base = 0, 0
     for depth, step in enumerate(path):
         index = _member(tokens, index, step) if isinstance(step, str) else _entry(tokens, index, step)
@@ -203,7 +207,7 @@ def _member(tokens: _Tokens, index: int, name: str) -> int:
 
 
 def _after(tokens: _Tokens, index: int) -> int:
-    """The token after the value that begins at `index`."""
+    """Return the token after the value that begins at `index`."""
     depth = 0
     while index < len(tokens):
         depth += (tokens[index][0] in _OPENING) - (tokens[index][0] in _CLOSING)
@@ -226,7 +230,7 @@ _NEAR: Final[dict[Place, Callable[[_Tokens, int], int]]] = {
 
 
 def _next_of_name(tokens: _Tokens, first: int) -> int:
-    """The next value in the object whose member has the name of the one that begins at `first`."""
+    """Return the next value in the object whose member has the name of the one that begins at `first`."""
     return _member(tokens, _after(tokens, first), msgspec.json.decode(tokens[first - 2][0]))
 
 
@@ -235,16 +239,18 @@ def _digits(number: bytes) -> int:
 
 
 def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
-    """The parser's position. For Place.OUTSIDE it has tried to read the end of the enclosing array or object,
-    and has passed a comma in an array.
+    """Return the parser's position.
+
+    For Place.OUTSIDE it has tried to read the end of the enclosing array or object, and has passed a comma in
+    an array.
     """
     if place in _NEAR:
         return _NEAR[place](tokens, first)
-    after = _after(tokens, first)
-    if place is Place.AFTER or after >= len(tokens):
-        return tokens[after - 1][2]
+    next_index = _after(tokens, first)
+    if place is Place.AFTER or next_index >= len(tokens):
+        return tokens[next_index - 1][2]
     if place is Place.NEXT:
-        return tokens[after][1]
-    if tokens[after][0] in _CLOSING:
-        return tokens[after][2]
-    return tokens[after + in_array][1]
+        return tokens[next_index][1]
+    if tokens[next_index][0] in _CLOSING:
+        return tokens[next_index][2]
+    return tokens[next_index + in_array][1]

@@ -1,4 +1,4 @@
-"""Which members of an object in the parameters stand twice?
+"""Objects in the parameters of a call in which a member stands twice.
 
 serde refuses an object in which a member that it knows stands twice, at the second one. A decoded dict has
 lost the first one, so the parameters of a call are decoded once more: only if they have an object with two
@@ -18,8 +18,10 @@ from cfnode.core.jsonrpc import Call
 __all__ = ["MAX_CHECKED", "Repeated", "arguments_of", "members", "object_of"]
 
 MAX_CHECKED: Final = 16 * 1024
-"""Parameters up to this many bytes are looked through for members that stand twice, which takes at most 4 ms
-of the event loop; in longer ones the last counts."""
+"""Bytes of parameters up to which members that stand twice are searched.
+
+The search takes at most 4 ms of the event loop. In longer parameters the last member counts.
+"""
 
 Pairs = list[tuple[str, Any]]
 
@@ -33,13 +35,13 @@ class Repeated(dict[str, Any]):
 
 
 def object_of(pairs: Pairs) -> dict[str, Any]:
-    """The object with these members."""
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Repeated(pairs)
+    """Return the object with these members."""
+    by_name = dict(pairs)
+    return by_name if len(by_name) == len(pairs) else Repeated(pairs)
 
 
 def _number(text: str) -> Any:
-    """As the first decoder reads it: json's own way refuses an integer of thousands of digits."""
+    """Read a number as the first decoder does: json's own way refuses an integer of thousands of digits."""
     return msgspec.json.decode(text)
 
 
@@ -47,17 +49,17 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of, parse_int=_numbe
 
 
 def arguments_of(call: Call) -> list[Any] | dict[str, Any]:
-    """The call's arguments, as `Call.arguments` gives them, with each object that needs it a `Repeated`."""
-    given = call.arguments()
+    """Return the arguments of `Call.arguments`, with a `Repeated` for each object that needs it."""
+    arguments = call.arguments()
     raw = memoryview(call.params)
-    if not given or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:
-        return given
+    if not arguments or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:
+        return arguments
     try:
         return _DECODER.decode(str(raw, "utf-8"))  # type: ignore[no-any-return]
     except RecursionError:  # this decoder may allow less than the first
-        return given
+        return arguments
 
 
 def members(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """The members in the order of the document, each as often as it stands there."""
+    """Return the members in the order of the document, each as often as it stands there."""
     return value.pairs if isinstance(value, Repeated) else value.items()

@@ -1,4 +1,4 @@
-"""How does serde read Rust's structs, enums and tuples from JSON, and with which errors does it refuse them?
+"""Readers of Rust's structs, enums and tuples from JSON, with the errors of serde.
 
 A struct may be an object or an array of its members in order; members are read in the order of the document.
 An enum is the name of a variant, or an object with the name as its only member. Where serde has to buffer the
@@ -19,7 +19,7 @@ __all__ = ["Member", "Read", "Struct", "enum", "sequence", "tagged", "tuple_of",
 
 Read = Callable[[Any], Any]
 Member = tuple[Read, bool]
-"""How a member is read, and whether it may be missing or null."""
+"""The reader of a member, and whether it may be missing or null."""
 Variant = Read | Mapping[str, Member] | None
 """The content of an enum's variant: one value, members, or nothing."""
 
@@ -34,14 +34,14 @@ class Struct:
     name: str
     members: Mapping[str, Member]
     is_range: bool = False
-    """serde's own reader of ranges refuses unknown members."""
+    """Whether unknown members are refused, as by serde's own reader of ranges."""
     defaults: int = 0
-    """Members at the end that an array may lack: those with serde's `default`."""
+    """The number of members at the end that an array may lack: those with serde's `default`."""
     is_flat: bool = False
-    """Members of another struct are among its own: then serde does not accept an array of members."""
+    """Whether members of another struct are among its own: then serde does not accept an array of members."""
 
     def __call__(self, value: Any) -> dict[str, Any]:
-        """All members; missing optional ones are None, unknown ones are ignored."""
+        """Return all members; missing optional ones are None, unknown ones are ignored."""
         if isinstance(value, dict):
             return self._from_object(value)
         if isinstance(value, list) and not self.is_flat:
@@ -52,16 +52,16 @@ class Struct:
         raise error
 
     def _from_object(self, value: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, entry in members(value):
             if self._knows(name):
-                if name in found:
+                if name in values:
                     raise duplicate_field(name, name, is_same=True)
-                found[name] = self._read(name, entry)
+                values[name] = self._read(name, entry)
         for name, (_, optional) in self.members.items():
-            if name not in found and not optional:
+            if name not in values and not optional:
                 raise missing_field(name)
-        return {name: found.get(name) for name in self.members}
+        return {name: values.get(name) for name in self.members}
 
     def _knows(self, name: str) -> bool:
         if self.is_range and name not in self.members:
@@ -70,7 +70,7 @@ class Struct:
         return name in self.members
 
     def _from_array(self, value: list[Any]) -> dict[str, Any]:
-        found = {
+        values = {
             name: self._read(name, entry, index)
             for index, (name, entry) in enumerate(zip(self.members, value, strict=False))
         }
@@ -79,13 +79,13 @@ class Struct:
             elements = "" if self.is_range else f" with {count} element{'s' * (count != 1)}"
             raise Misread(f"invalid length {len(value)}, expected {self.name}{elements}")
         _check_end(value, count)
-        return {name: found.get(name) for name in self.members}
+        return {name: values.get(name) for name in self.members}
 
     def _read(self, name: str, entry: Any, step: int | None = None) -> Any:
-        read, optional = self.members[name]
+        reader, optional = self.members[name]
         if entry is None and optional:
             return None
-        return _inside(read, entry, name if step is None else step)
+        return _inside(reader, entry, name if step is None else step)
 
 
 def _inside(read: Read, entry: Any, step: int | str) -> Any:
@@ -112,7 +112,7 @@ def _expected(names: Mapping[str, Any]) -> str:
 
 
 def _reader(owner: str, name: str, variant: Variant) -> Read:
-    """The reader of a variant's content."""
+    """Return the reader of a variant's content."""
     if callable(variant):
         return variant
     return _unit if variant is None else Struct(f"{_VARIANT} {owner}::{name}", variant)
@@ -130,7 +130,7 @@ def _known(name: str, variants: Mapping[str, Any], place: Place, path: tuple[str
 
 
 def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
-    """An enum: the name of a variant without a value, else the name and the value."""
+    """Return the reader of an enum: the name of a variant without a value, else the name and the value."""
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def of_object(value: dict[str, Any]) -> Any:
@@ -178,18 +178,18 @@ def _buffered_type(value: Any) -> str:
 
 
 def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
-    """An enum whose variant is named by the member `tag`."""
+    """Return the reader of an enum whose variant is named by the member `tag`."""
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def read(value: Any) -> tuple[str, Any]:
         step: int | str = tag
         names: list[Any]
-        rest: Any
+        content: Any
         if isinstance(value, list) and value:
-            names, rest, step = value[:1], value[1:], 0
+            names, content, step = value[:1], value[1:], 0
         elif isinstance(value, dict) and tag in value:
             names = [entry for key, entry in members(value) if key == tag]
-            rest = object_of([(key, entry) for key, entry in members(value) if key != tag])
+            content = object_of([(key, entry) for key, entry in members(value) if key != tag])
         elif isinstance(value, dict | list):
             raise missing_field(tag)
         else:
@@ -197,7 +197,7 @@ def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
         name = _inside(lambda entry: _tag(entry, variants), names[0], step)
         if len(names) > 1:
             raise duplicate_field(tag, tag, is_same=True)
-        return name, _buffered(readers[name], rest)
+        return name, _buffered(readers[name], content)
 
     return read
 
@@ -216,12 +216,15 @@ def _buffered(read: Read, value: Any) -> Any:
 
 
 def untagged(refusal: str, *readers: Read) -> Read:
-    """A value that one of several readers accepts; if none does, the error is `refusal`."""
+    """Return the reader of a value that one of several readers accepts.
+
+    If none does, the error is `refusal`.
+    """
 
     def read(value: Any) -> Any:
-        for each in readers:
+        for reader in readers:
             try:
-                return each(value)
+                return reader(value)
             except Misread:
                 continue
         raise Misread(refusal, Place.OUTSIDE)
@@ -230,34 +233,34 @@ def untagged(refusal: str, *readers: Read) -> Read:
 
 
 def tuple_of(*readers: Read) -> Read:
-    """An array with exactly one value for each reader."""
+    """Return the reader of an array with exactly one value for each reader."""
     count = len(readers)
     expected = f"a tuple of size {count}"
 
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise invalid_type(value, expected)
-        found = tuple(
-            _inside(each, entry, index)
-            for index, (each, entry) in enumerate(zip(readers, value, strict=False))
+        values = tuple(
+            _inside(reader, entry, index)
+            for index, (reader, entry) in enumerate(zip(readers, value, strict=False))
         )
         if len(value) < count:
             raise Misread(f"invalid length {len(value)}, expected {expected}")
         _check_end(value, count)
-        return found
+        return values
 
     return read
 
 
 def sequence(read_entry: Read, maximum: int) -> Read:
-    """A `BoundedVec`: an array of at most `maximum` entries."""
+    """Return the reader of a `BoundedVec`: an array of at most `maximum` entries."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise invalid_type(value, "a sequence")
-        found = [_inside(read_entry, entry, index) for index, entry in enumerate(value[: maximum + 1])]
+        values = [_inside(read_entry, entry, index) for index, entry in enumerate(value[: maximum + 1])]
         if len(value) > maximum:
             raise Misread("out of bounds", Place.OUTSIDE, (maximum,))
-        return found
+        return values
 
     return read

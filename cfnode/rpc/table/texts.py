@@ -1,6 +1,6 @@
-"""How are bytes read from texts that serde passes on unchanged?
+"""Readers of bytes from texts that serde passes on unchanged: hex, signatures and base58.
 
-In the official node three libraries do that, each with its own errors: `hex` (messages and seeds),
+In the official node three libraries read them, each with its own errors: `hex` (messages and seeds),
 `array-bytes` (signatures) and `bs58` (Solana).
 """
 
@@ -23,7 +23,10 @@ _DIGITS: Final = b"0123456789abcdefABCDEF"
 
 
 def bounded_hex(limit: int) -> Callable[[Any], bytes]:
-    """Hex of at most `limit` bytes, as the crate `hex` reads it; any number of `0x` may precede it."""
+    """Return a reader of hex of at most `limit` bytes, as the crate `hex` reads it.
+
+    Any number of `0x` may precede it.
+    """
 
     def read(value: Any) -> bytes:
         text = read_text(value)
@@ -42,7 +45,7 @@ def bounded_hex(limit: int) -> Callable[[Any], bytes]:
 
 
 def signature_hex(length: int) -> Callable[[Any], bytes]:
-    """A signature of `length` bytes, as the crate `array-bytes` reads it."""
+    """Return a reader of a signature of `length` bytes, as the crate `array-bytes` reads it."""
 
     def read(value: Any) -> bytes:
         raw = read_text(value).removeprefix("0x").encode(errors="replace")
@@ -59,8 +62,9 @@ def signature_hex(length: int) -> Callable[[Any], bytes]:
 
 
 def base58_of(length: int) -> Callable[[Any], bytes]:
-    """`length` bytes of base58, as the crate `bs58` fills them: a short value is padded with zeros at the
-    end.
+    """Return a reader of `length` bytes of base58, as the crate `bs58` fills them.
+
+    A short value is padded with zeros at the end.
     """
     expected = "base58 encoded"
 
@@ -98,12 +102,12 @@ def _too_long() -> Misread:
 
 
 def _wrong_digit(raw: bytes) -> int | None:
-    wrong = raw.translate(None, _DIGITS)
-    return raw.index(wrong[:1]) if wrong else None
+    wrong_bytes = raw.translate(None, _DIGITS)
+    return raw.index(wrong_bytes[:1]) if wrong_bytes else None
 
 
 def _debug(letter: int) -> str:
-    """A byte as Rust's Debug writes a character."""
+    """Return a byte as Rust's Debug writes a character."""
     return {0x27: "'\\''", 0x5C: "'\\\\'", 0x0A: "'\\n'", 0x0D: "'\\r'", 0x09: "'\\t'", 0: "'\\0'"}.get(
         letter, f"'{chr(letter)}'" if chr(letter).isprintable() else f"'\\u{{{letter:x}}}'"
     )

@@ -1,5 +1,6 @@
-"""The `archive_v1_*` methods: any block and any state of the past. The node has them only if it prunes
-nothing.
+"""The `archive_v1_*` methods: any block and any state of the past.
+
+The node has them only if it prunes nothing.
 """
 
 from __future__ import annotations
@@ -26,32 +27,32 @@ MAX_STREAMS: Final = 16
 
 
 def body(node: Node, block: bytes) -> list[str] | None:
-    """The extrinsics of a block, null if it is unknown."""
-    found = node.chain.body(block)
-    return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+    """Return the extrinsics of a block, null if it is unknown."""
+    extrinsics = node.chain.body(block)
+    return None if extrinsics is None else [to_hex(extrinsic) for extrinsic in extrinsics]
 
 
 def header(node: Node, block: bytes) -> str | None:
-    """The SCALE header of a block, null if it is unknown."""
-    found = node.chain.header(block)
-    return None if found is None else to_hex(found.encode())
+    """Return the SCALE header of a block, null if it is unknown."""
+    block_header = node.chain.header(block)
+    return None if block_header is None else to_hex(block_header.encode())
 
 
 def hashes(node: Node, height: int) -> list[str]:
-    """The final block at a height; above the last final block, all known blocks of that height."""
+    """Return the final block at a height; above the last final block, all known blocks of that height."""
     if height > node.chain.finalized.number:
         return [to_hex(block.hash) for block, _ in node.chain.unfinalized() if block.number == height]
-    found = node.chain.hash_at(height)
-    return [] if found is None else [to_hex(found)]
+    block_hash = node.chain.hash_at(height)
+    return [] if block_hash is None else [to_hex(block_hash)]
 
 
 def finalized_height(node: Node) -> int:
-    """The number of the last final block."""
+    """Return the number of the last final block."""
     return node.chain.finalized.number
 
 
 async def call(node: Node, block: bytes, function: str, parameters: str) -> dict[str, Any] | None:
-    """The output or the error of a runtime call; null if the block is unknown."""
+    """Return the output or the error of a runtime call; null if the block is unknown."""
     try:
         data = bytes_of(parameters)
     except InvalidParameter as error:
@@ -68,7 +69,7 @@ async def call(node: Node, block: bytes, function: str, parameters: str) -> dict
 async def storage(
     node: Node, block: bytes, asked: Asked, child: str | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    """Reads a block's state: events `storage`, then `storageDone`."""
+    """Read a block's state: events `storage`, then `storageDone`."""
     return _storage(node, block, asked, child or "")
 
 
@@ -94,18 +95,16 @@ async def _storage(
 async def storage_diff(
     node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    """The differences between a block's state and an earlier block's (default: its parent): events
-    `storageDiff`, then `storageDiffDone`.
-    """
+    """Send state changes since a block (default: parent): events `storageDiff`, then `storageDiffDone`."""
     return _storage_diff(node, block, asked, previous)
 
 
 async def _storage_diff(
     node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    found = node.chain.header(block)
-    earlier = found.parent_hash if found is not None and previous is None else previous
-    if found is None or earlier is None or not node.chain.is_ancestor(earlier, block):
+    header = node.chain.header(block)
+    earlier = header.parent_hash if header is not None and previous is None else previous
+    if header is None or earlier is None or not node.chain.is_ancestor(earlier, block):
         text = f"{to_hex(earlier or block)} is not a block before {to_hex(block)}"
         yield {"event": "storageDiffError", "error": text}
         return

@@ -38,10 +38,10 @@ LIMIT_REACHED: Final = {"result": "limitReached"}
 async def follow(
     node: Node, connection: ConnectionState, identity: str, with_runtime: bool
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The blocks near the head: the present ones, then each new, best and finalized block."""
-    followed = connection.follows[identity] = Follow(node, connection.pins, with_runtime=with_runtime)
-    connection.later.append(followed.run)
-    return _events(connection, identity, followed)
+    """Send the blocks near the head: the present ones, then each new, best and finalized block."""
+    subscription = connection.follows[identity] = Follow(node, connection.pins, with_runtime=with_runtime)
+    connection.later.append(subscription.run)
+    return _events(connection, identity, subscription)
 
 
 async def _events(
@@ -56,22 +56,22 @@ async def _events(
 
 
 def _followed(connection: ConnectionState | None, identity: str) -> Follow | None:
-    """A follow of this connection that has not ended."""
-    found = connection.follows.get(identity) if connection is not None else None
-    return found if isinstance(found, Follow) and not found.is_over else None
+    """Return a follow of this connection that has not ended, or None."""
+    subscription = connection.follows.get(identity) if connection is not None else None
+    return subscription if isinstance(subscription, Follow) and not subscription.is_over else None
 
 
 def _begin(
     connection: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
 ) -> dict[str, Any]:
     """Start an operation of `wanted` items on a pinned block, if the limits allow at least one."""
-    followed = _followed(connection, identity)
-    if connection is None or followed is None:
+    subscription = _followed(connection, identity)
+    if connection is None or subscription is None:
         return LIMIT_REACHED
-    followed.check(block)
-    if not (weight := min(wanted, followed.operations.room)):
+    subscription.check(block)
+    if not (weight := min(wanted, subscription.operations.room)):
         return LIMIT_REACHED
-    operation = followed.operations.begin(work, weight)
+    operation = subscription.operations.begin(work, weight)
     connection.later.append(operation.run)
     return {"result": "started", "operationId": operation.identity}
 
@@ -91,9 +91,9 @@ def call(
 ) -> dict[str, Any]:
     """Start a runtime call: event operationCallDone."""
     data = _bytes_of(parameters)
-    followed = _followed(connection, identity)
-    if followed is not None and not followed.with_runtime:
-        followed.check(block)
+    subscription = _followed(connection, identity)
+    if subscription is not None and not subscription.with_runtime:
+        subscription.check(block)
         raise NO_RUNTIME
     return _begin(connection, identity, block, operations.call(node, block, function, data))
 
@@ -107,17 +107,19 @@ def storage(
     child: str | None,
 ) -> dict[str, Any]:
     """Start reading the state: events operationStorageItems, then operationStorageDone."""
-    followed = _followed(connection, identity)
-    if followed is None:
+    subscription = _followed(connection, identity)
+    if subscription is None:
         return LIMIT_REACHED
     try:
         queries = head_queries(asked)
     except InvalidParameter as error:
         raise head_error(error) from None
-    taken = queries[: followed.operations.room]
-    work = operations.storage(node, block, taken, _bytes_of(child or ""))
-    begun = _begin(connection, identity, block, work, len(queries))
-    return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
+    accepted = queries[: subscription.operations.room]
+    work = operations.storage(node, block, accepted, _bytes_of(child or ""))
+    started = _begin(connection, identity, block, work, len(queries))
+    return (
+        started if started is LIMIT_REACHED else {**started, "discardedItems": len(queries) - len(accepted)}
+    )
 
 
 def _bytes_of(text: str) -> bytes:
@@ -128,41 +130,41 @@ def _bytes_of(text: str) -> bytes:
 
 
 def header(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> str | None:
-    """The SCALE header of a pinned block; null if the follow has ended."""
-    followed = _followed(connection, identity)
-    if followed is None:
+    """Return the SCALE header of a pinned block; null if the follow has ended."""
+    subscription = _followed(connection, identity)
+    if subscription is None:
         return None
-    followed.check(block)
-    found = node.chain.header(block)
-    return None if found is None else to_hex(found.encode())
+    subscription.check(block)
+    block_header = node.chain.header(block)
+    return None if block_header is None else to_hex(block_header.encode())
 
 
 def unpin(node: Node, connection: ConnectionState | None, identity: str, blocks: list[bytes]) -> None:
     """Unpin one or several blocks."""
-    followed = _followed(connection, identity)
-    if followed is not None:
-        followed.unpin(blocks)
+    subscription = _followed(connection, identity)
+    if subscription is not None:
+        subscription.unpin(blocks)
 
 
 def resume(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
-    """Resume an operation that waits for it."""
-    found = _operation(connection, identity, operation)
-    if found is not None:
-        if not found.is_waiting:
+    """Resume an operation that waits for chainHead_v1_continue."""
+    pending = _operation(connection, identity, operation)
+    if pending is not None:
+        if not pending.is_waiting:
             raise INVALID_CONTINUE
-        found.resume()
+        pending.resume()
 
 
 def stop_operation(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
     """Stop an operation; an ended or unknown one is ignored."""
-    found = _operation(connection, identity, operation)
-    if found is not None:
-        found.stop()
+    pending = _operation(connection, identity, operation)
+    if pending is not None:
+        pending.stop()
 
 
 def _operation(connection: ConnectionState | None, identity: str, operation: str) -> Operation | None:
-    followed = _followed(connection, identity)
-    return None if followed is None else followed.operations.under_way.get(operation)
+    subscription = _followed(connection, identity)
+    return None if subscription is None else subscription.operations.under_way.get(operation)
 
 
 HASHES: Final = Reader(

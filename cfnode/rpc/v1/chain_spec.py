@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def chain_name(node: Node) -> str:
-    """The chain's name."""
+    """Return the chain's name."""
     return node.spec.name
 
 
 def genesis_hash(node: Node) -> str:
-    """The hash of block 0."""
+    """Return the hash of block 0."""
     return to_hex(node.chain.genesis_hash)
 
 
 def properties(node: Node) -> dict[str, Any]:
-    """The chain's properties for wallets: token symbol, decimals and address prefix."""
+    """Return the chain's properties for wallets: token symbol, decimals and address prefix."""
     return dict(node.spec.properties)
 
 

@@ -1,4 +1,4 @@
-"""How does a client follow the head of the chain? By the events of one chainHead_v1_follow.
+"""A follow of the head of the chain: the events of one chainHead_v1_follow.
 
 The first events describe the present blocks: the last finalized ones, the blocks above them, parents first,
 and the best block; further events describe each change. A parent is always reported before its child, and a
@@ -43,7 +43,7 @@ DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for the `c
 
 
 class Gap(Exception):
-    """The client's view of the chain cannot stay consistent: the follow has to stop."""
+    """The follow has to stop: the client's view of the chain cannot stay consistent."""
 
 
 class Follow:
@@ -66,7 +66,7 @@ class Follow:
     # For the methods
 
     def check(self, block: bytes) -> None:
-        """Raises RpcError if the client has not pinned the block."""
+        """Raise RpcError if the client has not pinned the block."""
         if not self._pins.has_pinned(self, block):
             raise INVALID_BLOCK
 
@@ -80,7 +80,7 @@ class Follow:
         self._release(blocks)
 
     async def send(self, event: Event) -> None:
-        """Send an event; returns when the client has read it."""
+        """Send an event; return when the client has read it."""
         await self._events.send(event)
 
     def halt(self) -> None:
@@ -89,7 +89,7 @@ class Follow:
         self._scope.cancel()
 
     def leave(self) -> None:
-        """The client has unsubscribed: end without an event."""
+        """End without an event: the client has unsubscribed."""
         self.to_client.close()
         self.halt()
 
@@ -115,8 +115,9 @@ class Follow:
         self._unreported.clear()
 
     def _hold(self, change: ChainEvent) -> None:
-        """Hold the state of an imported block until it is reported, even if its fork is discarded
-        meanwhile.
+        """Hold the state of an imported block until it is reported.
+
+        So it stays even if the block's fork is discarded meanwhile.
         """
         if isinstance(change, Imported) and not self.is_over:
             self._node.store.hold(change.block.hash)
@@ -148,26 +149,26 @@ class Follow:
     async def _send_initial(self) -> None:
         """Read the chain and pin its blocks without awaiting in between, then send the events."""
         chain = self._node.chain
-        best, finalized, above = chain.best, self._last_final(), chain.unfinalized()
-        for block in (*finalized, *(block.hash for block, _ in above)):
+        best, finalized, unfinalized = chain.best, self._last_final(), chain.unfinalized()
+        for block in (*finalized, *(block.hash for block, _ in unfinalized)):
             self._pin(block)
-        self._check_lag(max((block.number for block, _ in above), default=0))
+        self._check_lag(max((block.number for block, _ in unfinalized), default=0))
         self._final = finalized[-1]
-        first: Event = {
+        initialized: Event = {
             "event": "initialized",
             "finalizedBlockHashes": [to_hex(block) for block in finalized],
         }
         if self.with_runtime:
-            first["finalizedBlockRuntime"] = await self._runtime(self._final)
+            initialized["finalizedBlockRuntime"] = await self._runtime(self._final)
         self._announced.setdefault(self._final, None)
-        await self.send(first)
-        for reference, parent in above:
+        await self.send(initialized)
+        for reference, parent in unfinalized:
             await self._send_block(reference.hash, parent)
         if best.hash != self._final:
             await self._send_best(best)
 
     def _last_final(self) -> list[bytes]:
-        """The last finalized blocks whose state and body are stored, oldest first."""
+        """Return the last finalized blocks whose state and body are stored, oldest first."""
         last, facts = self._node.chain.finalized.number, self._node.store.chain_metadata
         first = max(last - MAX_FINALIZED + 1, min(max(facts.oldest_state, facts.oldest_body), last), 0)
         hashes = (self._node.chain.hash_at(number) for number in range(first, last + 1))
@@ -221,12 +222,12 @@ class Follow:
         )
 
     def _require(self, blocks: list[bytes]) -> None:
-        """Raises Gap if one of the blocks was not reported to the client."""
+        """Raise Gap if one of the blocks was not reported to the client."""
         if not all(block in self._announced for block in blocks):
             raise Gap
 
     async def _runtime(self, block: bytes) -> Event:
-        """The block's runtime for an event; its version is kept to compare its children's versions."""
+        """Return the block's runtime for an event; keep its version to compare its children's versions."""
         self._announced[block] = None
         try:
             version = (await self._node.chain.runtime_at(block)).version
@@ -237,7 +238,7 @@ class Follow:
 
 
 def spec_json(version: RuntimeVersion) -> dict[str, Any]:
-    """A runtime version in the format of the new interface."""
+    """Return a runtime version in the format of the new interface."""
     return {
         "specName": version.spec_name,
         "implName": version.impl_name,

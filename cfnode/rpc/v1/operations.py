@@ -1,4 +1,4 @@
-"""Which operations may a client start on a pinned block? Body reads, runtime calls and storage reads.
+"""Operations that a client starts on a pinned block: body reads, runtime calls and storage reads.
 
 An operation has an id, runs in a task of its own, and reports its results as events of its follow. A follow
 may have 16 at a time; each storage query counts as one.
@@ -39,13 +39,13 @@ class Operations:
     def __init__(self, send: Callable[[Event], Awaitable[None]]) -> None:
         self.send = send
         self.turns = trio.Semaphore(MAX_ANSWERS)
-        """An operation takes a turn to compute a result and send it."""
+        """The turns that operations take, each to compute a result and send it."""
         self.under_way: dict[str, Operation] = {}
         self._begun = 0
 
     @property
     def room(self) -> int:
-        """How many more may start."""
+        """The number of operations that may still start."""
         return MAX_OPERATIONS - sum(operation.weight for operation in self.under_way.values())
 
     def begin(self, work: Work, weight: int) -> Operation:
@@ -79,7 +79,7 @@ class Operation:
         return self._resumed is not None
 
     def resume(self) -> None:
-        """Continue after chainHead_v1_continue."""
+        """Continue the operation, after chainHead_v1_continue."""
         if self._resumed is not None:
             self._resumed.set()
 
@@ -105,7 +105,7 @@ class Operation:
             await self.send("operationInaccessible")
         except trio.BrokenResourceError:
             raise
-        # As with calls: an unforeseen exception costs this operation, and a log line.
+        # An unforeseen exception costs this operation, and a log line, as it does with calls.
         except Exception as error:
             await self.send("operationError", error=one_line(error, "chainHead_v1_call"))
 
@@ -125,14 +125,14 @@ class Operation:
 
 
 def body(node: Node, block: bytes) -> Work:
-    """The extrinsics of a block."""
+    """Return the work that reads the extrinsics of a block."""
     return partial(_body, node, block)
 
 
 async def _body(node: Node, block: bytes, operation: Operation) -> None:
     def read() -> list[str] | None:
-        found = node.chain.body(block)
-        return None if found is None else [to_hex(extrinsic) for extrinsic in found]
+        block_body = node.chain.body(block)
+        return None if block_body is None else [to_hex(extrinsic) for extrinsic in block_body]
 
     async with operation.turns:
         async with SHORT_READS.of(node):
@@ -144,7 +144,7 @@ async def _body(node: Node, block: bytes, operation: Operation) -> None:
 
 
 def call(node: Node, block: bytes, function: str, data: bytes) -> Work:
-    """The output of a runtime call."""
+    """Return the work that makes a runtime call and sends its output."""
     return partial(_call, node, block, function, data)
 
 
@@ -155,22 +155,22 @@ async def _call(node: Node, block: bytes, function: str, data: bytes, operation:
 
 
 def storage(node: Node, block: bytes, queries: Sequence[Query], child: bytes) -> Work:
-    """The answers to queries about the block's state."""
+    """Return the work that answers queries about the block's state."""
     return partial(_storage, node, block, queries, child)
 
 
 async def _storage(
     node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: Operation
 ) -> None:
-    may_wait, sent = any(query.kind in BELOW for query in queries), 0
+    may_wait, sent_bytes = any(query.kind in BELOW for query in queries), 0
     place: Place | None = BEGINNING
     while place is not None:
         async with operation.turns:
             page = await page_from(node, block, queries, child, place)
             if page.rows:
                 await operation.send("operationStorageItems", items=page.rows)
-        place, sent = page.following, sent + page.size
-        if may_wait and sent >= CONTINUE_BYTES and place is not None:
+        place, sent_bytes = page.following, sent_bytes + page.size
+        if may_wait and sent_bytes >= CONTINUE_BYTES and place is not None:
             await operation.wait()
-            sent = 0
+            sent_bytes = 0
     await operation.send("operationStorageDone")

@@ -1,4 +1,4 @@
-"""How does the new interface read hex? As text, which the methods themselves decode.
+"""Hex parameters of the new interface: texts, which the methods themselves decode.
 
 A method refuses malformed hex with its own error, or with an event if its stream has already started.
 """
@@ -22,7 +22,7 @@ class InvalidParameter(ValueError):
 
 
 def bytes_of(text: str) -> bytes:
-    """Hex of whole bytes, `0x` optional. Raises InvalidParameter."""
+    """Read hex of whole bytes, `0x` optional. Raises InvalidParameter."""
     try:
         return read_whole_bytes(text)
     except ValueError:
@@ -30,12 +30,12 @@ def bytes_of(text: str) -> bytes:
 
 
 def head_error(error: InvalidParameter) -> RpcError:
-    """The error of chainHead's methods."""
+    """Return the error of chainHead's methods."""
     return RpcError(ErrorCode.INVALID_PARAMS, str(error))
 
 
 def archive_error(error: InvalidParameter) -> RpcError:
-    """The error of archive's methods."""
+    """Return the error of archive's methods."""
     return RpcError(ARCHIVE_INVALID, str(error))
 
 
@@ -46,7 +46,7 @@ def _read_text(value: Any) -> str:
 
 
 def read_key_text(value: Any) -> str:
-    """The text of a storage key."""
+    """Read the text of a storage key."""
     text = _read_text(value)
     if len(text) > 2 * MAX_KEY + 2:
         raise ValueError(f"expected at most {MAX_KEY} bytes of hex, got {len(text) // 2}")

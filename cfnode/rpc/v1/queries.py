@@ -1,4 +1,4 @@
-"""How are storage queries of the new interface answered? In pages.
+"""Storage queries of the new interface, and their answers in pages.
 
 chainHead_v1_storage and archive_v1_storage take the same queries: a value, its hash, all values or hashes
 below a key, or the closest descendant's merkle value. Each page is read from one view of the state and
@@ -36,7 +36,7 @@ BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
 
 Row = dict[str, str]
 Place = tuple[int, bytes | None]
-"""Where the next page begins: at which query, and after which key if some of its rows have been read."""
+"""The beginning of the next page: a query, and the key after which to begin if rows of it were read."""
 BEGINNING: Final[Place] = (0, None)
 
 
@@ -51,7 +51,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of an answer, and where the next page begins; None at the end."""
+    """The rows of a part of an answer, and where the next page begins; None at the end."""
 
     rows: list[Row]
     following: Place | None
@@ -79,13 +79,13 @@ Asked = Sequence[dict[str, Any]]
 
 
 def head_queries(asked: Asked) -> list[Query]:
-    """The queries of chainHead, which has no pagination. Raises InvalidParameter."""
-    return [Query(bytes_of(each["key"]), each["type"]) for each in asked]
+    """Return the queries of chainHead, which has no pagination. Raises InvalidParameter."""
+    return [Query(bytes_of(item["key"]), item["type"]) for item in asked]
 
 
 def archive_queries(asked: Asked) -> list[Query]:
-    """The queries of an archive. Raises InvalidParameter."""
-    return [_archive_query(each["key"], each["type"], each["paginationStartKey"]) for each in asked]
+    """Return the queries of an archive. Raises InvalidParameter."""
+    return [_archive_query(item["key"], item["type"], item["paginationStartKey"]) for item in asked]
 
 
 def _archive_query(key: str, kind: str, start: str | None) -> Query:
@@ -99,7 +99,10 @@ def _archive_query(key: str, kind: str, start: str | None) -> Query:
 
 
 async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
-    """The next rows of the answers to all queries in order. Raises UnknownBlock or StateDiscarded."""
+    """Return the next rows of the answers to all queries in order.
+
+    Raises UnknownBlock or StateDiscarded.
+    """
     return await in_state(node, block, partial(_page, queries, child, place), is_short=True)
 
 
@@ -118,7 +121,7 @@ def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) ->
 def _rows(
     state: State, queries: Sequence[Query], child: bytes, place: Place
 ) -> Iterator[tuple[int, bytes, Row]]:
-    """Each row with its query's index and its key, from a place on."""
+    """Yield each row with its query's index and its key, from a place on."""
     first, after = place
     for index in range(first, len(queries)):
         query = queries[index]
@@ -130,7 +133,7 @@ def _rows(
 
 
 def _keys(state: State, query: Query, child: bytes, after: bytes | None) -> Iterator[tuple[bytes, str]]:
-    """The keys of a query, each with the kind of its answer."""
+    """Yield the keys of a query, each with the kind of its answer."""
     if query.kind not in BELOW:
         yield query.key, query.kind
         return

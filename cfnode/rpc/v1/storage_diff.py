@@ -1,4 +1,4 @@
-"""What differs between the states of two blocks? archive_v1_storageDiff, page by page."""
+"""The differences between the states of two blocks, page by page (archive_v1_storageDiff)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Item:
     child: bytes = TOP
 
     def covers(self, key: bytes, other: Item) -> bool:
-        """Whether this item has a row for a key of `other`, too."""
+        """Return whether this item has a row for a key of `other`, too."""
         return (self.child, self.kind) == (other.child, other.kind) and key.startswith(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows with their keys, and the key after which the next page begins."""
+    """Rows of a part of the differences, with their keys, and the key after which the next page begins."""
 
     rows: list[tuple[bytes, Row]]
     reached: bytes | None
@@ -61,8 +61,8 @@ ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_IT
 def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
     """Parse items whose keys are texts; without items, one item for all keys. Raises InvalidParameter."""
     items = [
-        Item(bytes_of(each["key"] or ""), each["returnType"], bytes_of(each["childTrieKey"] or ""))
-        for each in asked or ()
+        Item(bytes_of(item["key"] or ""), item["returnType"], bytes_of(item["childTrieKey"] or ""))
+        for item in asked or ()
     ]
     return items or [Item()]
 
@@ -70,7 +70,10 @@ def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
 async def differences_between(
     node: Node, earlier: bytes, later: bytes, items: Sequence[Item]
 ) -> AsyncGenerator[Row, None]:
-    """Each key that differs, once for each kind of row. Raises UnknownBlock or StateDiscarded."""
+    """Yield each key that differs, once for each kind of row.
+
+    Raises UnknownBlock or StateDiscarded.
+    """
     for index, item in enumerate(items):
         page = Page([], None)
         while not page.is_last:
@@ -99,7 +102,7 @@ def _nodes(state: State, child: bytes) -> NodeReader:
 
 
 def _row(old: State, new: State, item: Item, key: bytes, change: Change) -> Row:
-    """The row of a deleted key has its old value."""
+    """Return the row of a key that differs; that of a deleted key has its old value."""
     value = (old if change is Change.DELETED else new).get(key, item.child) or b""
     text = to_hex(value if item.kind == VALUE else blake2_256(value))
     row = {"key": to_hex(key), item.kind: text, "type": change.value}

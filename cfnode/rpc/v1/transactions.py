@@ -2,8 +2,8 @@
 
 Watching ends when the transaction is final or can no longer become final. A broadcast transaction that has
 left the pool is submitted again at the next best block, until it is in a final block, is replaced, or the
-client stops the broadcast. Stopping removes it from the pool, as an invalid one: it is refused for a while.
-When the connection ends, its transactions stay in the pool, and are not submitted again.
+client stops the broadcast. Stopping removes the transaction from the pool, as an invalid one: it is refused
+for a while. When the connection ends, its transactions stay in the pool, and are not submitted again.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ async def _submitted(node: Node, extrinsic: bytes) -> Watch:
 
 
 async def _hurry(scope: trio.CancelScope) -> None:
-    """When the connection ends, give the work in the scope LAST_SECONDS to finish."""
+    """Give the work in the scope LAST_SECONDS to finish when the connection ends."""
     try:
         await trio.sleep_forever()
     finally:
@@ -117,7 +117,7 @@ async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
 
 
 def event_json(status: TxStatus) -> dict[str, Any] | None:
-    """A status as an event of the new interface; None for a status without event."""
+    """Return a status as an event of the new interface; None for a status without event."""
     if status.kind in (StatusKind.FUTURE, StatusKind.READY):
         return {"event": "validated"}
     if status.kind is StatusKind.IN_BLOCK:
@@ -152,7 +152,7 @@ def broadcast(node: Node, connection: ConnectionState | None, extrinsic: bytes) 
 
 
 def _hash_of(data: bytes) -> bytes:
-    """The hash of the extrinsic at the start of the bytes."""
+    """Return the hash of the extrinsic at the start of the bytes."""
     try:
         return blake2_256(decoded(data))
     except BadExtrinsic:
@@ -160,19 +160,22 @@ def _hash_of(data: bytes) -> bytes:
 
 
 async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
-    begun = connection.broadcasts[identity]
+    broadcast = connection.broadcasts[identity]
     try:
-        with begun.scope:
+        with broadcast.scope:
             while not await _is_settled(node, extrinsic):
                 await _next_best(node)
     finally:
         connection.broadcasts.pop(identity, None)
-    if begun.scope.cancelled_caught:  # stopped, perhaps while it was being validated
-        _remove(node, begun)
+    if broadcast.scope.cancelled_caught:  # stopped, perhaps while it was being validated
+        _remove(node, broadcast)
 
 
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
-    """Submit it and wait until it leaves the pool; returns whether it need not be submitted again."""
+    """Submit the extrinsic and wait until it leaves the pool.
+
+    Return whether it need not be submitted again.
+    """
     try:
         watched = await _submitted(node, decoded(extrinsic))
     except BadExtrinsic:
@@ -193,11 +196,11 @@ async def _next_best(node: Node) -> None:
 
 def stop(node: Node, connection: ConnectionState | None, identity: str) -> None:
     """Stop a broadcast, and remove the transaction from the pool."""
-    begun = connection.broadcasts.pop(identity, None) if connection is not None else None
-    if begun is None:
+    broadcast = connection.broadcasts.pop(identity, None) if connection is not None else None
+    if broadcast is None:
         raise INVALID_OPERATION
-    begun.scope.cancel()
-    _remove(node, begun)
+    broadcast.scope.cancel()
+    _remove(node, broadcast)
 
 
 def _remove(node: Node, stopped: Broadcast) -> None:

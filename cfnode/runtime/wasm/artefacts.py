@@ -1,10 +1,10 @@
-"""Where does a module's machine code come from, without compiling it at each start?
+"""The cache of compiled modules, and the separate process that compiles them.
 
 Compiling takes seconds and does not free all its memory, so a separate process does it. Its result is cached
-in a file, which this process maps in a millisecond. Such a file is machine code that runs with our rights: it
-is only loaded from our own directory that no other user can enter, and under a name with the hash of the
-code, wasmtime's version and its settings. A checksum at the end detects a damaged file; against a user who
-can write there, no checksum would help.
+in a file, which this process maps in a millisecond. Such a file is machine code that runs with this user's
+rights: it is only loaded from a directory of this user that no other user can enter, and under a name with
+the hash of the code, wasmtime's version and its settings. A checksum at the end detects a damaged file;
+against a user who can write there, no checksum would help.
 
 Without such a directory every process compiles the module again.
 """
@@ -41,32 +41,32 @@ COMPILE_S = 60
 _TEMPORARY = ".making-"
 _TEMPORARY_LIFE_S = 3_600
 _UNUSED_S = 30 * 86_400
-"""A file of another version of cfnode may be in use: it is kept for so long after its last use."""
+"""Seconds that a file is kept after its last use: another version of cfnode may use it."""
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
 _START = SEARCH + "from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[1])"
 
 
 def directory() -> Path:
-    """The user's directory of compiled modules: CFNODE_CACHE, or by the XDG base directories."""
-    named = os.environ.get("CFNODE_CACHE")
-    if named:
-        return Path(named) / "wasm"
+    """Return the user's directory of compiled modules: CFNODE_CACHE, or by the XDG base directories."""
+    cache_path = os.environ.get("CFNODE_CACHE")
+    if cache_path:
+        return Path(cache_path) / "wasm"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME", "/nonexistent") + "/.cache"
     return Path(base) / "cfnode" / "wasm"
 
 
 class Artefacts:
-    """Compiled modules, from this directory or compiled now. `compiled` counts the latter."""
+    """The compiled modules of a directory. `compiled` counts those compiled now."""
 
     def __init__(self, where: Path) -> None:
         self._where = where
         self.compiled = 0
 
     def load(self, code: bytes, module_of: Callable[[bytes], bytes] = expand) -> wasmtime.Module:
-        """The compiled module of a `:code`; raises UnsupportedCode.
+        """Return the compiled module of a `:code`. Raises UnsupportedCode.
 
-        `module_of` gives the input of the compiler: a binary module, or one in the text format.
+        `module_of` returns the input of the compiler: a binary module, or one in the text format.
         """
         name = f"{sha2_256(code).hex()}-{fingerprint()}.cwasm"
         try:
@@ -97,19 +97,19 @@ class Artefacts:
 
 
 def _make_private(where: Path) -> None:
-    """Make our own directory that no other user can enter; raises OSError."""
+    """Create this user's own directory, which no other user can enter. Raises OSError."""
     where.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         where.mkdir(mode=_OURS_ALONE)
-    found = where.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = where.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise PermissionError(f"{where} is not a directory of this user")
-    if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
+    if stat.S_IMODE(status.st_mode) != _OURS_ALONE:
         raise PermissionError(f"other users can enter {where}: it must have the mode 0700")
 
 
 def _tidy(where: Path) -> None:
-    """Remove what no process will take: files that were not loaded for long, halves of dead compilers."""
+    """Remove files that no process will use: not loaded for long, or left by compilers that died."""
     for path in where.iterdir():
         with suppress(OSError):
             age = time.time() - path.lstat().st_mtime
@@ -119,15 +119,15 @@ def _tidy(where: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether there is a file of ours with a valid checksum."""
+    """Return whether there is a file of this user with a valid checksum."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        found = os.fstat(descriptor)
-        ours = found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode)
-        if not ours or found.st_size <= _CHECKSUM:
+        status = os.fstat(descriptor)
+        is_ours = status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode)
+        if not is_ours or status.st_size <= _CHECKSUM:
             return False
         with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as data, memoryview(data) as view:
             return xxhash.xxh3_128_digest(view[:-_CHECKSUM]) == view[-_CHECKSUM:]
@@ -139,22 +139,24 @@ def _is_whole(path: Path) -> bool:
 
 
 def _compile(module: bytes, path: Path) -> None:
-    """Compile in a separate process and write the machine code to `path`; raises UnsupportedCode, and
-    OutOfMemory."""
+    """Compile in a separate process and write the machine code to `path`.
+
+    Raises UnsupportedCode, and OutOfMemory.
+    """
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
     os.close(number)
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             isolated_python(_START, temporary),
             input=module,
             capture_output=True,
             cwd="/",
         )
-        if done.returncode == -signal.SIGKILL:
+        if completed.returncode == -signal.SIGKILL:
             raise OutOfMemory("the process that compiles the state's code was killed")
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            reason = lines[-1] if lines else f"the compiler ended with code {done.returncode}"
+        if completed.returncode:
+            lines = completed.stderr.decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else f"the compiler ended with code {completed.returncode}"
             raise UnsupportedCode(f"the state's code does not compile: {reason}")
         Path(temporary).replace(path)
     finally:
@@ -162,7 +164,7 @@ def _compile(module: bytes, path: Path) -> None:
 
 
 def compile_here(path: str, read: Callable[[], bytes] = lambda: sys.stdin.buffer.read()) -> None:
-    """The process that compiles: the module from standard input, machine code and checksum to `path`."""
+    """Compile the module from standard input in this process; write machine code and checksum to `path`."""
     resource.setrlimit(resource.RLIMIT_CPU, (COMPILE_S, COMPILE_S))
     try:
         code = bytes(wasmtime.Module(engine(), read()).serialize())

@@ -1,9 +1,9 @@
-"""How does WebAssembly call Python, a quarter of a million times in a block?
+"""The binding of host functions: how WebAssembly calls Python, a quarter of a million times in a block.
 
 wasmtime's public API creates value and type objects for every call: 8 µs. The C API has *unchecked* calls,
 which pass an array of 16-byte slots: 0.3 µs. The C functions are part of wasmtime's API, but their use from
-Python is not, so they are used only with the tested versions; the public API always works. Both run the same
-code over slots.
+Python is not, so they are used only with the tested versions; the public API always works. Both bindings run
+the same code over slots.
 
 The unchecked calls are in `raw.py`.
 """
@@ -23,7 +23,7 @@ from cfnode.runtime.wasm.memory import GuestMemory
 __all__ = ["SLOT_WORDS", "Binding", "Make", "PublicBinding", "SlotFunction", "over_slots"]
 
 Slots = Any
-"""64-bit numbers of which every second counts: `slots[2 * i]` is argument i, `slots[0]` the result."""
+"""64-bit numbers of which every second one counts: `slots[2 * i]` is argument i, `slots[0]` the result."""
 SlotFunction = Callable[[Slots], None]
 Make = Callable[[], SlotFunction]
 
@@ -35,22 +35,25 @@ class Binding(Protocol):
     """Calls between WebAssembly and Python."""
 
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
-        """Define the import `env`/`name`. `make` is called at its first use: most imports are never used."""
+        """Define the import `env`/`name`.
+
+        `make` is called at its first use: most imports are never used.
+        """
         ...
 
     def call(self, store: wasmtime.Store, function: wasmtime.Func, arguments: Sequence[int]) -> int:
-        """Call an exported function over i32; its result, unsigned.
+        """Call an exported function over i32; return its result, unsigned.
 
-        Raises what an `act` raised, Trap and WasmtimeError.
+        Raises what a host function raised, Trap and WasmtimeError.
         """
         ...
 
     def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
-        """A function of one i32 that calls no host function, prepared for frequent calls."""
+        """Return a function of one i32, prepared for frequent calls, that calls no host function."""
         ...
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
-        """What an instance exports under this name, or None."""
+        """Return the item that an instance exports under this name, or None."""
         ...
 
 
@@ -58,14 +61,14 @@ class Binding(Protocol):
 
 
 def over_slots(signature: Signature, function: Callable[..., Any], memory: GuestMemory) -> SlotFunction:
-    """The host function with its arguments read from slots, and its result written there."""
+    """Return the host function with its arguments read from slots, and its result written there."""
     act: SlotFunction = _maker(signature)(function, memory)
     return act
 
 
 @cache
 def _maker(signature: Signature) -> Callable[[Callable[..., Any], GuestMemory], SlotFunction]:
-    """Generated code for each signature: a loop over the arguments would cost more than most functions."""
+    """Generate code for a signature: a loop over the arguments would cost more than most functions."""
     source = f"""
 def make(function, memory):
     span, array, write, place, give = memory.span, memory.array, memory.write, memory.place, memory.place_span
@@ -115,10 +118,10 @@ def _argument(kind: str, index: int) -> str:
 
 
 class PublicBinding:
-    """Callbacks and calls as wasmtime's own documentation shows them; twenty times slower."""
+    """Callbacks and calls by wasmtime's documented API; twenty times slower."""
 
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
-        """As `Binding.define`."""
+        """Define the import `env`/`name`; `make` is called at its first use."""
         results = [str(result) for result in kind.results]
         act: SlotFunction | None = None
 
@@ -134,21 +137,24 @@ class PublicBinding:
         linker.define_func("env", name, kind, callback)
 
     def call(self, store: wasmtime.Store, function: wasmtime.Func, arguments: Sequence[int]) -> int:
-        """As `Binding.call`."""
+        """Call an exported function over i32; return its result, unsigned."""
         result = function(store, *(_signed(argument, "i32") for argument in arguments))
         return int(result or 0) & _ALL
 
     def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
-        """As `Binding.caller`."""
+        """Return a function of one i32 that calls no host function."""
         return lambda argument: self.call(store, function, (argument,))
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
-        """As `Binding.export`; creates an object of every export to return one."""
+        """Return the item that an instance exports under this name, or None.
+
+        wasmtime creates an object of every export for it.
+        """
         return instance.exports(store).get(name)
 
 
 def _signed(number: int, kind: str) -> int:
-    """As the two's complement of this width."""
+    """Return the two's complement of this width."""
     width = 32 if kind == "i32" else 64
     number &= (1 << width) - 1
     return number - (1 << width) if number >> width - 1 else number

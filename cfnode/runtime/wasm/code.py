@@ -1,4 +1,4 @@
-"""Which WebAssembly module is in a state's `:code`, and what is its version, without running it?
+"""The WebAssembly module in a state's `:code`, and its version, which is read without running it.
 
 The code is a module, or a prefix of eight bytes and a module compressed with Zstandard. It is untrusted, so
 its size is limited while it expands, not afterwards.
@@ -47,7 +47,7 @@ _API_SIZE = 12
 
 
 def expand(code: bytes) -> bytes:
-    """The module in `:code`; raises UnsupportedCode."""
+    """Return the module in `:code`. Raises UnsupportedCode."""
     module = _decompress(code[len(COMPRESSED) :]) if code.startswith(COMPRESSED) else code
     if len(module) > MAX_SIZE:
         raise _too_large()
@@ -79,7 +79,7 @@ def _too_large() -> UnsupportedCode:
 
 
 def embedded_version(module: bytes) -> bytes | None:
-    """The SCALE RuntimeVersion in a module, or None; raises UnsupportedCode."""
+    """Return the SCALE RuntimeVersion in a module, or None. Raises UnsupportedCode."""
     fields, apis = custom_section(module, "runtime_version"), custom_section(module, "runtime_apis")
     if fields is None or apis is None:
         return None
@@ -97,21 +97,21 @@ def embedded_version(module: bytes) -> bytes | None:
 
 
 def custom_section(module: bytes, name: str) -> bytes | None:
-    """The contents of the first custom section of this name, or None; raises UnsupportedCode."""
-    wanted = name.encode()
+    """Return the contents of the first custom section of this name, or None. Raises UnsupportedCode."""
+    encoded_name = name.encode()
     for kind, start, end in sections(module):
         if kind != _CUSTOM:
             continue
         size, offset = leb128(module, start)
         if offset + size > end:
             raise UnsupportedCode("a custom section of the module is shorter than its name")
-        if module[offset : offset + size] == wanted:
+        if module[offset : offset + size] == encoded_name:
             return module[offset + size : end]
     return None
 
 
 def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
-    """Kind, start and end of each section's contents."""
+    """Yield kind, start and end of the contents of each section. Raises UnsupportedCode."""
     offset = len(PREAMBLE)
     for _ in range(_MAX_SECTIONS):
         if offset == len(module):
@@ -126,7 +126,7 @@ def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def leb128(data: bytes, offset: int) -> tuple[int, int]:
-    """An unsigned 32-bit number in LEB128, and the offset after it."""
+    """Read an unsigned 32-bit number in LEB128; return it and the offset after it. Raises UnsupportedCode."""
     number = 0
     for index in range(5):
         if offset + index >= len(data):

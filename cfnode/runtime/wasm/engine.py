@@ -1,4 +1,4 @@
-"""How is wasmtime configured for a runtime, and what ends a call that never returns?
+"""The engine of wasmtime: the settings for a runtime, and the epochs that end a call that never returns.
 
 The settings that affect results are Substrate's: canonical NaN, a stack of 1 MiB, no vector instructions, no
 threads. A clock thread counts *epochs*; a call that is still in WebAssembly when its epochs are used up
@@ -40,23 +40,23 @@ _SETTINGS: dict[str, bool | int | str] = {
 
 
 _FORM = "own memory"
-"""What is done to a module before it is compiled (`own_memory.py`)."""
+"""The change that is made to a module before it is compiled (`own_memory.py`)."""
 
 
 def fingerprint() -> str:
-    """A hash, in 16 hex digits, of everything but the module that compiled code depends on."""
+    """Return a hash, in 16 hex digits, of everything but the module that compiled code depends on."""
     return blake2b(f"{WASMTIME} {sorted(_SETTINGS.items())} {_FORM}".encode(), digest_size=8).hexdigest()
 
 
 @cache
 def engine() -> wasmtime.Engine:
-    """The process's engine, whose epochs are counted from now on."""
+    """Return the process's engine; its epochs are counted from the first call on."""
     config = wasmtime.Config()
     for name, value in _SETTINGS.items():
         setattr(config, name, value)
-    made = wasmtime.Engine(config)
-    threading.Thread(target=_count_epochs, args=(made,), daemon=True).start()
-    return made
+    new_engine = wasmtime.Engine(config)
+    threading.Thread(target=_count_epochs, args=(new_engine,), daemon=True).start()
+    return new_engine
 
 
 def _count_epochs(counted: wasmtime.Engine) -> None:

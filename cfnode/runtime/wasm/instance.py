@@ -1,4 +1,4 @@
-"""How is a module loaded once, and instantiated for every call?
+"""Loaded modules, and an instance of a module for each call.
 
 A runtime's variables must not leak from call to call, so each call gets its own instance: a store, the
 bridge, the module with its memory, and the shim, which takes some 0.1 ms. Everything else is made once: the
@@ -34,12 +34,14 @@ _ALLOCATOR = {
     "ext_allocator_malloc_version_1": Signature(("u32",), "u32"),
     "ext_allocator_free_version_1": Signature(("u32",), None),
 }
-"""What the shim offers besides hashes, which are host functions too."""
+"""The functions that the shim provides besides hashes, which are host functions too."""
 _OF_NO_BLOCK = re.compile(
     r"ext_(offchain_\w+|crypto_\w+_(public_keys|generate(_proof_of_possession)?|sign(_prehashed)?))_version_\d+"
 )
-"""Functions that need an off-chain worker or a keystore: Substrate has neither in a block or a call, and
-panics."""
+"""Functions that need an off-chain worker or a keystore.
+
+Substrate has neither in a block or a call, and panics.
+"""
 _NO_MEMORY = "out_of_memory"
 """The shim's function that traps when the memory cannot grow."""
 
@@ -57,7 +59,7 @@ class LoadedModule:
     ) -> None:
         self.host = host
         exports, imports = module.exports, module.imports  # each access creates all of their objects again
-        self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
+        self.functions = {export.name for export in exports if isinstance(export.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
         self._module, self._bridge, self._shim, self._binding = module, bridge, shim, binding
         self._spare: Instance | None = None
@@ -65,9 +67,11 @@ class LoadedModule:
         self._linker = wasmtime.Linker(engine())
         self._linker.allow_shadowing = True
         self._first_pages = _first_pages(exports)
-        self._provided = [found.name for found in bridge.exports if isinstance(found.type, wasmtime.FuncType)]
-        for wanted in imports:
-            self._bind(wanted)
+        self._provided = [
+            export.name for export in bridge.exports if isinstance(export.type, wasmtime.FuncType)
+        ]
+        for imported in imports:
+            self._bind(imported)
 
     def _bind(self, wanted: wasmtime.ImportType) -> None:
         name, kind = wanted.name or "", wanted.type
@@ -85,9 +89,10 @@ class LoadedModule:
 
     @contextmanager
     def instance(self, heap_pages: int, ticks: int) -> Iterator[Instance]:
-        """A fresh instance with so many pages beyond its first ones, and a limit of so many epochs.
+        """Provide a fresh instance to the block.
 
-        Raises wasmtime's errors and traps, HostError, and UnsupportedCode.
+        It has `heap_pages` pages beyond its first ones, and a limit of `ticks` epochs. Raises wasmtime's
+        errors and traps, HostError, and UnsupportedCode.
         """
         try:
             if self._spare is None or self._spare.heap_pages != heap_pages:
@@ -145,7 +150,10 @@ class LoadedModule:
         return int(base.value(store))
 
     def run(self, store: wasmtime.Store, instance: wasmtime.Instance, function: str, args: bytes) -> bytes:
-        """Call a runtime's entry point: pointer and length of the arguments, span of the output."""
+        """Call a runtime's entry point: pointer and length of the arguments, span of the output.
+
+        Return the output. Raises OutOfMemory where the system refuses memory below the runtime's limit.
+        """
         entry = self._binding.export(store, instance, function)
         try:
             pointer = self.memory.place(args) if args else 0
@@ -169,29 +177,32 @@ class Instance:
         self._loaded, self.store, self._instance, self.heap_pages = loaded, store, instance, heap_pages
 
     def call(self, function: str, args: bytes) -> bytes:
-        """The output of an exported function."""
+        """Call an exported function and return its output."""
         return self._loaded.run(self.store, self._instance, function, args)
 
 
 def trap_place(trap: wasmtime.Trap) -> str | None:
-    """The name of the function that trapped, if it has one."""
+    """Return the name of the function that trapped, if it has one."""
     frames = trap.frames
     return frames[0].func_name if frames else None
 
 
 def _not_offered(name: str, _slots: Any) -> None:
-    """Trap where every node traps, which is a verdict on the block; else a local fault of this node."""
+    """Trap where every node traps, which is a verdict on the block; else raise a local fault of this node."""
     text = f"the runtime calls {name}, which this node does not provide"
     raise HostError(text) if _OF_NO_BLOCK.fullmatch(name) else UnsupportedCode(text)
 
 
 def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:
-    return [str(one) for one in kind.params], [str(one) for one in kind.results]
+    return [str(value_type) for value_type in kind.params], [str(value_type) for value_type in kind.results]
 
 
 def _first_pages(exports: Sequence[wasmtime.ExportType]) -> int:
-    """Pages of 64 KiB that the runtime begins with; raises UnsupportedCode where it has no memory."""
-    memory = next((found.type for found in exports if found.name == MEMORY), None)
+    """Return the pages of 64 KiB that the runtime begins with.
+
+    Raises UnsupportedCode where it has no memory.
+    """
+    memory = next((export.type for export in exports if export.name == MEMORY), None)
     if not isinstance(memory, wasmtime.MemoryType):
         raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
     return memory.limits.min

@@ -1,4 +1,4 @@
-"""How are bytes copied between Python and the memory of a running runtime?
+"""Copies of bytes between Python and the memory of a running runtime, with checked pointers.
 
 Every pointer of a runtime is checked against the size of its memory: one that leads outside is an error of
 the call, never an access. The memory grows inside WebAssembly without notice, so the size is read again
@@ -44,7 +44,10 @@ class GuestMemory:
         max_pages: int,
         allocate: Callable[[int], int],
     ) -> None:
-        """Use the memory of an instance. `allocate`: from a size in bytes to the pointer of free memory."""
+        """Use the memory of an instance.
+
+        `allocate`: a function from a size in bytes to the pointer of free memory.
+        """
         self._store, self._memory, self._max_pages, self._allocate = store, memory, max_pages, allocate
         self._refresh()
 
@@ -71,14 +74,14 @@ class GuestMemory:
         return self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= self._max_pages
 
     def array(self, pointer: int, size: int) -> bytes:
-        """The bytes at a pointer; raises HostError."""
+        """Return the bytes at a pointer. Raises HostError."""
         end = pointer + size
         if end > self._size and self._outside(pointer, size):
             raise HostError(f"{size} bytes at {pointer:#x} lie outside of the runtime's memory")
         return self._view[pointer:end].tobytes()
 
     def span(self, span: int) -> bytes:
-        """The bytes of a span; raises HostError."""
+        """Return the bytes of a span. Raises HostError."""
         pointer = span & _LOW
         end = pointer + (span >> 32)
         if end > self._size and self._outside(pointer, span >> 32):
@@ -86,18 +89,18 @@ class GuestMemory:
         return self._view[pointer:end].tobytes()
 
     def write(self, pointer: int, data: bytes) -> None:
-        """Write bytes at a pointer; raises HostError."""
+        """Write bytes at a pointer. Raises HostError."""
         end = pointer + len(data)
         if end > self._size and self._outside(pointer, len(data)):
             raise HostError(f"{len(data)} bytes for {pointer:#x} would lie outside of the runtime's memory")
         self._view[pointer:end] = data
 
     def place(self, data: bytes) -> int:
-        """Write bytes into new memory; returns its pointer."""
+        """Write bytes into new memory; return its pointer."""
         pointer = self._allocate(len(data))
         self.write(pointer, data)
         return pointer
 
     def place_span(self, data: bytes) -> int:
-        """Write bytes into new memory; returns its span."""
+        """Write bytes into new memory; return its span."""
         return len(data) << 32 | self.place(data)

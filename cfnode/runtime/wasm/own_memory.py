@@ -1,4 +1,4 @@
-"""How does a runtime that imports its memory get one of its own?
+"""A change of modules: a runtime that imports its memory gets a memory of its own.
 
 A module's own memory is mapped from its initial image, copy on write: an instance costs what it changes. An
 imported one is filled at each instantiation: 1.3 MB for the main net's runtime, two thirds of a small call.
@@ -25,28 +25,34 @@ _MEMORY = 2
 _HAS_MAX = 1
 _CUSTOM = 0
 _ORDER = (1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11)
-"""In which order the kinds of sections come; custom ones may be anywhere."""
+"""The order of the kinds of sections; custom ones may be anywhere."""
 
 
 def with_own_memory(module: bytes) -> bytes:
-    """A module without the import `env.memory`, for one that has it. Raises UnsupportedCode."""
-    found = [(kind, module[start:end]) for kind, start, end in sections(module)]
-    contents = {kind: body for kind, body in found if kind != _CUSTOM}
+    """Return a module without the import `env.memory`; any other module as it is.
+
+    Raises UnsupportedCode.
+    """
+    bodies = [(kind, module[start:end]) for kind, start, end in sections(module)]
+    contents = {kind: body for kind, body in bodies if kind != _CUSTOM}
     imports = _Imports(contents.get(_IMPORTS, b"\0"))
     if imports.memory is None:
         return module
-    changed = {_IMPORTS: imports.without_memory, _MEMORIES: _first(imports.memory, contents.get(_MEMORIES))}
+    changed_sections = {
+        _IMPORTS: imports.without_memory,
+        _MEMORIES: _first(imports.memory, contents.get(_MEMORIES)),
+    }
     exports = contents.get(_EXPORTS, b"\0")
     if MEMORY.encode() not in _exported(exports):
-        changed[_EXPORTS] = _first(_EXPORTED, exports)
+        changed_sections[_EXPORTS] = _first(_EXPORTED, exports)
     parts = [PREAMBLE]
-    for kind, body in found:
+    for kind, body in bodies:
         if kind != _CUSTOM:
-            missing = [each for each in changed if _comes_before(each, kind)]
-            parts.extend(_section(each, changed.pop(each)) for each in missing)
-            body = changed.pop(kind, body)
+            missing = [section for section in changed_sections if _comes_before(section, kind)]
+            parts.extend(_section(section, changed_sections.pop(section)) for section in missing)
+            body = changed_sections.pop(kind, body)
         parts.append(_section(kind, body))
-    return b"".join(parts) + b"".join(_section(kind, body) for kind, body in changed.items())
+    return b"".join(parts) + b"".join(_section(kind, body) for kind, body in changed_sections.items())
 
 
 class _Imports:
@@ -54,17 +60,17 @@ class _Imports:
 
     def __init__(self, body: bytes) -> None:
         self.memory: bytes | None = None
-        others = []
+        other_imports = []
         for start, end, kind in _entries(body):
             if kind == _MEMORY and body[start:end].startswith(_IMPORTED) and self.memory is None:
                 self.memory = body[start + len(_IMPORTED) + 1 : end]
             else:
-                others.append(body[start:end])
-        self.without_memory = _number(len(others)) + b"".join(others)
+                other_imports.append(body[start:end])
+        self.without_memory = _number(len(other_imports)) + b"".join(other_imports)
 
 
 def _entries(body: bytes) -> Iterator[tuple[int, int, int]]:
-    """Start, end and kind of each import."""
+    """Yield start, end and kind of each import."""
     count, offset = leb128(body, 0)
     for _ in range(count):
         start = offset
@@ -77,7 +83,7 @@ def _entries(body: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _after_type(body: bytes, offset: int, kind: int) -> int:
-    """The offset after the type of an import."""
+    """Return the offset after the type of an import. Raises UnsupportedCode."""
     match kind:
         case 0:  # a function
             return leb128(body, offset)[1]
@@ -98,7 +104,7 @@ def _after_limits(body: bytes, offset: int) -> int:
 
 
 def _exported(body: bytes) -> set[bytes]:
-    """The names of all exports."""
+    """Return the names of all exports."""
     names = set()
     count, offset = leb128(body, 0)
     for _ in range(count):
@@ -109,7 +115,7 @@ def _exported(body: bytes) -> set[bytes]:
 
 
 def _first(entry: bytes, body: bytes | None) -> bytes:
-    """A section with one more entry before all others."""
+    """Return a section with one more entry before all others."""
     if body is None:
         return b"\x01" + entry
     count, offset = leb128(body, 0)
@@ -125,7 +131,7 @@ def _section(kind: int, body: bytes) -> bytes:
 
 
 def _number(number: int) -> bytes:
-    """A number in LEB128."""
+    """Encode a number in LEB128."""
     written = bytearray()
     while number > 0x7F:
         written.append(number & 0x7F | 0x80)

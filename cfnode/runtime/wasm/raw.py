@@ -1,4 +1,4 @@
-"""How are slots passed without wasmtime's public API? See `binding`.
+"""The binding over wasmtime's C API, which passes slots without the public API (`binding.py`).
 
 Two rules apply to a raw callback. No exception may leave it: ctypes would print it, and WebAssembly would
 continue with undefined data; so every exception is caught, stored, and raised again when the outermost call
@@ -61,7 +61,7 @@ class RawBinding:
         self._raised: BaseException | None = None
 
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
-        """As `Binding.define`."""
+        """Define the import `env`/`name`; `make` is called at its first use. Raises WasmtimeError."""
         act: SlotFunction | None = None
 
         def callback(_environment: int, _caller: int, slots: Any, _count: int) -> int:
@@ -83,7 +83,10 @@ class RawBinding:
             raise wasmtime.WasmtimeError._from_ptr(error)
 
     def call(self, store: wasmtime.Store, function: wasmtime.Func, arguments: Sequence[int]) -> int:
-        """As `Binding.call`."""
+        """Call an exported function over i32; return its result, unsigned.
+
+        Raises what a host function raised, Trap and WasmtimeError.
+        """
         slots = (ctypes.c_uint64 * (SLOT_WORDS * max(1, len(arguments))))()
         for index, argument in enumerate(arguments):
             slots[SLOT_WORDS * index] = argument
@@ -97,14 +100,17 @@ class RawBinding:
         return int(slots[0])
 
     def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
-        """As `Binding.caller`: everything that does not depend on the argument is made once."""
+        """Return a function of one i32 that calls no host function, prepared for frequent calls.
+
+        Everything that does not depend on the argument is created once.
+        """
         context = ctypes.cast(store._context(), ctypes.c_void_p)
-        place, slots, trap = ctypes.byref(function._func), (ctypes.c_uint64 * SLOT_WORDS)(), _TrapPointer()
+        pointer, slots, trap = ctypes.byref(function._func), (ctypes.c_uint64 * SLOT_WORDS)(), _TrapPointer()
         trapped = ctypes.byref(trap)
 
         def call(argument: int) -> int:
             slots[0] = argument
-            error = _call(context, place, slots, 1, trapped)
+            error = _call(context, pointer, slots, 1, trapped)
             if error or trap:
                 self._fail(error, trap)
             return slots[0]
@@ -112,15 +118,15 @@ class RawBinding:
         return call
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
-        """As `Binding.export`."""
-        found = _ffi.wasmtime_extern_t()
+        """Return the item that an instance exports under this name, or None."""
+        exported = _ffi.wasmtime_extern_t()
         bare = name.encode()
-        place = ctypes.byref(instance._instance)
+        pointer = ctypes.byref(instance._instance)
         if not _export(
-            ctypes.cast(store._context(), ctypes.c_void_p), place, bare, len(bare), ctypes.byref(found)
+            ctypes.cast(store._context(), ctypes.c_void_p), pointer, bare, len(bare), ctypes.byref(exported)
         ):
             return None
-        return wrap_extern(found)
+        return wrap_extern(exported)
 
     def _fail(self, error: Any, trap: Any) -> NoReturn:
         failure: Exception = (

@@ -1,4 +1,4 @@
-"""How is a runtime call made in WebAssembly?
+"""Runtime calls in WebAssembly: a fresh instance for each call, and the errors of its failures.
 
 Each call gets a fresh instance with the arguments in its memory; the entry point returns the output, while
 host functions work on the call's journal. A failure becomes an error with the runtime's own panic text, if
@@ -57,12 +57,12 @@ _BLOCK = "Core_execute_block"
 
 
 def wasm_runtime(code: bytes) -> WasmRuntime:
-    """The runtime of this `:code`; raises UnsupportedCode."""
+    """Return the runtime of this `:code`. Raises UnsupportedCode."""
     return WasmRuntime(code, Artefacts(directory()))
 
 
 class WasmRuntime:
-    """A runtime in WebAssembly; implements `calls.Runtime`. Loaded, or compiled, at its first call."""
+    """A runtime in WebAssembly; implements `calls.Runtime`. It is loaded, or compiled, at its first call."""
 
     def __init__(
         self,
@@ -97,14 +97,15 @@ class WasmRuntime:
         )
 
     def version(self) -> bytes:
-        """SCALE RuntimeVersion."""
+        """Return the SCALE RuntimeVersion."""
         return self._version
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
-        """As `calls.Runtime.call`. Raises local faults too.
+        """Return the SCALE output of an entry point; writes go to the journal.
 
-        An unexpected exception of a host function is a bug in this node: unlike a trap, it is no verdict on
-        the block, which other nodes may well execute.
+        Raises verdicts (UnknownFunction, RuntimeTrap) and local faults. An unexpected exception of a host
+        function is a bug in this node: unlike a trap, it is no verdict on the block, which other nodes may
+        well execute.
         """
         try:
             return self._call(function, args, journal)
@@ -135,7 +136,7 @@ class WasmRuntime:
             loaded.host.leave()
 
     def prepare(self) -> None:
-        """As `calls.Prepares.prepare`."""
+        """Create the instance of the next call in advance, if the module is loaded."""
         if "loaded" in self.__dict__:
             self.loaded.prepare()
 
@@ -144,9 +145,10 @@ class WasmRuntime:
         raise RuntimeTrap(f"{function}: {' / '.join(messages) or reason}") from None
 
     def _version_of(self, code: bytes) -> bytes | None:
-        """The version of new code that this runtime is about to put into the state; None for invalid code.
+        """Return the version of new code that this runtime is about to put into the state.
 
-        None affects the result of the block, so it must not stand for a local fault such as Deadline.
+        None for invalid code. None affects the result of the block, so it must not stand for a local fault
+        such as Deadline.
         """
         try:
             return WasmRuntime(code, self._artefacts).version()
@@ -155,7 +157,7 @@ class WasmRuntime:
 
 
 def _best_binding() -> Binding:
-    """The fastest binding that is known to work with the installed wasmtime."""
+    """Return the fastest binding that is known to work with the installed wasmtime."""
     if WASMTIME not in _TESTED_WITH_RAW:
         return PublicBinding()
     binding: Binding = import_module("cfnode.runtime.wasm.raw").RawBinding()
@@ -163,7 +165,10 @@ def _best_binding() -> Binding:
 
 
 def _heap_pages(journal: Journal) -> int:
-    """The heap pages that the state sets; the default if a proof lacks the value, or it is malformed."""
+    """Return the heap pages that the state sets.
+
+    The default if a proof lacks the value, or it is malformed.
+    """
     with suppress(MissingNode):
         value = journal.get(HEAP_PAGES)
         if value is not None and len(value) == 8:
@@ -179,7 +184,10 @@ _SHIM_TRAPS = {
 
 
 def _reason(trap: wasmtime.Trap) -> str:
-    """The reason of a trap: by the shim's function that trapped, or wasmtime's text after its frames."""
+    """Return the reason of a trap.
+
+    By the shim's function that trapped, or wasmtime's text after its frames.
+    """
     place = trap_place(trap)
     if place in _SHIM_TRAPS:
         return _SHIM_TRAPS[place]

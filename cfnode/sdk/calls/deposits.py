@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import asset_named
+from cfnode.sdk.assets import asset_named, asset_referred
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
 from cfnode.sdk.calls.terms import (
@@ -33,6 +33,7 @@ from cfnode.sdk.limits import check_amount
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
 from cfnode.swaps.limits import MAX_MESSAGE
@@ -66,8 +67,8 @@ class RequestDepositAddressV2(Call[DepositAddress]):
         return (yield from open_channel(session, order))
 
     def _order(self, session: Session) -> ChannelOrder:
-        source = self.quote.src_asset.known("quote.src_asset")
-        destination = self.quote.dest_asset.known("quote.dest_asset")
+        source = asset_referred(self.quote.src_asset, "quote.src_asset")
+        destination = asset_referred(self.quote.dest_asset, "quote.dest_asset")
         dca = checked_dca(self.quote)
         self._check_kind()
         terms = _terms(self, source, destination, session, dca, self.quote)
@@ -92,10 +93,10 @@ class RequestDepositAddress(Call[DepositAddress]):
     `request_deposit_address_v2`.
     """
 
-    src_chain: str
-    src_asset: str
-    dest_chain: str
-    dest_asset: str
+    src_chain: ChainName
+    src_asset: AssetSymbol
+    dest_chain: ChainName
+    dest_asset: AssetSymbol
     dest_address: str
     amount: Amount
     fill_or_kill_params: FillOrKillParams | None = None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from cfnode.core.assets import Asset, asset_by_symbol
-from cfnode.sdk.assets import check_chain, check_symbol, contract_address, display_name
+from cfnode.sdk.assets import chain_named, chain_of, contract_address, display_name, symbol_named, symbol_of
 from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import Environment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
+from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import read_amount
 
@@ -30,13 +31,13 @@ __all__ = [
 class GetChains(Call[tuple[ChainInfo, ...]]):
     """Return the chains of the supported assets, in order of first appearance, without `source_chain`."""
 
-    source_chain: str | None = None
+    source_chain: ChainName | None = None
 
     def steps(self, session: Session) -> Steps[tuple[ChainInfo, ...]]:
-        check_chain(self.source_chain, "source_chain")
+        source = chain_named(self.source_chain, "source_chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
-        chains = dict.fromkeys(asset.chain for asset in assets if asset.chain != self.source_chain)
+        chains = dict.fromkeys(chain_of(asset) for asset in assets if asset.chain != source)
         return tuple(_chain_info(chain, limits, session) for chain in chains)
 
 
@@ -44,13 +45,13 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
 class GetAssets(Call[tuple[AssetInfo, ...]]):
     """Return the supported assets, of one chain or of all."""
 
-    chain: str | None = None
+    chain: ChainName | None = None
 
     def steps(self, session: Session) -> Steps[tuple[AssetInfo, ...]]:
-        check_chain(self.chain, "chain")
+        chain = chain_named(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
-        wanted = (asset for asset in assets if self.chain in (None, asset.chain))
+        wanted = (asset for asset in assets if chain in (None, asset.chain))
         return tuple(_asset_info(asset, limits, session) for asset in wanted)
 
 
@@ -98,19 +99,19 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
     """
 
     fee_tier_bps: int | None = None
-    chain: str | None = None
-    asset: str | None = None
+    chain: ChainName | None = None
+    asset: AssetSymbol | None = None
 
     def steps(self, session: Session) -> Steps[tuple[BoostLiquidity, ...]]:
-        check_chain(self.chain, "chain")
-        check_symbol(self.asset, self.chain, "asset")
+        chain = chain_named(self.chain, "chain")
+        symbol = symbol_named(self.asset, chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
         pools = [_boost(row, session) for row in _list(rows, session, "cf_boost_pools_depth")]
-        wanted = [pool for pool in pools if self._wants(pool)]
-        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if self.asset else wanted)
+        wanted = [pool for pool in pools if self._wants(pool, chain, symbol)]
+        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if symbol else wanted)
 
-    def _wants(self, pool: BoostLiquidity) -> bool:
-        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (self.chain, pool.chain), (self.asset, pool.asset))
+    def _wants(self, pool: BoostLiquidity, chain: str | None, symbol: str | None) -> bool:
+        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (chain, pool.chain), (symbol, pool.asset))
         return all(wish in (None, value) for wish, value in asked)
 
 
@@ -135,7 +136,7 @@ def _list(value: Any, session: Session, method: str) -> list[Any]:
     return value
 
 
-def _chain_info(chain: str, limits: Environment, session: Session) -> ChainInfo:
+def _chain_info(chain: ChainName, limits: Environment, session: Session) -> ChainInfo:
     return ChainInfo(
         chain,
         chain,
@@ -149,11 +150,11 @@ def _chain_info(chain: str, limits: Environment, session: Session) -> ChainInfo:
 def _asset_info(asset: Asset, limits: Environment, session: Session) -> AssetInfo:
     return AssetInfo(
         chainflip_id=asset.name,
-        asset=asset.symbol,
-        chain=asset.chain,
+        asset=symbol_of(asset),
+        chain=chain_of(asset),
         decimals=asset.decimals,
         name=display_name(asset),
-        symbol=asset.symbol,
+        symbol=symbol_of(asset),
         is_mainnet=session.network.is_mainnet,
         minimum_swap_amount=limits.minimum_deposit(asset),
         minimum_egress_amount=limits.dust_limit(asset),
@@ -165,7 +166,8 @@ def _asset_info(asset: Asset, limits: Environment, session: Session) -> AssetInf
 def _boost(row: Any, session: Session) -> BoostLiquidity:
     try:
         amount = read_amount(row["available_amount"], "available_amount")
-        return BoostLiquidity(int(row["tier"]), amount, str(row["asset"]), str(row["chain"]))
+        symbol, chain = cast("AssetSymbol", str(row["asset"])), cast("ChainName", str(row["chain"]))
+        return BoostLiquidity(int(row["tier"]), amount, symbol, chain)
     except (KeyError, TypeError, ValueError) as error:
         text = f"unexpected cf_boost_pools_depth: {error}"
         raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False) from None

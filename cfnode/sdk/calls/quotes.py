@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import asset_named
+from cfnode.sdk.amounts import Quantity, base_units
+from cfnode.sdk.assets import asset_given, asset_named, chain_of, symbol_of
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import checked_shares
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, backend, origin_of, read_answer
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
 from cfnode.sdk.models.request import AffiliateBroker
+from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
 
-__all__ = ["GetQuote", "GetQuoteV2"]
+__all__ = ["GetQuote", "GetQuoteV2", "SwapQuote"]
 
 
 @dataclass(frozen=True)
 class _QuoteRequest:
-    src_chain: str
-    src_asset: str
-    dest_chain: str
-    dest_asset: str
+    src_chain: ChainName
+    src_asset: AssetSymbol
+    dest_chain: ChainName
+    dest_asset: AssetSymbol
     amount: Amount
     broker_commission_bps: int | None = None
     affiliate_brokers: Sequence[AffiliateBroker] = ()
@@ -108,6 +110,41 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
             raise BadAnswer("the quote answer is not a list", url=url, sent=True, retryable=False)
         quotes = tuple(read_answer(Quote, document, session.backend_url) for document in documents)
         return QuotesResponse(**self.echo(session), dca_enabled=dca, quotes=quotes)
+
+
+@dataclass(frozen=True)
+class SwapQuote(Call[Quote]):
+    """Request the quote without chunks for a swap of one asset to another, the short form of `get_quote_v2`.
+
+    `amount` is in whole units of the source asset as text or a Decimal (`"0.1"`), or an int of base units.
+    The other arguments are those of `get_quote_v2`. Raises NoQuote without such a quote, and the errors of
+    `get_quote_v2`.
+    """
+
+    METHOD: ClassVar[str] = "quote"
+    source: AssetName
+    destination: AssetName
+    amount: Quantity
+    broker_commission_bps: int | None = None
+    affiliate_brokers: Sequence[AffiliateBroker] = ()
+    ccm_params: QuoteCcmParams | None = None
+    is_vault_swap: bool = False
+
+    def steps(self, session: Session) -> Steps[Quote]:
+        source, destination = asset_given(self.source, "source"), asset_given(self.destination, "destination")
+        request = GetQuoteV2(
+            chain_of(source),
+            symbol_of(source),
+            chain_of(destination),
+            symbol_of(destination),
+            base_units(self.amount, source),
+            self.broker_commission_bps,
+            self.affiliate_brokers,
+            self.ccm_params,
+            self.is_vault_swap,
+        )
+        quotes = yield from request.steps(session)
+        return quotes.regular
 
 
 def _flag(value: bool) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from cfnode.core.assets import CHAINS
 from cfnode.sdk.calls import Call
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import BackendError, ValidationError
@@ -63,7 +62,7 @@ def channel_of(text: str) -> ChannelId | None:
     try:
         return ChannelId.parse(text)
     except UnknownChain as error:
-        raise ValidationError.at("id", unknown_value("chain", str(error), CHAINS)) from None
+        raise ValidationError.at("id", unknown_value("chain", error.name, error.known)) from None
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def refund_terms(
 def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
     if dca:
         raise ValidationError(_FOK, "dca_params requires fill_or_kill_params")
-    address = session.options.default_refund_addresses.get(source.chain)
+    address = session.options.refund_address_on(source.chain)
     if address is None:
         raise ValidationError(
             _FOK,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import wire_asset
+from cfnode.sdk.assets import asset_referred, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import (
     RefundTerms,
@@ -91,14 +91,14 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
     def _checked_assets(self) -> tuple[Asset, Asset]:
         quote = self.quote
-        source = quote.src_asset.known("quote.src_asset")
+        source = asset_referred(quote.src_asset, "quote.src_asset")
         if not quote.is_vault_swap:
             raise ValidationError.at("quote", "cannot encode a vault swap for a deposit channel quote")
         if source.chain not in _RECORDS:
             text = f"no vault swaps from {source.chain}; choose from {', '.join(_RECORDS)}"
             raise ValidationError.at("quote.src_asset", text)
         check_ccm_of_quote(self.ccm_params, quote)
-        return source, quote.dest_asset.known("quote.dest_asset")
+        return source, asset_referred(quote.dest_asset, "quote.dest_asset")
 
     def _order(self, session: Session, source: Asset, destination: Asset) -> _Order:
         quote = self.quote

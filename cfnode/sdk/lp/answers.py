@@ -12,10 +12,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.core.foreign import whole_number
+from cfnode.sdk.assets import name_of
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import origin_of
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Pool, RangeOrder, StandingOrder
 from cfnode.sdk.lp.prices import Side, price_at_square_root, price_of_tick
+from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import Session
 
 __all__ = [
@@ -61,8 +63,8 @@ class OrderBook:
     range orders without their fee. All values are of the block `block_hash`.
     """
 
-    asset: str
-    quote: str
+    asset: AssetName
+    quote: AssetName
     bids: tuple[Level, ...]
     asks: tuple[Level, ...]
     best_bid: Decimal | None
@@ -80,8 +82,8 @@ class Fill:
     liquidity.
     """
 
-    asset: str
-    quote: str
+    asset: AssetName
+    quote: AssetName
     side: Side | None
     id: int
     ticks: tuple[int, ...]
@@ -93,7 +95,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class BlockFills:
-    """The fills of the account's orders in one finalized block; `timestamp` in milliseconds."""
+    """The fills of the account's orders in one finalized block; `timestamp` in Unix milliseconds."""
 
     block_number: int
     block_hash: str
@@ -113,11 +115,13 @@ def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
 
 def read_balances(answer: Any) -> Balances:
     """Return the balances by asset; assets unknown to this version are left out."""
-    found = {(chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()}
+    units_by_symbol = {
+        (chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()
+    }
     return {
-        asset.name: whole_number(found[asset.chain, asset.symbol])
+        asset.name: whole_number(units_by_symbol[asset.chain, asset.symbol])
         for asset in ASSETS.values()
-        if (asset.chain, asset.symbol) in found
+        if (asset.chain, asset.symbol) in units_by_symbol
     }
 
 
@@ -135,18 +139,18 @@ def _open(pool: Pool, answer: Any) -> Iterator[OpenOrder]:
     base, quote = pool
     sides: tuple[tuple[Side, str, str], ...] = (("sell", "asks", quote), ("buy", "bids", base))
     for side, name, earned in sides:
-        for each in answer["limit_orders"][name]:
-            if amount := whole_number(each["sell_amount"]):
+        for entry in answer["limit_orders"][name]:
+            if amount := whole_number(entry["sell_amount"]):
                 order = LimitOrder(
-                    base, side, whole_number(each["id"]), amount, tick=each["tick"], quote=quote
+                    base, side, whole_number(entry["id"]), amount, tick=entry["tick"], quote=quote
                 )
-                fees = {earned: whole_number(each["fees_earned"])}
-                yield OpenOrder(order, whole_number(each["original_sell_amount"]), fees)
-    for each in answer["range_orders"]:
-        if liquidity := whole_number(each["liquidity"]):
-            ends = each["range"]["start"], each["range"]["end"]
-            found = RangeOrder(base, whole_number(each["id"]), *ends, liquidity, quote=quote)
-            yield OpenOrder(found, None, _by_asset(pool, each["fees_earned"]))
+                fees = {earned: whole_number(entry["fees_earned"])}
+                yield OpenOrder(order, whole_number(entry["original_sell_amount"]), fees)
+    for entry in answer["range_orders"]:
+        if liquidity := whole_number(entry["liquidity"]):
+            ends = entry["range"]["start"], entry["range"]["end"]
+            range_order = RangeOrder(base, whole_number(entry["id"]), *ends, liquidity, quote=quote)
+            yield OpenOrder(range_order, None, _by_asset(pool, entry["fees_earned"]))
 
 
 def read_square_root(answer: Any) -> int:
@@ -161,7 +165,7 @@ def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
     """
     if "tx_details" not in answer:
         return ()
-    return tuple(_closed(each) for each in answer["tx_details"]["response"])
+    return tuple(_closed(order) for order in answer["tx_details"]["response"])
 
 
 def _closed(each: Any) -> StandingOrder:
@@ -180,7 +184,9 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
     """Return the order book of `cf_pool_liquidity` (at most `levels` a side) and `cf_pool_price_v2`."""
 
     def side(name: str, *, falling: bool) -> tuple[Level, ...]:
-        rows = [(int(each["tick"]), whole_number(each["amount"])) for each in liquidity["limit_orders"][name]]
+        rows = [
+            (int(level["tick"]), whole_number(level["amount"])) for level in liquidity["limit_orders"][name]
+        ]
         best = sorted((row for row in rows if row[1]), reverse=falling)[:levels]
         return tuple(Level(tick, price_of_tick(tick, *pool), amount) for tick, amount in best)
 
@@ -194,9 +200,10 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
 
 def block_fills(account: str, answer: Any) -> BlockFills:
     """Return the account's fills of one block."""
-    found = (next(iter(each.items())) for each in answer["fills"])
-    own = tuple(_fill(kind, fill) for kind, fill in found if fill["lp"] == account)
-    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), own)
+    entries = (next(iter(entry.items())) for entry in answer["fills"])
+    account_fills = tuple(_fill(kind, fill) for kind, fill in entries if fill["lp"] == account)
+    milliseconds = int(answer["timestamp"]) * 1000
+    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), milliseconds, account_fills)
 
 
 def _fill(kind: str, fill: Any) -> Fill:
@@ -238,5 +245,5 @@ def _pool(order: Any) -> Pool:
     return _asset(order["base_asset"]), _asset(order["quote_asset"])
 
 
-def _asset(value: Any) -> str:
-    return asset_by_symbol(value["chain"], value["asset"]).name
+def _asset(value: Any) -> AssetName:
+    return name_of(asset_by_symbol(value["chain"], value["asset"]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.foreign import block_number
+from cfnode.sdk.assets import asset_given, name_of
 from cfnode.sdk.calls import Call, T_co
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
@@ -32,9 +33,9 @@ from cfnode.sdk.lp.orders import (
     pool_json,
 )
 from cfnode.sdk.lp.planning import Plan, plan_of
-from cfnode.sdk.lp.prices import asset_of
 from cfnode.sdk.lp.session import ProviderSession, account_of
 from cfnode.sdk.lp.standing import open_orders, square_roots
+from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import Session
 
 __all__ = [
@@ -87,7 +88,7 @@ class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
     Amounts are what is left of the orders. Raises ValidationError for an asset without a pool.
     """
 
-    asset: str | None = None
+    asset: AssetName | None = None
 
     def steps(self, session: Session) -> Steps[tuple[OpenOrder, ...]]:
         standing = yield from open_orders(session, self.asset)
@@ -101,12 +102,12 @@ class GetBook(ProviderCall[OrderBook]):
     `levels` is the maximum on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
     """
 
-    asset: str
+    asset: AssetName
     levels: int = 20
-    quote: str = "USDC"
+    quote: AssetName = "USDC"
 
     def steps(self, session: Session) -> Steps[OrderBook]:
-        pool = asset_of(self.asset, "asset").name, asset_of(self.quote, "quote").name
+        pool = name_of(asset_given(self.asset, "asset")), name_of(asset_given(self.quote, "quote"))
         if (
             isinstance(self.levels, bool)
             or not isinstance(self.levels, int)
@@ -114,12 +115,12 @@ class GetBook(ProviderCall[OrderBook]):
         ):
             raise ValidationError.at("levels", f"expected 1 to {MAX_LEVELS}, not {self.levels!r:.40}")
         calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
-        listed, block = yield from rpc_batch(session, session.rpc_url, calls)
-        if pool not in reading(session, read_pools, listed):
+        pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
+        if pool not in reading(session, read_pools, pool_list):
             raise ValidationError.at("asset", f"there is no pool of {pool[0]} and {pool[1]}")
         params = [*pool_json(pool).values(), block]
-        asked = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
-        liquidity, prices = yield from rpc_batch(session, session.rpc_url, asked)
+        questions = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
+        liquidity, prices = yield from rpc_batch(session, session.rpc_url, questions)
         return reading(session, order_book, pool, self.levels, block, liquidity, prices)
 
 
@@ -135,10 +136,10 @@ class GetPlan(ProviderCall[Plan]):
         check_orders(self.desired, standing.pools)
         by_amounts = {order.pool for order in self.desired if isinstance(order, RangeOrderByAmounts)}
         roots = yield from square_roots(session, by_amounts, standing.block)
-        wanted = {order.key for order in self.desired}
-        present = [each.order for each in standing.orders]
+        keys = {order.key for order in self.desired}
+        present = [open_order.order for open_order in standing.orders]
         if self.keep_others:
-            present = [order for order in present if order.key in wanted]
+            present = [order for order in present if order.key in keys]
         return plan_of(self.desired, present, roots)
 
 

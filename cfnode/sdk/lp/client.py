@@ -49,7 +49,16 @@ class _Client(Driver):
 
 
 class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
-    """The blocking client of a liquidity provider's node. It is a context manager; threads may share it."""
+    """The blocking client of a liquidity provider's node.
+
+    It is a context manager, and threads may share it:
+
+        from cfnode.sdk.lp import LiquidityProvider, rounded
+
+        with LiquidityProvider("http://127.0.0.1:9944") as lp:
+            book = lp.get_book("ETH")
+            print(rounded(book.range_price), "USDC for 1 ETH")
+    """
 
     def fills(self, since: int | None = None, *, seconds: float = FILL_SECONDS) -> Iterator[BlockFills]:
         """Yield the account's fills of each finalized block that has any, each once, without a gap.
@@ -64,11 +73,11 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
             try:
                 if cursor.next is None:
                     cursor.next = self.get_finalized_block() + 1
-                found = cursor.receive(self.get_fills_since(cursor.next))
+                blocks = cursor.receive(self.get_fills_since(cursor.next))
             except SdkError as error:
-                found = cursor.receive(error)
-            yield from (block for block in found if block.fills)
-            if not found:
+                blocks = cursor.receive(error)
+            yield from (block for block in blocks if block.fills)
+            if not blocks:
                 time.sleep(seconds)
 
     def __exit__(
@@ -86,7 +95,20 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
 
 
 class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
-    """The async client, for trio and asyncio; use it as an async context manager, or `await lp.close()`."""
+    """The async client, for trio and asyncio.
+
+    Use it as an async context manager, or `await lp.close()`:
+
+        import trio
+
+        from cfnode.sdk.lp import AsyncLiquidityProvider
+
+        async def main() -> None:
+            async with AsyncLiquidityProvider("http://127.0.0.1:9944") as lp:
+                print(await lp.get_pools())
+
+        trio.run(main)
+    """
 
     async def fills(
         self, since: int | None = None, *, seconds: float = FILL_SECONDS
@@ -102,13 +124,13 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
             try:
                 if cursor.next is None:
                     cursor.next = await self.get_finalized_block() + 1
-                found = cursor.receive(await self.get_fills_since(cursor.next))
+                blocks = cursor.receive(await self.get_fills_since(cursor.next))
             except SdkError as error:
-                found = cursor.receive(error)
-            for block in found:
+                blocks = cursor.receive(error)
+            for block in blocks:
                 if block.fills:
                     yield block
-            if not found:
+            if not blocks:
                 await anyio.sleep(seconds)
 
     async def __aexit__(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from cfnode.sdk.errors import RpcCallError, SdkError, TransportError
+from cfnode.sdk.errors import ErrorCode, RpcCallError, SdkError, TransportError
 from cfnode.sdk.lp.orders import OpenOrder, Order
 
 __all__ = ["OrdersIncomplete"]
@@ -19,7 +20,7 @@ class OrdersIncomplete(SdkError):
     not answer. `cause`: the failure of the transport, None if all calls were answered.
     """
 
-    code = "ORDERS_INCOMPLETE"
+    code: ClassVar[ErrorCode] = "ORDERS_INCOMPLETE"
 
     def __init__(
         self,
@@ -46,5 +47,5 @@ class OrdersIncomplete(SdkError):
             parts.append(f"{len(self.unsure)} without an answer ({self.cause}), which may still be executed")
         if self.unsent:
             parts.append(f"{len(self.unsent)} not sent")
-        stands = "unknown" if self.standing is None else f"{len(self.standing)} orders"
-        return f"{', '.join(parts)}; open now: {stands}; repeating the same orders places nothing twice"
+        standing = "unknown" if self.standing is None else f"{len(self.standing)} orders"
+        return f"{', '.join(parts)}; open now: {standing}; repeating the same orders places nothing twice"

@@ -44,7 +44,7 @@ def executed(session: ProviderSession, plan: Plan) -> Steps[list[Any]]:
         except TransportError as error:
             tried, later = (
                 _orders(changes),
-                [each for rest in requests[place + 1 :] for each in _orders(rest)],
+                [order for request in requests[place + 1 :] for order in _orders(request)],
             )
             unsure, unsent = (tried, later) if error.sent else ([], tried + later)
             standing = yield from _standing(session)
@@ -68,10 +68,10 @@ def executed(session: ProviderSession, plan: Plan) -> Steps[list[Any]]:
 def _standing(session: ProviderSession) -> Steps[tuple[OpenOrder, ...] | None]:
     """Return the open orders, or None if the node does not answer."""
     try:
-        found = yield from open_orders(session, None)
+        standing = yield from open_orders(session, None)
     except (TransportError, RpcCallError):
         return None
-    return found.orders
+    return standing.orders
 
 
 def _orders(changes: Sequence[Change]) -> list[Order]:

@@ -11,6 +11,7 @@ from cfnode.sdk.lp.answers import Balances, OrderBook
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
 from cfnode.sdk.lp.following import FILL_SECONDS, Patience, failures_in_a_minute
+from cfnode.sdk.names import AssetName
 
 if TYPE_CHECKING:
     import trio
@@ -18,17 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["live_balances", "live_book"]
 
 T = TypeVar("T", OrderBook, Balances)
-Lost = Callable[[SdkError], None]
 
 
 def live_book(
     client: AsyncLiquidityProvider,
-    asset: str,
+    asset: AssetName,
     levels: int = 20,
-    quote: str = "USDC",
+    quote: AssetName = "USDC",
     *,
     seconds: float = FILL_SECONDS,
-    on_lost: Lost | None = None,
+    on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[OrderBook]]:
     """Return an async context manager with an iterator over `get_book` at each new best block.
 
@@ -40,7 +40,10 @@ def live_book(
 
 
 def live_balances(
-    client: AsyncLiquidityProvider, *, seconds: float = FILL_SECONDS, on_lost: Lost | None = None
+    client: AsyncLiquidityProvider,
+    *,
+    seconds: float = FILL_SECONDS,
+    on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[Balances]]:
     """Return an async context manager with an iterator over `get_balances` at each new best block.
 
@@ -52,7 +55,10 @@ def live_balances(
 
 
 def _live(
-    client: AsyncLiquidityProvider, read: Callable[[], Awaitable[T]], seconds: float, on_lost: Lost | None
+    client: AsyncLiquidityProvider,
+    read: Callable[[], Awaitable[T]],
+    seconds: float,
+    on_lost: Callable[[SdkError], None] | None,
 ) -> AbstractAsyncContextManager[AsyncIterator[T]]:
     async def run(sender: trio.MemorySendChannel[T]) -> None:
         import trio
@@ -62,11 +68,11 @@ def _live(
             try:
                 async with subscribed(client, "chain_subscribeNewHeads") as heads:
                     async for _ in heads:
-                        found = await read()
+                        state = await read()
                         patience.succeed()
-                        if found != last:
-                            await sender.send(found)
-                        last = found
+                        if state != last:
+                            await sender.send(state)
+                        last = state
             except SdkError as error:
                 patience.fail(error)
                 if on_lost is not None:

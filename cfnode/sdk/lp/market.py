@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.sdk.amounts import whole_units
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc_batch
@@ -26,8 +28,8 @@ from cfnode.sdk.lp.answers import (
     reading,
 )
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Order, Pool, pool_json
-from cfnode.sdk.lp.prices import asset_of, whole_units
 from cfnode.sdk.lp.session import account_of
+from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import Session
 
 __all__ = ["GetMarket", "Market", "Strategy"]
@@ -51,23 +53,23 @@ class Market:
     fills: tuple[Fill, ...]
     pools: tuple[Pool, ...]
 
-    def price(self, asset: str) -> Decimal:
+    def price(self, asset: AssetName) -> Decimal:
         """Return the feed's price of an asset in any spelling; raise ValidationError without one."""
-        name = asset_of(asset, "asset").name
+        name = asset_given(asset, "asset").name
         if name not in self.prices:
-            known = ", ".join(self.prices) or "none"
-            raise ValidationError.at("asset", f"the feed has no price of {name} yet; it has: {known}")
+            names = ", ".join(self.prices) or "none"
+            raise ValidationError.at("asset", f"the feed has no price of {name} yet; it has: {names}")
         return self.prices[name]
 
-    def owned(self, asset: str) -> Decimal:
+    def owned(self, asset: AssetName) -> Decimal:
         """Return the whole units that limit orders may offer together: free, and in limit orders now."""
         return whole_units(self.owned_units(asset), asset)
 
-    def owned_units(self, asset: str) -> int:
+    def owned_units(self, asset: AssetName) -> int:
         """Return the base units that limit orders may offer together: free, and in limit orders now."""
-        name = asset_of(asset, "asset").name
-        limits = (each.order for each in self.orders if isinstance(each.order, LimitOrder))
-        return self.balances.get(name, 0) + sum(each.amount for each in limits if each.sold_asset == name)
+        name = asset_given(asset, "asset").name
+        limits = (open_order.order for open_order in self.orders if isinstance(open_order.order, LimitOrder))
+        return self.balances.get(name, 0) + sum(order.amount for order in limits if order.sold_asset == name)
 
 
 Strategy: TypeAlias = Callable[[Market], Iterable[Order]]
@@ -88,32 +90,32 @@ class GetMarket(Call[Market]):
 
     def steps(self, session: Session) -> Steps[Market]:
         url, account = session.rpc_url, account_of(session)
-        listed, block = yield from rpc_batch(
+        pool_list, block = yield from rpc_batch(
             session, url, [("cf_available_pools", []), ("chain_getBlockHash", [])]
         )
-        pools = reading(session, read_pools, listed)
-        asked: list[tuple[str, list[Any]]] = [
+        pools = reading(session, read_pools, pool_list)
+        questions: list[tuple[str, list[Any]]] = [
             ("state_getStorage", ["0x" + TIMESTAMP_NOW.hex(), block]),
             ("cf_free_balances", [account, block]),
             ("lp_order_fills", [block]),
             *(("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in pools),
         ]
-        stored, free, filled, *orders = yield from rpc_batch(session, url, asked)
-        found = reading(session, block_fills, account, filled)
+        stored, free, filled, *orders = yield from rpc_batch(session, url, questions)
+        block_of_fills = reading(session, block_fills, account, filled)
         return Market(
-            block_number=found.block_number,
-            block_hash=found.block_hash,
+            block_number=block_of_fills.block_number,
+            block_hash=block_of_fills.block_hash,
             time=reading(session, _timestamp, stored),
             prices=MappingProxyType(
-                {asset_of(asset, "prices").name: price for asset, price in self.prices.items()}
+                {asset_given(asset, "prices").name: price for asset, price in self.prices.items()}
             ),
             balances=reading(session, read_balances, free),
             orders=tuple(
-                each
+                order
                 for pool, answer in zip(pools, orders, strict=True)
-                for each in reading(session, read_open, pool, answer)
+                for order in reading(session, read_open, pool, answer)
             ),
-            fills=found.fills,
+            fills=block_of_fills.fills,
             pools=pools,
         )
 

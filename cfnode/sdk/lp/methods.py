@@ -28,6 +28,7 @@ from cfnode.sdk.lp.calls import (
 from cfnode.sdk.lp.market import GetMarket, Market
 from cfnode.sdk.lp.orders import OpenOrder, Order, Pool, StandingOrder
 from cfnode.sdk.lp.planning import Plan
+from cfnode.sdk.names import AssetName
 
 __all__ = ["AwaitedMethods", "BlockingMethods"]
 
@@ -49,14 +50,14 @@ class BlockingMethods:
         """Return the pools of the chain: names of the base and the quote asset of each."""
         return self.call(GetPools())
 
-    def get_orders(self, asset: str | None = None) -> tuple[OpenOrder, ...]:
+    def get_orders(self, asset: AssetName | None = None) -> tuple[OpenOrder, ...]:
         """Return the account's open orders at the best block, in one pool or in all.
 
         Amounts are what is left of the orders. Raises ValidationError for an asset without a pool.
         """
         return self.call(GetOrders(asset))
 
-    def get_book(self, asset: str, levels: int = 20, quote: str = 'USDC') -> OrderBook:
+    def get_book(self, asset: AssetName, levels: int = 20, quote: AssetName = 'USDC') -> OrderBook:
         """Return the limit orders of all providers in a pool by tick, best first, and the pool's prices.
 
         `levels` is the maximum on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
@@ -130,14 +131,14 @@ class AwaitedMethods:
         """
         return await self.call(GetPools())
 
-    async def get_orders(self, asset: str | None = None) -> tuple[OpenOrder, ...]:
+    async def get_orders(self, asset: AssetName | None = None) -> tuple[OpenOrder, ...]:
         """Return the account's open orders at the best block, in one pool or in all.
 
         Arguments and errors are those of `LiquidityProvider.get_orders`.
         """
         return await self.call(GetOrders(asset))
 
-    async def get_book(self, asset: str, levels: int = 20, quote: str = 'USDC') -> OrderBook:
+    async def get_book(self, asset: AssetName, levels: int = 20, quote: AssetName = 'USDC') -> OrderBook:
         """Return the limit orders of all providers in a pool by tick, best first, and the pool's prices.
 
         Arguments and errors are those of `LiquidityProvider.get_book`.

@@ -13,21 +13,11 @@ from typing import Any, TypeAlias
 
 from cfnode.core.amm.range_positions import liquidity_for
 from cfnode.core.assets import ASSETS
-from cfnode.sdk.assets import wire_asset
+from cfnode.sdk.amounts import Quantity, base_units, base_units_or_none, whole_units
+from cfnode.sdk.assets import asset_given, name_of, wire_asset
 from cfnode.sdk.errors import Issue, ValidationError
-from cfnode.sdk.lp.prices import (
-    Quantity,
-    Side,
-    asset_of,
-    base_units,
-    base_units_or_none,
-    checked_side,
-    checked_tick,
-    price_of_tick,
-    range_end,
-    tick_of_price,
-    whole_units,
-)
+from cfnode.sdk.lp.prices import Side, checked_side, checked_tick, price_of_tick, range_end, tick_of_price
+from cfnode.sdk.names import AssetName
 
 __all__ = [
     "Key",
@@ -42,9 +32,9 @@ __all__ = [
     "pool_json",
 ]
 
-Pool: TypeAlias = tuple[str, str]
+Pool: TypeAlias = tuple[AssetName, AssetName]
 """Names of the base and the quote asset."""
-Key: TypeAlias = tuple[str, str, str, int]
+Key: TypeAlias = tuple[AssetName, AssetName, str, int]
 """The identity of an account's order: base asset, quote asset, side or kind, id."""
 _MAX_ID = 2**64 - 1
 _MAX_LIQUIDITY = 2**128 - 1
@@ -53,8 +43,8 @@ _MAX_LIQUIDITY = 2**128 - 1
 class _Order:
     """The common part of limit and range orders."""
 
-    asset: str
-    quote: str
+    asset: AssetName
+    quote: AssetName
     id: int
 
     @property
@@ -66,10 +56,10 @@ class _Order:
         """Return pool and id in the format of the node's methods."""
         return {**pool_json(self.pool), "id": hex(self.id)}
 
-    def _settle(self, asset: str, quote: str, number: object, **values: Any) -> None:
+    def _settle(self, asset: AssetName, quote: AssetName, number: object, **values: Any) -> None:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_ID:
             raise ValidationError.at("id", f"expected a whole number from 0 to 2^64 − 1, not {number!r:.40}")
-        names = {"asset": asset_of(asset, "asset").name, "quote": asset_of(quote, "quote").name}
+        names = {"asset": name_of(asset_given(asset, "asset")), "quote": name_of(asset_given(quote, "quote"))}
         for name, value in (names | {"id": number} | values).items():
             object.__setattr__(self, name, value)
 
@@ -82,23 +72,23 @@ class LimitOrder(_Order):
     buy it.
     """
 
-    asset: str
+    asset: AssetName
     side: Side
     id: int
     amount: int
     tick: int
-    quote: str
+    quote: AssetName
 
     def __init__(
         self,
-        asset: str,
+        asset: AssetName,
         side: Side,
         id: int,  # noqa: A002
         amount: Quantity,
         *,
         price: Quantity | None = None,
         tick: int | None = None,
-        quote: str = "USDC",
+        quote: AssetName = "USDC",
     ) -> None:
         """Take the amount, and either the tick or the price.
 
@@ -110,10 +100,10 @@ class LimitOrder(_Order):
         checked_side(side)
         if (price is None) == (tick is None):
             raise ValidationError.at("price", "expected a price or a tick, and not both")
-        given = asset if side == "sell" else quote
+        sold = asset if side == "sell" else quote
         if price is not None:
             tick = tick_of_price(price, asset, quote, side=side)
-        self._settle(asset, quote, id, side=side, amount=base_units(amount, given), tick=checked_tick(tick))
+        self._settle(asset, quote, id, side=side, amount=base_units(amount, sold), tick=checked_tick(tick))
 
     @property
     def price(self) -> Decimal:
@@ -121,7 +111,7 @@ class LimitOrder(_Order):
         return price_of_tick(self.tick, self.asset, self.quote)
 
     @property
-    def sold_asset(self) -> str:
+    def sold_asset(self) -> AssetName:
         """The name of the asset that the order gives."""
         return self.asset if self.side == "sell" else self.quote
 
@@ -150,7 +140,13 @@ class _Range(_Order):
     upper: int
 
     def _settle_range(
-        self, asset: str, number: object, lower: Quantity, upper: Quantity, quote: str, **values: Any
+        self,
+        asset: AssetName,
+        number: object,
+        lower: Quantity,
+        upper: Quantity,
+        quote: AssetName,
+        **values: Any,
     ) -> None:
         low = range_end(lower, asset, quote, field="lower", side="buy")
         high = range_end(upper, asset, quote, field="upper", side="sell")
@@ -171,22 +167,22 @@ class _Range(_Order):
 class RangeOrder(_Range):
     """Liquidity between two ticks, `lower` below `upper`. `liquidity` is the chain's own measure of size."""
 
-    asset: str
+    asset: AssetName
     id: int
     lower: int
     upper: int
     liquidity: int
-    quote: str
+    quote: AssetName
 
     def __init__(
         self,
-        asset: str,
+        asset: AssetName,
         id: int,  # noqa: A002
         lower: Quantity,
         upper: Quantity,
         liquidity: int,
         *,
-        quote: str = "USDC",
+        quote: AssetName = "USDC",
     ) -> None:
         """Take the ends and the liquidity.
 
@@ -212,7 +208,7 @@ class RangeOrderByAmounts(_Range):
     it only the quote asset. The chain refuses an order that would use less than `min_base` or `min_quote`.
     """
 
-    asset: str
+    asset: AssetName
     id: int
     lower: int
     upper: int
@@ -220,11 +216,11 @@ class RangeOrderByAmounts(_Range):
     quote_amount: int
     min_base: int
     min_quote: int
-    quote: str
+    quote: AssetName
 
     def __init__(
         self,
-        asset: str,
+        asset: AssetName,
         id: int,  # noqa: A002
         lower: Quantity,
         upper: Quantity,
@@ -233,7 +229,7 @@ class RangeOrderByAmounts(_Range):
         *,
         min_base: Quantity = 0,
         min_quote: Quantity = 0,
-        quote: str = "USDC",
+        quote: AssetName = "USDC",
     ) -> None:
         """Take the ends in the format of RangeOrder, and the amounts.
 
@@ -241,13 +237,15 @@ class RangeOrderByAmounts(_Range):
 
         Raises ValidationError with the argument's name, also if both amounts are zero.
         """
-        given = {
+        quantities = {
             "base_amount": (base_amount, asset),
             "quote_amount": (quote_amount, quote),
             "min_base": (min_base, asset),
             "min_quote": (min_quote, quote),
         }
-        amounts = {name: base_units_or_none(amount, unit, name) for name, (amount, unit) in given.items()}
+        amounts = {
+            name: base_units_or_none(amount, unit, name) for name, (amount, unit) in quantities.items()
+        }
         for name, least in (("base_amount", "min_base"), ("quote_amount", "min_quote")):
             if amounts[least] > amounts[name]:
                 raise ValidationError.at(least, f"expected at most {name}, not {amounts[least]}")
@@ -293,14 +291,14 @@ def pool_json(pool: Pool) -> dict[str, Any]:
 
 def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
     """Raise ValidationError with all faults: ids that occur twice, and pools that the chain lacks."""
-    known, seen, issues = set(pools), set[Key](), list[Issue]()
+    pools_of_chain, keys, issues = set(pools), set[Key](), list[Issue]()
     for place, order in enumerate(orders):
-        if order.key in seen:
+        if order.key in keys:
             text = f"orders[{place}].id: {order.id} is given twice for {order.asset}, {order.key[2]}"
             issues.append(Issue(f"orders[{place}].id", text))
-        seen.add(order.key)
-        if order.pool not in known:
-            names = ", ".join(sorted(base for base, quote in known if quote == order.quote))
+        keys.add(order.key)
+        if order.pool not in pools_of_chain:
+            names = ", ".join(sorted(base for base, quote in pools_of_chain if quote == order.quote))
             text = f"orders[{place}].asset: there is no pool of {order.asset} and {order.quote}"
             issues.append(
                 Issue(f"orders[{place}].asset", f"{text}; pools of {order.quote}: {names or 'none'}")

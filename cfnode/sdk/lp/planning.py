@@ -44,11 +44,11 @@ def plan_of(
     Amounts are what is left of orders. `square_roots` has the √price (96 fractional bits) of each pool with a
     desired range order by amounts.
     """
-    stands = {order.key: order for order in standing}
-    wanted = {order.key for order in desired}
+    standing_by_key = {order.key: order for order in standing}
+    keys = {order.key for order in desired}
     unchanged, shrink, grow = list[Order](), list[Order](), list[Order]()
     for order in desired:
-        present = stands.get(order.key)
+        present = standing_by_key.get(order.key)
         exact = order.at(square_roots[order.pool]) if isinstance(order, RangeOrderByAmounts) else order
         if exact is not None and present == exact:
             unchanged.append(order)
@@ -56,7 +56,7 @@ def plan_of(
             shrink.append(order)
         else:
             grow.append(order)
-    cancel = tuple(order for key, order in stands.items() if key not in wanted)
+    cancel = tuple(order for key, order in standing_by_key.items() if key not in keys)
     return Plan(cancel, tuple(shrink), tuple(grow), tuple(unchanged))
 
 

@@ -58,7 +58,7 @@ def provider_session(
     """Return the session of a client; raise ValidationError with the argument's name."""
     if wait_for not in _WAITS:
         raise ValidationError.at("wait_for", unknown_value("wait_for", wait_for, _WAITS))
-    named = {
+    options = {
         "network": "dev",
         "rpc_url": url,
         "rpc_token": token,
@@ -66,7 +66,7 @@ def provider_session(
         "timeout": timeout,
     }
     return ProviderSession(
-        Options().replaced(named), None if account is None else _checked_account(account), wait_for
+        Options().replaced(options), None if account is None else _checked_account(account), wait_for
     )
 
 

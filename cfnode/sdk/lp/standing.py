@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc_batch
 from cfnode.sdk.lp.answers import read_open, read_pools, read_square_root, reading
 from cfnode.sdk.lp.orders import OpenOrder, Pool, pool_json
-from cfnode.sdk.lp.prices import asset_of
 from cfnode.sdk.lp.session import account_of
 from cfnode.sdk.options import Session
 
@@ -31,20 +31,20 @@ class Standing:
 
 def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
     """Return the open orders in one or all pools. Raises ValidationError for an asset without a pool."""
-    name = None if asset is None else asset_of(asset, "asset").name
+    name = None if asset is None else asset_given(asset, "asset").name
     calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
-    listed, block = yield from rpc_batch(session, session.rpc_url, calls)
-    pools = reading(session, read_pools, listed)
-    chosen = [pool for pool in pools if name in (None, pool[0])]
-    if not chosen and name is not None:
+    pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
+    pools = reading(session, read_pools, pool_list)
+    selected = [pool for pool in pools if name in (None, pool[0])]
+    if not selected and name is not None:
         raise ValidationError.at("asset", f"there is no pool of {name}")
-    account, found = account_of(session), list[OpenOrder]()
-    for part in _parts(chosen):
-        asked = [("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in part]
-        answers = yield from rpc_batch(session, session.rpc_url, asked)
+    account, orders = account_of(session), list[OpenOrder]()
+    for part in _parts(selected):
+        questions = [("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in part]
+        answers = yield from rpc_batch(session, session.rpc_url, questions)
         for pool, answer in zip(part, answers, strict=True):
-            found += reading(session, read_open, pool, answer)
-    return Standing(block, pools, tuple(found))
+            orders += reading(session, read_open, pool, answer)
+    return Standing(block, pools, tuple(orders))
 
 
 def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[dict[Pool, int]]:
@@ -52,15 +52,15 @@ def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[d
 
     Without pools nothing is requested.
     """
-    found = dict[Pool, int]()
+    roots = dict[Pool, int]()
     for part in _parts(sorted(set(pools))):
-        asked = [("cf_pool_price_v2", [*pool_json(pool).values(), block]) for pool in part]
-        answers = yield from rpc_batch(session, session.rpc_url, asked)
-        found |= {
+        questions = [("cf_pool_price_v2", [*pool_json(pool).values(), block]) for pool in part]
+        answers = yield from rpc_batch(session, session.rpc_url, questions)
+        roots |= {
             pool: reading(session, read_square_root, answer)
             for pool, answer in zip(part, answers, strict=True)
         }
-    return found
+    return roots
 
 
 def _parts(pools: Sequence[Pool]) -> list[Sequence[Pool]]:

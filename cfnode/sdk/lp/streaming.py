@@ -36,8 +36,8 @@ async def live_fills(
     def run(sender: trio.MemorySendChannel[BlockFills]) -> Awaitable[None]:
         return _Feed(client, FillCursor(since, failures_in_a_minute(seconds)), sender).run(seconds)
 
-    async with fed(run) as found:
-        yield found
+    async with fed(run) as blocks:
+        yield blocks
 
 
 class _Feed:
@@ -75,8 +75,8 @@ class _Feed:
         """Read up to the last finalized block."""
         if self._cursor.next is None:
             return
-        while found := await self._client.get_fills_since(self._cursor.next):
-            await self._pass_on(found)
+        while blocks := await self._client.get_fills_since(self._cursor.next):
+            await self._pass_on(blocks)
 
     async def _pass_on(self, blocks: tuple[BlockFills, ...]) -> None:
         for block in self._cursor.receive(blocks):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.record import NULLABLE, Amount, Record
 
 __all__ = ["AssetInfo", "BoostLiquidity", "ChainInfo", "SwapLimits"]
@@ -14,7 +15,7 @@ __all__ = ["AssetInfo", "BoostLiquidity", "ChainInfo", "SwapLimits"]
 class ChainInfo(Record):
     """A chain. `required_block_confirmations` is None if deposits count at once."""
 
-    chain: str
+    chain: ChainName
     name: str
     is_mainnet: bool
     evm_chain_id: int | None = None
@@ -27,11 +28,11 @@ class AssetInfo(Record):
     """An asset and its limits in base units; `maximum_swap_amount` None means unlimited."""
 
     chainflip_id: str
-    asset: str
-    chain: str
+    asset: AssetSymbol
+    chain: ChainName
     decimals: int
     name: str
-    symbol: str
+    symbol: AssetSymbol
     is_mainnet: bool
     minimum_swap_amount: Amount
     minimum_egress_amount: Amount
@@ -53,5 +54,5 @@ class BoostLiquidity(Record):
 
     fee_tier_bps: int
     available_amount: Amount
-    asset: str
-    chain: str
+    asset: AssetSymbol
+    chain: ChainName

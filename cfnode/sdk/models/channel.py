@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
+from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.record import Amount, Record
 
 __all__ = ["DepositAddress"]
@@ -20,10 +21,10 @@ class DepositAddress(Record):
     service's estimate or the SDK's. `channel_opening_fee` is the broker's fee in FLIP base units.
     """
 
-    src_chain: str
-    src_asset: str
-    dest_chain: str
-    dest_asset: str
+    src_chain: ChainName
+    src_asset: AssetSymbol
+    dest_chain: ChainName
+    dest_asset: AssetSymbol
     dest_address: str
     amount: Amount
     deposit_channel_id: str

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from cfnode.sdk.assets import AssetRef
+from cfnode.sdk.amounts import whole_units
+from cfnode.sdk.assets import AssetRef, asset_referred
 from cfnode.sdk.errors import NoQuote
 from cfnode.sdk.models.request import AffiliateBroker, DcaParams
+from cfnode.sdk.names import AssetSymbol, ChainName, FeeKind, QuoteKind
 from cfnode.sdk.record import Amount, GivenRecord, OpenRecord, Record
 
 __all__ = [
@@ -30,9 +32,9 @@ __all__ = [
 class Fee(OpenRecord):
     """A fee that the quote already contains: BOOST, INGRESS, NETWORK, BROKER, EGRESS, LIQUIDITY or REFUND."""
 
-    type: str
-    chain: str
-    asset: str
+    type: FeeKind
+    chain: ChainName
+    asset: AssetSymbol
     amount: Amount
 
 
@@ -40,8 +42,8 @@ class Fee(OpenRecord):
 class PoolFee(OpenRecord):
     """The fee of a pool."""
 
-    chain: str
-    asset: str
+    chain: ChainName
+    asset: AssetSymbol
     amount: Amount
 
 
@@ -79,7 +81,7 @@ class Quote(OpenRecord):
     (instead of for the quote around it) requests the boost.
     """
 
-    type: str
+    type: QuoteKind
     src_asset: AssetRef
     dest_asset: AssetRef
     deposit_amount: Amount
@@ -102,13 +104,23 @@ class Quote(OpenRecord):
     max_boost_fee_bps: float | None = None
     boost_quote: Quote | None = None
 
+    @property
+    def whole_deposit_amount(self) -> Decimal:
+        """The amount to deposit, in whole units of the source asset."""
+        return whole_units(self.deposit_amount, asset_referred(self.src_asset, "src_asset"))
+
+    @property
+    def whole_egress_amount(self) -> Decimal:
+        """The expected payout, in whole units of the destination asset."""
+        return whole_units(self.egress_amount, asset_referred(self.dest_asset, "dest_asset"))
+
 
 @dataclass(frozen=True)
 class _Asked(Record):
-    src_chain: str
-    src_asset: str
-    dest_chain: str
-    dest_asset: str
+    src_chain: ChainName
+    src_asset: AssetSymbol
+    dest_chain: ChainName
+    dest_asset: AssetSymbol
     amount: Amount
     broker_commission_bps: int
     affiliate_brokers: tuple[AffiliateBroker, ...] = ()

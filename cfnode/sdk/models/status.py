@@ -5,15 +5,14 @@ Times are milliseconds since 1970; a block index is `<State Chain block>-<event 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from cfnode.sdk.models.payout import FailedPayout, Receiver, SwapTransfers, failed_payout
 from cfnode.sdk.models.quote import Durations, Fee
 from cfnode.sdk.models.request import DcaParams
 from cfnode.sdk.models.transfer import Deposit, Egress
+from cfnode.sdk.names import AssetSymbol, ChainName, SwapState, SwapStateV1
 from cfnode.sdk.record import NULLABLE, Amount, OpenRecord
 
 __all__ = [
@@ -23,13 +22,14 @@ __all__ = [
     "Chunk",
     "DcaProgress",
     "DepositChannel",
+    "StatusCcm",
     "StatusFillOrKill",
     "SwapProgress",
     "SwapStatus",
     "SwapStatusV1",
 ]
 
-FINAL_STATES = ("COMPLETED", "FAILED")
+FINAL_STATES: tuple[SwapState, ...] = ("COMPLETED", "FAILED")
 """The states of `SwapStatus` after which nothing changes any more."""
 
 
@@ -122,25 +122,35 @@ class StatusFillOrKill(OpenRecord):
 
 
 @dataclass(frozen=True)
+class StatusCcm(OpenRecord):
+    """The message of a swap to a contract: `message` 0x hex, `gas_budget` in the destination's gas units."""
+
+    message: str | None = None
+    gas_budget: int | str | None = None
+
+
+@dataclass(frozen=True)
 class _Status(OpenRecord):
     """The common members of both versions: state, assets and receiver."""
 
     state: str
     swap_id: str | None = None
-    src_asset: str | None = None
-    src_chain: str | None = None
-    dest_asset: str | None = None
-    dest_chain: str | None = None
+    src_asset: AssetSymbol | None = None
+    src_chain: ChainName | None = None
+    dest_asset: AssetSymbol | None = None
+    dest_chain: ChainName | None = None
     dest_address: str | None = None
 
 
 @dataclass(frozen=True)
 class SwapStatus(_Status):
-    """The status of a swap; `state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
+    """The status of a swap.
 
-    A refunded swap ends COMPLETED with `refund_egress`.
+    Its `state` goes from WAITING through RECEIVING, SWAPPING, SENDING and SENT to COMPLETED, or ends with
+    FAILED. A refunded swap ends COMPLETED with `refund_egress`. A newer service may return another state.
     """
 
+    state: SwapState
     src_chain_required_block_confirmations: int | None = None
     estimated_durations_seconds: Durations | None = None
     estimated_duration_seconds: float | None = None
@@ -155,7 +165,7 @@ class SwapStatus(_Status):
     fill_or_kill_params: StatusFillOrKill | None = None
     dca_params: DcaParams | None = None
     boost: Boost | None = None
-    ccm_params: Mapping[str, Any] | None = None
+    ccm_params: StatusCcm | None = None
     last_statechain_update_at: int | None = None
 
     @property
@@ -188,6 +198,7 @@ class SwapStatusV1(_Status):
     Members that only some states have stay in `extra` under their JSON names.
     """
 
+    state: SwapStateV1
     deposit_address: str | None = None
     deposit_amount: Amount | None = None
     expected_deposit_amount: Amount | None = None

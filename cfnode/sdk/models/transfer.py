@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.sdk.names import FailureMode
 from cfnode.sdk.record import Amount, OpenRecord
 
 __all__ = ["Deposit", "Egress", "Failure", "Transfer"]
@@ -20,7 +21,7 @@ class Failure(OpenRecord):
 
     failed_at: int
     failed_block_index: str
-    mode: str
+    mode: FailureMode
     reason: Mapping[str, Any]
 
 

@@ -67,3 +67,4 @@ class SolanaVaultSwap(Record):
 
 
 VaultSwapData: TypeAlias = BitcoinVaultSwap | EvmVaultSwap | TronVaultSwap | SolanaVaultSwap
+"""The transaction of a vault swap, by the kind of its source chain."""

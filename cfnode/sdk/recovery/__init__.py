@@ -3,16 +3,21 @@ r"""Recovery of failed transfers on EVM chains.
 Fetch the signed call, check it, explain it, send it:
 
     from cfnode.sdk import SwapSDK
-    from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, explained
+    from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, FindFailedCalls, explained
 
-    with SwapSDK(network="mainnet") as sdk:
-        failed = sdk.call(FetchFailedCall("ethereum", 123))
-        print("\n".join(explained(failed)))
-        sdk.call(CheckContracts(failed, "https://my-ethereum-node"))
+    with SwapSDK(network="dev") as sdk:
+        offered = sdk.call(FindFailedCalls("ethereum"))
+        print(len(offered), "calls on offer")
+        for payload in offered:
+            failed = sdk.call(FetchFailedCall("ethereum", payload.broadcast_id))
+            print("\n".join(explained(failed)))
+            sdk.call(CheckContracts(failed, "http://127.0.0.1:8545"))
 
 Signing needs the extra `cfnode[evm]`; everything else does not.
 """
 
+from cfnode.core.schnorr import Signature
+from cfnode.core.vault_calls import Transfer
 from cfnode.sdk.recovery.candidates import Candidates, FindCallsOf, FindCallsOfBatch, FindCandidates
 from cfnode.sdk.recovery.contracts import CheckContracts
 from cfnode.sdk.recovery.errors import (
@@ -47,7 +52,7 @@ from cfnode.sdk.recovery.formatting import (
 )
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, FetchKeys, check_key
 from cfnode.sdk.recovery.offered import FindFailedCalls
-from cfnode.sdk.recovery.owner import read_owner
+from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction
 from cfnode.sdk.recovery.search import Progress
@@ -55,12 +60,18 @@ from cfnode.sdk.recovery.sending import Confirmation, ConfirmReceipt, FetchRecei
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
 from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
+from cfnode.swaps.identity import ChannelId
 
 __all__ = [
+    "Account",
+    "Address",
     "AlreadySent",
     "BadPayload",
+    "Batch",
     "BeingSigned",
     "Candidates",
+    "Channel",
+    "ChannelId",
     "CheckContracts",
     "ConfirmReceipt",
     "Confirmation",
@@ -81,6 +92,7 @@ __all__ = [
     "NeedsArchive",
     "NoFundsForGas",
     "NoSuchCall",
+    "Owner",
     "Payload",
     "Pending",
     "PendingTransaction",
@@ -89,7 +101,11 @@ __all__ = [
     "Receipt",
     "RecoveryError",
     "SendTransaction",
+    "Signature",
+    "Swap",
     "TooExpensive",
+    "Transaction",
+    "Transfer",
     "UnsignedTransaction",
     "Wallet",
     "WouldRevert",

@@ -41,7 +41,7 @@ def _failed(receipt: Any) -> Iterator[_Transfer]:
     logs = receipt.get("logs") if isinstance(receipt, Mapping) else None
     for log in logs[:MAX_LOGS] if isinstance(logs, list) else ():
         try:
-            topics = [str(each).lower() for each in log["topics"]]
+            topics = [str(topic).lower() for topic in log["topics"]]
             vault, amount = bytes.fromhex(log["address"][2:]), hex_number(log["data"][:66], 256)
             recipient = bytes.fromhex(topics[1][26:])
             if topics[0] == _NATIVE_FAILED:

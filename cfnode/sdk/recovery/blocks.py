@@ -118,14 +118,14 @@ def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[l
     calls += [("state_getRuntimeVersion", [call[1][1]]) for call in calls]
     answers = (yield from rpc_outcomes(session, url, calls)) if calls else []
     half = len(answers) // 2
-    found: list[list[list[Event]] | None] = []
+    events: list[list[list[Event]] | None] = []
     for entry, version, (_, (_, at)) in zip(answers[:half], answers[half:], calls, strict=False):
         if isinstance(entry, RpcCallError) or isinstance(version, RpcCallError):
             _only_discarded(entry if isinstance(entry, RpcCallError) else version)
-            return [*found, None]
+            return [*events, None]
         metadata = yield from metadata_of(session, url, version, at)
-        found.append(_grouped(_decoded(metadata, hex_bytes(entry, url), url)))
-    return found if len(found) == len(blocks) else [*found, None]
+        events.append(_grouped(_decoded(metadata, hex_bytes(entry, url), url)))
+    return events if len(events) == len(blocks) else [*events, None]
 
 
 def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
@@ -133,15 +133,15 @@ def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Meta
     spec = version.get("specVersion") if isinstance(version, Mapping) else None
     if not isinstance(spec, int):
         raise bad_answer(url, "state_getRuntimeVersion returned no specVersion")
-    if (known := session.metadata.get((url, spec))) is not None:
-        return known
+    if (metadata := session.metadata.get((url, spec))) is not None:
+        return metadata
     document = yield from rpc(session, url, "state_getMetadata", [at])
     try:
-        found = decode_metadata(hex_bytes(document, url))
+        metadata = decode_metadata(hex_bytes(document, url))
     except ScaleError as error:
         raise bad_answer(url, f"the answer of state_getMetadata is malformed: {error}") from None
-    session.metadata[url, spec] = found
-    return found
+    session.metadata[url, spec] = metadata
+    return metadata
 
 
 def _decoded(metadata: Metadata, data: bytes, url: str) -> list[dict[str, Any]]:

@@ -125,13 +125,13 @@ class _Search:
     def steps(self) -> Steps[Candidates]:
         for chain in self.chains:
             self.offers.append((yield from on_offer(self.session, chain)))
-        found = (yield from self._paid_to_owner()) or (yield from self._of_receipt())
-        if not found:
+        calls = (yield from self._paid_to_owner()) or (yield from self._of_receipt())
+        if not calls:
             finding = yield from self._finding()
             if not finding.payments and self._may_wait():
                 raise being_signed(self.offers)
-            found = yield from self.fates.calls(finding)
-        return Candidates((yield from self._unpaid(found)), tuple(self.asked))
+            calls = yield from self.fates.calls(finding)
+        return Candidates((yield from self._unpaid(calls)), tuple(self.asked))
 
     def _paid_to_owner(self) -> Steps[tuple[Payload, ...]]:
         """Return the calls that pay the owner's address, or the aborted batch that the owner names.
@@ -141,20 +141,20 @@ class _Search:
         owner = self.owner
         if isinstance(owner, Batch):
             batches = yield from self.fates.aborted(owner.chain)
-            return tuple(each for each in batches if each.broadcast_id == owner.broadcast_id)
+            return tuple(batch for batch in batches if batch.broadcast_id == owner.broadcast_id)
         if not isinstance(owner, Address):
             return ()
-        chains = [each for each in self.chains if owner.may_be_paid_on(each)]
-        here = [each for each in self.calls if each.chain in chains]
-        listed = [each for each in here if each.transfer.recipient == owner.raw]
-        found = yield from self.fates.signed_now(listed)
+        chains = [chain for chain in self.chains if owner.may_be_paid_on(chain)]
+        calls = [call for call in self.calls if call.chain in chains]
+        to_owner = [call for call in calls if call.transfer.recipient == owner.raw]
+        payloads = yield from self.fates.signed_now(to_owner)
         for chain in chains:
-            wanted = Payment(chain, recipient=owner.raw)
+            payment = Payment(chain, recipient=owner.raw)
             batches = yield from self.fates.aborted(chain)
-            found += [each for batch in batches if (each := paying(wanted, batch)) is not None]
-        if listed and not found:
-            raise being_signed_again(listed)
-        return tuple(found)
+            payloads += [payload for batch in batches if (payload := paying(payment, batch)) is not None]
+        if to_owner and not payloads:
+            raise being_signed_again(to_owner)
+        return tuple(payloads)
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
         """Return the calls for transfers that failed in a transaction of the EVM chain."""
@@ -167,24 +167,24 @@ class _Search:
         """Return the answer of the first source that knows the owner; raise NeedsArchive without one."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
         try:
-            found = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
+            finding = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
         except NoSuchCall:
             if (batch := (yield from self._as_batch())) is None:
                 raise
             return batch
-        known = [found] if found.is_known else []
-        if not found.is_known or (not _is_answer(found) and not isinstance(self.owner, Address)):
-            found = yield from self._elsewhere()
-            known += [found] if found.is_known else []
-        if not _is_answer(found) and (self.archive is not None or not recent.is_cut):
+        findings = [finding] if finding.is_known else []
+        if not finding.is_known or (not _is_answer(finding) and not isinstance(self.owner, Address)):
+            finding = yield from self._elsewhere()
+            findings += [finding] if finding.is_known else []
+        if not _is_answer(finding) and (self.archive is not None or not recent.is_cut):
             url = self.archive or recent.url
             limit = yield from blocks_to_read(self.session, url)
             older = EventSearch(self.session, url, self.owner, self.calls, limit)
             name = f"the events of {'the archive node ' if self.archive else ''}{origin_of(url)}"
-            found = yield from self._read(older, name)
-            known += [found] if found.is_known else []
-        if known:
-            return next((each for each in known if _is_answer(each)), known[-1])
+            finding = yield from self._read(older, name)
+            findings += [finding] if finding.is_known else []
+        if findings:
+            return next((answer for answer in findings if _is_answer(answer)), findings[-1])
         if self._may_wait():
             raise being_signed(self.offers)
         raise self._unknown()
@@ -221,14 +221,14 @@ class _Search:
         for chain in self.chains:
             owner = Batch(f"{chain} broadcast {self.owner.text}", chain, self.owner.number)
             try:
-                found = yield from EventSearch(
+                finding = yield from EventSearch(
                     self.session, self.session.rpc_url, owner, self.calls, MAX_RECENT
                 ).steps()
             except NoSuchCall:
                 continue
-            if found.payments:
+            if finding.payments:
                 self.asked.append(f"the events of the batch {owner.text}")
-                return found
+                return finding
         return None
 
     def _elsewhere(self) -> Steps[Finding]:
@@ -243,7 +243,7 @@ class _Search:
         """Return the payments to the receiver of a channel that the chain still stores."""
         self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
-        fitting = tuple(each for each in payments if any(fits(each, call) for call in self.calls))
+        fitting = tuple(payment for payment in payments if any(fits(payment, call) for call in self.calls))
         if not payments or fitting:
             return Finding(fitting, is_known=bool(fitting), is_whole=False)
         return Finding(
@@ -257,43 +257,43 @@ class _Search:
         for url in (yield from services(self.session)):
             name = f"the swap service {origin_of(url)}"
             try:
-                found = yield from find_by_service(self.session, url, self.owner.text)
+                finding = yield from find_by_service(self.session, url, self.owner.text)
             except (BackendError, TransportError) as error:
                 self.asked.append(f"{name} (no help: {error.message})")
                 continue
             self.asked.append(name)
-            if found.is_known:
-                return found
+            if finding.is_known:
+                return finding
         return Finding(is_known=False)
 
     def _unknown(self) -> SdkError:
-        asked = ", then ".join(self.asked)
+        sources = ", then ".join(self.asked)
         if isinstance(self.owner, Address):
             return NoSuchCall(
                 f"no call on offer pays {self.owner.text}, and it is the address of no deposit there "
-                f"(searched: {asked}). What failed before the last epoch has expired. If it is the address "
+                f"(searched: {sources}). What failed before the last epoch has expired. If it is the address "
                 "of an older deposit, name an archive node of the State Chain (--archive)"
             )
         hint = ""
         if isinstance(self.owner, Transaction) and self.evm_url is None:
             hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
         return NeedsArchive(
-            f"no source knows {self.owner.text} (searched: {asked}); name an archive node of the State "
+            f"no source knows {self.owner.text} (searched: {sources}); name an archive node of the State "
             f"Chain{hint}"
         )
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
         """Return the calls that the EVM chain has not executed yet; raise AlreadySent if it has all."""
-        if self.evm_url is None or all(each.chain == "Tron" for each in calls):
+        if self.evm_url is None or all(call.chain == "Tron" for call in calls):
             return calls
-        found = yield from unused(self.session, self.evm_url, calls)
-        if calls and not found:
-            numbers = ", ".join(str(each.nonce) for each in calls)
+        unpaid = yield from unused(self.session, self.evm_url, calls)
+        if calls and not unpaid:
+            numbers = ", ".join(str(call.nonce) for call in calls)
             raise AlreadySent(
                 f"already sent: nonce {numbers} is used on {calls[0].chain}, so the receiver has been paid; "
                 "nothing is left to do"
             )
-        return found
+        return unpaid
 
 
 def _is_answer(finding: Finding) -> bool:

@@ -75,17 +75,17 @@ class CheckContracts(Call[None]):
 def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
     """Return the calls that have not been executed on the EVM chain yet; calls of other chains are kept."""
     chain_id = yield from evm_number(session, url, "eth_chainId", [])
-    left: list[Payload] = []
+    calls_left: list[Payload] = []
     managers: dict[bytes, bytes] = {}
     for call in calls:
         if call.chain_id != chain_id:
-            left.append(call)
+            calls_left.append(call)
             continue
         if call.vault not in managers:
             managers[call.vault] = yield from _manager(session, url, call.vault)
         if not (yield from is_used(session, url, managers[call.vault], call.nonce)):
-            left.append(call)
-    return tuple(left)
+            calls_left.append(call)
+    return tuple(calls_left)
 
 
 def balance_of(
@@ -95,8 +95,8 @@ def balance_of(
     if payload.transfer.token == NATIVE:
         return (yield from evm_number(session, url, "eth_getBalance", [checksum_address(account), at]))
     owner = int.from_bytes(account, "big")
-    held = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)
-    return int.from_bytes(held[:32], "big")
+    word = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)
+    return int.from_bytes(word[:32], "big")
 
 
 def is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
@@ -111,9 +111,11 @@ def _manager(session: Session, url: str, vault: bytes) -> Steps[bytes]:
 def _view(
     session: Session, url: str, contract: bytes, signature: str, *arguments: int, at: str = "latest"
 ) -> Steps[bytes]:
-    data = keccak_256(signature.encode())[:4] + b"".join(each.to_bytes(32, "big") for each in arguments)
-    place = checksum_address(contract)
-    call: dict[str, Any] = {"to": place, "data": "0x" + data.hex()}
+    data = keccak_256(signature.encode())[:4] + b"".join(
+        argument.to_bytes(32, "big") for argument in arguments
+    )
+    address = checksum_address(contract)
+    call: dict[str, Any] = {"to": address, "data": "0x" + data.hex()}
     try:
         raw = bytes.fromhex(str((yield from evm_call(session, url, "eth_call", [call, at])))[2:])
     except ValueError:
@@ -123,5 +125,5 @@ def _view(
             raise
         raw = b""
     if len(raw) < 32 * (2 if signature == "getAggregateKey()" else 1):
-        raise WrongChain(f"{place} does not answer {signature}: it is not a contract of Chainflip")
+        raise WrongChain(f"{address} does not answer {signature}: it is not a contract of Chainflip")
     return raw

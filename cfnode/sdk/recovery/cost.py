@@ -50,8 +50,8 @@ def check_cost(
     text = f"the gas may cost {coin(cost, payload.chain)}"
     if max_fee is not None:
         if cost > max_fee:
-            most = coin(max_fee, payload.chain)
-            raise TooExpensive(f"{text}, more than the maximum fee of {most}", transaction)
+            maximum = coin(max_fee, payload.chain)
+            raise TooExpensive(f"{text}, more than the maximum fee of {maximum}", transaction)
         return
     value = yield from worth(session, payload)
     if value is None:

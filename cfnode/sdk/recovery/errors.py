@@ -5,7 +5,9 @@ All are SdkErrors with a stable `code`; the command line's exit codes have the s
 
 from __future__ import annotations
 
-from cfnode.sdk.errors import SdkError, ValidationError
+from typing import ClassVar
+
+from cfnode.sdk.errors import ErrorCode, SdkError, ValidationError
 from cfnode.sdk.recovery.transaction import PendingTransaction, UnsignedTransaction
 
 __all__ = [
@@ -32,13 +34,13 @@ __all__ = [
 class RecoveryError(SdkError):
     """A recovery cannot continue; `code` is stable, the text states what to do."""
 
-    code = "RECOVERY"
+    code: ClassVar[ErrorCode] = "RECOVERY"
 
 
 class NoSuchCall(RecoveryError):
     """No failed call has that number, or nothing of that swap failed: check the number."""
 
-    code = "NO_SUCH_CALL"
+    code: ClassVar[ErrorCode] = "NO_SUCH_CALL"
 
 
 class IsBatch(NoSuchCall):
@@ -48,31 +50,31 @@ class IsBatch(NoSuchCall):
 class Expired(RecoveryError):
     """The call was on offer in the epoch of the failure and in the next, and has expired for good."""
 
-    code = "EXPIRED"
+    code: ClassVar[ErrorCode] = "EXPIRED"
 
 
 class BeingSigned(RecoveryError):
     """The call waits for its signature, after the failure or an epoch change: try again in some blocks."""
 
-    code = "BEING_SIGNED"
+    code: ClassVar[ErrorCode] = "BEING_SIGNED"
 
 
 class AlreadySent(RecoveryError):
     """The signature's nonce is used: the call has been sent, and the receiver has the funds."""
 
-    code = "ALREADY_SENT"
+    code: ClassVar[ErrorCode] = "ALREADY_SENT"
 
 
 class WrongChain(RecoveryError):
     """The EVM node serves another chain than that of the signature, or other contracts: use another node."""
 
-    code = "WRONG_CHAIN"
+    code: ClassVar[ErrorCode] = "WRONG_CHAIN"
 
 
 class KeyRotated(RecoveryError):
     """The contract now holds another key than the signer's: fetch the payload again in some minutes."""
 
-    code = "KEY_ROTATED"
+    code: ClassVar[ErrorCode] = "KEY_ROTATED"
 
 
 class Pending(RecoveryError):
@@ -81,7 +83,7 @@ class Pending(RecoveryError):
     `transactions` has the pending ones.
     """
 
-    code = "PENDING"
+    code: ClassVar[ErrorCode] = "PENDING"
 
     def __init__(self, message: str, transactions: tuple[PendingTransaction, ...]) -> None:
         super().__init__(message)
@@ -91,19 +93,19 @@ class Pending(RecoveryError):
 class NeedsArchive(RecoveryError):
     """The needed blocks are older than the states that the node keeps: use an archive node."""
 
-    code = "NEEDS_ARCHIVE"
+    code: ClassVar[ErrorCode] = "NEEDS_ARCHIVE"
 
 
 class NoFundsForGas(RecoveryError):
     """The sending account has less than the gas may cost: send it some of the chain's own coin."""
 
-    code = "NO_GAS_FUNDS"
+    code: ClassVar[ErrorCode] = "NO_GAS_FUNDS"
 
 
 class TooExpensive(RecoveryError):
     """The gas may cost more than the maximum fee; `transaction` is the one that was not accepted."""
 
-    code = "TOO_EXPENSIVE"
+    code: ClassVar[ErrorCode] = "TOO_EXPENSIVE"
 
     def __init__(self, message: str, transaction: UnsignedTransaction) -> None:
         super().__init__(message)
@@ -113,7 +115,7 @@ class TooExpensive(RecoveryError):
 class WouldRevert(RecoveryError):
     """The call would fail on the chain; `reason` is the contract's own text, or "" without one."""
 
-    code = "WOULD_REVERT"
+    code: ClassVar[ErrorCode] = "WOULD_REVERT"
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
@@ -123,19 +125,19 @@ class WouldRevert(RecoveryError):
 class BadPayload(RecoveryError):
     """The payload is not a call of the vault, or not signed by a key of the State Chain: use another node."""
 
-    code = "BAD_PAYLOAD"
+    code: ClassVar[ErrorCode] = "BAD_PAYLOAD"
 
 
 class MissingExtra(RecoveryError):
     """The libraries for signing are not installed: cfnode's extra `evm` has them."""
 
-    code = "MISSING_EXTRA"
+    code: ClassVar[ErrorCode] = "MISSING_EXTRA"
 
 
 class KeyFileError(ValidationError):
     """The file with the sender's key cannot be used."""
 
-    code = "KEY_FILE"
+    code: ClassVar[ErrorCode] = "KEY_FILE"
 
     def __init__(self, message: str) -> None:
         super().__init__("key", message)

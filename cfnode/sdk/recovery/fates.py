@@ -41,21 +41,25 @@ class Fates:
         """Return the calls for failed payouts; raise the error that explains why there is none."""
         if not finding.payments:
             raise NoSuchCall(finding.reason)
-        chains = {each.chain for each in self.offers}
-        here = [each for each in finding.payments if each.chain in chains or each.chain not in CALL_CHAINS]
-        if not here:
+        chains = {offer.chain for offer in self.offers}
+        payments = [
+            payment
+            for payment in finding.payments
+            if payment.chain in chains or payment.chain not in CALL_CHAINS
+        ]
+        if not payments:
             chain = finding.payments[0].chain
             raise NoSuchCall(f"what failed of {self.owner} is a payout on {chain}: ask for {chain.lower()}")
         calls: dict[bytes, Payload] = {}
         fates: dict[Fate, Payment] = {}
-        for payment in here:
-            found, some = yield from self._fate(payment)
-            calls |= {each.data: each for each in some}
-            fates.setdefault(found, payment)
+        for payment in payments:
+            payment_fate, payloads = yield from self._fate(payment)
+            calls |= {call.data: call for call in payloads}
+            fates.setdefault(payment_fate, payment)
         if calls:
             return tuple(calls.values())
-        found = min(fates, key=_MOST_LEFT_TO_DO.index)
-        raise self._reason(found, fates[found])
+        payment_fate = min(fates, key=_MOST_LEFT_TO_DO.index)
+        raise self._reason(payment_fate, fates[payment_fate])
 
     def aborted(self, chain: str) -> Steps[tuple[Payload, ...]]:
         """Return the aborted batches of a chain, which are read once."""
@@ -72,8 +76,10 @@ class Fates:
         call = yield from self._unlisted(payment)
         signed = (yield from self._signature(call)) if call is not None else Signed.NOT
         is_batch = payment.is_batch if call is None else call.is_batch
-        found = fate(Evidence(payment.chain, payment.state, is_batch, signed, self._is_listed(payment)))
-        return found, [call] if call is not None and found.has_call else []
+        payment_fate = fate(
+            Evidence(payment.chain, payment.state, is_batch, signed, self._is_listed(payment))
+        )
+        return payment_fate, [call] if call is not None and payment_fate.has_call else []
 
     def signed_now(self, calls: Iterable[Payload]) -> Steps[list[Payload]]:
         """Return the calls that the current key has signed; the others are being signed again.
@@ -81,18 +87,18 @@ class Fates:
         Raises BadPayload for a signature that no key has made.
         """
         signed = yield from self._signatures(calls)
-        return [call for call, each in signed if each is Signed.NOW]
+        return [call for call, signature in signed if signature is Signed.NOW]
 
     def _signatures(self, calls: Iterable[Payload]) -> Steps[list[tuple[Payload, Signed]]]:
-        found = list[tuple[Payload, Signed]]()
+        signatures = list[tuple[Payload, Signed]]()
         for call in calls:
-            found += [(call, (yield from self._signature(call)))]
-        return found
+            signatures += [(call, (yield from self._signature(call)))]
+        return signatures
 
     def _listed(self, payment: Payment, calls: list[Payload]) -> Steps[tuple[Fate, list[Payload]]]:
-        found = yield from self.signed_now(calls)
-        signed = Signed.NOW if found else Signed.EARLIER
-        return fate(Evidence(payment.chain, payment.state, signed=signed, is_listed=True)), found
+        current = yield from self.signed_now(calls)
+        signed = Signed.NOW if current else Signed.EARLIER
+        return fate(Evidence(payment.chain, payment.state, signed=signed, is_listed=True)), current
 
     def _unlisted(self, payment: Payment) -> Steps[Payload | None]:
         """Return the signed call of a payout that is on no list; of a batch the newest one in the storage."""
@@ -120,7 +126,7 @@ class Fates:
 
     def _is_listed(self, payment: Payment) -> bool | None:
         """Return whether the State Chain is having the payout's call signed; None for an unsearched chain."""
-        offer = next((each for each in self.offers if each.chain == payment.chain), None)
+        offer = next((offer for offer in self.offers if offer.chain == payment.chain), None)
         if offer is None:
             return None
         number = payment.broadcast_id
@@ -128,24 +134,24 @@ class Fates:
 
     def _reason(self, found: Fate, payment: Payment) -> SdkError:
         """Return the error that explains why no call makes a payout."""
-        what = f"a payout of {self.owner} on {payment.chain}"
+        payout = f"a payout of {self.owner} on {payment.chain}"
         batch = f"its batch (broadcast {payment.broadcast_id}) was aborted"
         if found is Fate.UNSIGNED:
             on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
             return being_signed_again(on_list) if on_list else being_signed(self.offers)
         if found is Fate.EXPIRED and payment.is_batch:
             return Expired(
-                f"{what} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip to "
-                "sign it again"
+                f"{payout} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip "
+                "to sign it again"
             )
         if found is Fate.EXPIRED:
             return Expired(
-                f"{what} failed, but its call is not on offer: it has expired, as calls do two epochs after "
-                "the failure"
+                f"{payout} failed, but its call is not on offer: it has expired, as calls do two epochs "
+                "after the failure"
             )
         if found is Fate.UNKNOWN and payment.is_batch:
             return NoSuchCall(
-                f"no call pays {self.owner}: {what} has not arrived: {batch}; any account may send its "
+                f"no call pays {self.owner}: {payout} has not arrived: {batch}; any account may send its "
                 "signed transaction, which was not found"
             )
-        return NoSuchCall(f"{what} failed. {EXPLANATIONS[found]}")
+        return NoSuchCall(f"{payout} failed. {EXPLANATIONS[found]}")

@@ -64,17 +64,22 @@ class Findings:
     def is_settled(self, owner: Owner) -> bool:
         """Return whether later blocks add nothing: all payouts of the swap or batch have arrived."""
         if isinstance(owner, Swap):
-            sent = [key for key, each in self.history.egresses.items() if each.request == owner.number]
-            broadcasts = [self.history.broadcasts[key][1] for key in sent if key in self.history.broadcasts]
-            if owner.number not in self.history.completed or len(broadcasts) < len(sent):
+            egress_ids = [
+                key for key, egress in self.history.egresses.items() if egress.request == owner.number
+            ]
+            broadcasts = [
+                self.history.broadcasts[key][1] for key in egress_ids if key in self.history.broadcasts
+            ]
+            if owner.number not in self.history.completed or len(broadcasts) < len(egress_ids):
                 return False
         elif isinstance(owner, Batch):
             broadcasts = [(owner.chain, owner.broadcast_id)]
         else:
             return False
         return all(
-            each in self.history.ends and self.history.last >= self.history.ends[each][0] + _SETTLED_AFTER
-            for each in broadcasts
+            broadcast in self.history.ends
+            and self.history.last >= self.history.ends[broadcast][0] + _SETTLED_AFTER
+            for broadcast in broadcasts
         )
 
     def has_beginning(self, owner: Owner) -> bool:
@@ -86,29 +91,33 @@ class Findings:
         if isinstance(owner, Transaction) and owner.hash is not None:
             names = {owner.hash, owner.hash[::-1]}
             batches = [key for key, (_, reference) in self.history.ends.items() if holds(reference, names)]
-            sent = [self.history.batches.get(each, ()) for each in batches]
+            egress_ids = [self.history.batches.get(batch, ()) for batch in batches]
             if batches:
-                return all(keys and all(key in self.history.egresses for key in keys) for keys in sent)
+                return all(keys and all(key in self.history.egresses for key in keys) for keys in egress_ids)
             return any(holds(fields, names) for _, fields in self.history.deposits)
         return False
 
     def explains(self, chain: str, broadcast_id: int) -> bool:
         """Return whether the egress of a failed call is known."""
-        found = [each for each in self.history.fallbacks[chain] if each.broadcast_id == broadcast_id]
-        if found:
-            return self._claimed(chain, found[0])
+        fallbacks = [
+            fallback for fallback in self.history.fallbacks[chain] if fallback.broadcast_id == broadcast_id
+        ]
+        if fallbacks:
+            return self._claimed(chain, fallbacks[0])
         return any(
             key in self.history.egresses for key in self.history.batches.get((chain, broadcast_id), ())
         )
 
     def _of_requests(self, numbers: Iterable[int], text: str, *, is_met: bool = True) -> Finding:
-        wanted = set(numbers)
-        sent = [key for key, each in self.history.egresses.items() if each.request in wanted]
-        if sent:
-            return self._of_egresses(sent, text)
+        request_numbers = set(numbers)
+        egress_ids = [
+            key for key, egress in self.history.egresses.items() if egress.request in request_numbers
+        ]
+        if egress_ids:
+            return self._of_egresses(egress_ids, text)
         if not is_met:
             return Finding(is_known=False)
-        if wanted <= self.history.completed:
+        if request_numbers <= self.history.completed:
             return Finding(reason=f"nothing was paid out for {text}: the output was too small")
         return Finding(reason=f"{text} is still being swapped, and nothing of it has been sent yet")
 
@@ -116,8 +125,8 @@ class Findings:
         payments: list[Payment] = []
         reasons: dict[str, None] = {}
         for key in keys:
-            found, reason = self._outcome(key)
-            payments += found
+            failed, reason = self._outcome(key)
+            payments += failed
             if reason:
                 reasons[reason] = None
         return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
@@ -126,20 +135,20 @@ class Findings:
         """Return the payment with its signed call, if an event has one."""
         if payment.broadcast_id is None:
             return payment
-        found = self.history.payloads.get((payment.chain, payment.broadcast_id))
-        call = None if found is None else _payload(payment.chain, payment.broadcast_id, found[1])
+        newest = self.history.payloads.get((payment.chain, payment.broadcast_id))
+        call = None if newest is None else _payload(payment.chain, payment.broadcast_id, newest[1])
         return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
         """Return the failed payments of an egress, or the reason why it has none."""
-        egress, found = self.history.egresses[key], self.history.broadcasts.get(key)
+        egress, record = self.history.egresses[key], self.history.broadcasts.get(key)
         if key in self.history.invalid:
             return [Payment(egress.chain, egress.asset, egress.amount, state=State.INVALID)], ""
-        if found is None:
+        if record is None:
             return [], f"a payout on {egress.chain} waits for its broadcast"
-        kind, broadcast, asked = found
-        if kind != MESSAGE and (calls := self._fallbacks_of(egress, broadcast, asked)):
-            return [self._of_fallback(broadcast[0], each) for each in calls], ""
+        kind, broadcast, requested_at = record
+        if kind != MESSAGE and (calls := self._fallbacks_of(egress, broadcast, requested_at)):
+            return [self._of_fallback(broadcast[0], fallback) for fallback in calls], ""
         is_batch, end = kind != MESSAGE, self.history.ends.get(broadcast)
         state, (chain, number) = self._state(broadcast), broadcast
         is_settled = end is None or self.history.last >= end[0] + _SETTLED_AFTER
@@ -158,13 +167,13 @@ class Findings:
     def _state(self, broadcast: BroadcastId) -> State:
         """Return the state of a payout in a broadcast, as far as the transaction decides it."""
         steps = [PayoutStep.SCHEDULED, PayoutStep.BATCHED]
-        for known, step in (
+        for broadcasts, step in (
             (self.history.payloads, PayoutStep.SENT),
             (self.history.aborted, PayoutStep.ABORTED),
             (self.history.ends, PayoutStep.SUCCEEDED),
             (self.history.expired, PayoutStep.CALL_EXPIRED),
         ):
-            steps += [step] if broadcast in known else []
+            steps += [step] if broadcast in broadcasts else []
         return payout_state(steps)
 
     def _of_fallback(self, chain: str, call: Fallback) -> Payment:
@@ -183,22 +192,26 @@ class Findings:
         if not is_batch:
             return self._signed(payment)
         recipients = tuple(self._recipients(egress)) or (None,)
-        found = [self._signed(replace(payment, recipient=each)) for each in recipients]
-        return next((each for each in found if each.signed is not None), found[0])
+        payments = [self._signed(replace(payment, recipient=recipient)) for recipient in recipients]
+        return next((payment for payment in payments if payment.signed is not None), payments[0])
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
         """Return calls for a transfer of this asset and amount, preferably of the batch's own block."""
         recipients = set(self._recipients(egress))
-        alike = [
-            each
-            for each in self.history.fallbacks[broadcast[0]]
-            if (each.asset, each.amount) == (egress.asset, egress.amount)
-            and each.block >= asked
-            and (not recipients or each.recipient in recipients)
+        candidates = [
+            fallback
+            for fallback in self.history.fallbacks[broadcast[0]]
+            if (fallback.asset, fallback.amount) == (egress.asset, egress.amount)
+            and fallback.block >= asked
+            and (not recipients or fallback.recipient in recipients)
         ]
         if broadcast in self.history.ends:
-            here = [each for each in alike if each.block == self.history.ends[broadcast][0]]
-            return here or [each for each in alike if not self._claimed(broadcast[0], each)]
+            in_block = [
+                fallback for fallback in candidates if fallback.block == self.history.ends[broadcast][0]
+            ]
+            return in_block or [
+                fallback for fallback in candidates if not self._claimed(broadcast[0], fallback)
+            ]
         return []
 
     def _recipients(self, egress: Egress) -> Iterator[bytes]:
@@ -222,8 +235,8 @@ class Findings:
         opened = self.history.channels.get(owner.id)
         numbers = [number for number in self.history.requests if self.history.is_of(owner.id, number)]
         if numbers:
-            found = self._of_requests(numbers, f"channel {owner.text}")
-            return Finding(found.payments, found.reason, is_whole=found.is_whole and opened is not None)
+            finding = self._of_requests(numbers, f"channel {owner.text}")
+            return Finding(finding.payments, finding.reason, is_whole=finding.is_whole and opened is not None)
         if opened is None:
             return Finding(is_known=False)
         return self._without_deposit(f"channel {owner.text}")
@@ -235,9 +248,9 @@ class Findings:
             if _is_address(_origin(fields).get("deposit_address"), owner)
         ]
         if numbers:
-            found = self._of_requests(numbers, owner.text)
+            finding = self._of_requests(numbers, owner.text)
             return Finding(
-                found.payments, found.reason, is_whole=found.is_whole and self.has_beginning(owner)
+                finding.payments, finding.reason, is_whole=finding.is_whole and self.has_beginning(owner)
             )
         if any(_is_address(fields["deposit_address"], owner) for fields in self.history.channels.values()):
             return self._without_deposit(f"the channel of {owner.text}")
@@ -253,9 +266,11 @@ class Findings:
         batches = [key for key, (_, reference) in self.history.ends.items() if holds(reference, names)]
         if batches:
             return self._of_batches(batches, f"transaction {owner.text}")
-        deposits = [(each, fields) for each, fields in self.history.deposits if holds(fields, names)]
-        numbers = {each for each, _ in deposits if each is not None}
-        numbers |= {each for each, fields in self.history.requests.items() if holds(fields["origin"], names)}
+        deposits = [(number, fields) for number, fields in self.history.deposits if holds(fields, names)]
+        numbers = {number for number, _ in deposits if number is not None}
+        numbers |= {
+            number for number, fields in self.history.requests.items() if holds(fields["origin"], names)
+        }
         if numbers:
             return self._of_requests(numbers, f"transaction {owner.text}")
         if deposits:
@@ -263,38 +278,47 @@ class Findings:
         return Finding(is_known=False)
 
     def _of_batches(self, broadcasts: Iterable[BroadcastId], text: str) -> Finding:
-        known = [each for each in broadcasts if each in self.history.ends or each in self.history.batches]
+        recorded = [
+            broadcast
+            for broadcast in broadcasts
+            if broadcast in self.history.ends or broadcast in self.history.batches
+        ]
         payments: list[Payment] = []
         reasons: list[str] = []
-        for each in known:
-            keys = [key for key in self.history.batches.get(each, ()) if key in self.history.egresses]
+        for broadcast in recorded:
+            keys = [key for key in self.history.batches.get(broadcast, ()) if key in self.history.egresses]
             if keys:
-                found = self._of_egresses(keys, text)
-                payments += found.payments
-                reasons.append(found.reason)
-            elif each in self.history.ends:
-                payments += self._unclaimed_of(each)
+                finding = self._of_egresses(keys, text)
+                payments += finding.payments
+                reasons.append(finding.reason)
+            elif broadcast in self.history.ends:
+                payments += self._unclaimed_of(broadcast)
         reason = reasons[0] if reasons else f"no transfer of {text} has failed"
-        return Finding(tuple(payments), reason, is_known=bool(known))
+        return Finding(tuple(payments), reason, is_known=bool(recorded))
 
     def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
         """Yield the calls in the block of a batch's success, if the payments of the batch are unknown."""
         chain, block = broadcast[0], self.history.ends[broadcast][0]
-        for each in self.history.fallbacks[chain]:
-            if each.block == block and not self._claimed(chain, each):
-                yield Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id)
+        for fallback in self.history.fallbacks[chain]:
+            if fallback.block == block and not self._claimed(chain, fallback):
+                yield Payment(
+                    chain, fallback.asset, fallback.amount, fallback.recipient, fallback.broadcast_id
+                )
 
     def _of_account(self, owner: Account) -> Finding:
-        numbers = {each for each, fields in self.history.requests.items() if holds(fields, {owner.public})}
+        numbers = {
+            number for number, fields in self.history.requests.items() if holds(fields, {owner.public})
+        }
         keys = [
             key
-            for key, each in self.history.egresses.items()
-            if each.request in numbers or (each.request is None and holds(each.mentions, {owner.public}))
+            for key, egress in self.history.egresses.items()
+            if egress.request in numbers
+            or (egress.request is None and holds(egress.mentions, {owner.public}))
         ]
         if not keys:
             return Finding(is_known=False)
-        found = self._of_egresses(keys, owner.text)
-        return Finding(found.payments, found.reason, is_whole=False)
+        finding = self._of_egresses(keys, owner.text)
+        return Finding(finding.payments, finding.reason, is_whole=False)
 
 
 def _reference(broadcast: BroadcastId, end: tuple[int, Any] | None) -> str:

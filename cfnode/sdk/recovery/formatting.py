@@ -26,11 +26,11 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
     A value is empty if there is none.
     """
     payload = failed.payload
-    others = (replace(payload, transfer=each) for each in _other_transfers(payload))
+    others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
     return [
         ("pays", f"{amount_text(payload)} on {payload.chain}"),
         ("to", payload.recipient_text),
-        ("also pays", "\n".join(f"{amount_text(each)} to {each.recipient_text}" for each in others)),
+        ("also pays", "\n".join(f"{amount_text(other)} to {other.recipient_text}" for other in others)),
         ("message", "" if payload.message is None else f"{len(payload.message)} bytes, for the receiver"),
         ("until", _deadline(failed)),
     ]
@@ -40,16 +40,16 @@ def _deadline(failed: FailedCall) -> str:
     """Return when a call expires, and how long that is from now; in words if the time is unknown."""
     if failed.deadline_ms is None:
         return "" if failed.payload.is_offered else "the vault gets the next epoch's key"
-    left = _span(failed.deadline_ms - failed.read_at_ms)
-    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {left}"
+    time_left = _span(failed.deadline_ms - failed.read_at_ms)
+    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {time_left}"
 
 
 def _span(milliseconds: int) -> str:
     """Return a time from now, in days and hours, or in minutes."""
     minutes = max(milliseconds, 0) // 60_000
     days, hours = minutes // 1_440, minutes % 1_440 // 60
-    counted = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
-    words = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counted if count]
+    units_of_time = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
+    words = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in units_of_time if count]
     return f"in {' and '.join(words)}" if words else "in less than a minute"
 
 
@@ -81,14 +81,14 @@ def _origin(payload: Payload) -> str:
 
 def _others(payload: Payload) -> list[str]:
     """Return the other transfers of a batch, one a line."""
-    texts = (replace(payload, transfer=each) for each in _other_transfers(payload))
-    return [f"It also pays {amount_text(each)} to {each.recipient_text}." for each in texts]
+    others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
+    return [f"It also pays {amount_text(other)} to {other.recipient_text}." for other in others]
 
 
 def _other_transfers(payload: Payload) -> list[Transfer]:
     """Return the transfers of a batch without the one that was searched for."""
-    is_chosen = [each is payload.transfer for each in payload.transfers]
-    return [each for each, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
+    is_chosen = [transfer is payload.transfer for transfer in payload.transfers]
+    return [transfer for transfer, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
 
 
 def _until(failed: FailedCall) -> str:
@@ -151,15 +151,15 @@ def candidate(payload: Payload) -> dict[str, Any]:
 
 def _transfers(payload: Payload) -> list[dict[str, Any]]:
     """Return all transfers of a batch as JSON objects."""
-    texts = (replace(payload, transfer=each) for each in payload.transfers)
+    parts = (replace(payload, transfer=transfer) for transfer in payload.transfers)
     return [
         {
-            "recipient": each.recipient_text,
-            "token": None if each.is_native else each.token_text,
-            "amount": str(each.transfer.amount),
-            "amountText": amount_text(each),
+            "recipient": part.recipient_text,
+            "token": None if part.is_native else part.token_text,
+            "amount": str(part.transfer.amount),
+            "amountText": amount_text(part),
         }
-        for each in texts
+        for part in parts
     ]
 
 
@@ -186,9 +186,9 @@ def bare_call(payload: Payload) -> dict[str, Any]:
 
 def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
     """Return the gas that a wallet has to give a bare call: as a JSON object, and in words."""
-    least = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
+    minimum = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
     words = (
-        f"Raise the wallet's own gas estimate by a third{least}: the need changes with the block, and a "
+        f"Raise the wallet's own gas estimate by a third{minimum}: the need changes with the block, and a "
         "transaction with too little gas fails and is paid for all the same."
     )
     return {"aboveEstimate": "1/3", "atLeast": payload.gas_limit}, words
@@ -203,9 +203,9 @@ def unsigned(transaction: UnsignedTransaction) -> dict[str, Any]:
 
 def wallet_fields(transaction: UnsignedTransaction) -> str:
     """Return gas, fees and nonce for the fields of a wallet: decimal, fees in gwei."""
-    most = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
-    fees = f"gas price {most}"
+    max_fee = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
+    fees = f"gas price {max_fee}"
     if not transaction.is_legacy:
         tip = units(transaction.max_priority_fee_per_gas, _GWEI)
-        fees = f"maximum fee {most}, priority fee {tip} gwei"
+        fees = f"maximum fee {max_fee}, priority fee {tip} gwei"
     return f"In the fields of a wallet: gas limit {transaction.gas}, {fees}, nonce {transaction.nonce}."

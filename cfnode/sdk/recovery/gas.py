@@ -70,11 +70,11 @@ def latest_block(session: Session, url: str) -> Steps[Mapping[str, Any]]:
 def check_estimate(payload: Payload, estimate: int, block: Mapping[str, Any], url: str) -> None:
     """Raise BadAnswer for an estimate that no call of the vault can have in this block."""
     zeros = payload.data.count(0)
-    least = _TRANSACTION_GAS + _ZERO_BYTE_GAS * zeros + _BYTE_GAS * (len(payload.data) - zeros)
-    least += _SIGNATURE_GAS + _NONCE_GAS
-    if estimate < least:
+    min_gas = _TRANSACTION_GAS + _ZERO_BYTE_GAS * zeros + _BYTE_GAS * (len(payload.data) - zeros)
+    min_gas += _SIGNATURE_GAS + _NONCE_GAS
+    if estimate < min_gas:
         raise unbelievable(
-            url, "eth_estimateGas", f"{estimate}: this call takes at least {least} gas, on any chain"
+            url, "eth_estimateGas", f"{estimate}: this call takes at least {min_gas} gas, on any chain"
         )
     limit = read_number(block.get("gasLimit"), url, f"{_LATEST}: gasLimit")
     if estimate > limit:
@@ -104,11 +104,11 @@ def _tip(session: Session, url: str, base: int) -> Steps[int]:
 
 def raised(fees: Fees, pending: PendingTransaction) -> Fees:
     """Return the fees with which a node lets a transaction replace a pending one."""
-    most = max(fees.most, _above(pending.max_fee_per_gas))
+    max_fee = max(fees.most, _above(pending.max_fee_per_gas))
     if fees.is_legacy:
-        return Fees(most, most, is_legacy=True)
+        return Fees(max_fee, max_fee, is_legacy=True)
     tip = max(fees.tip, _above(pending.max_priority_fee_per_gas))
-    return Fees(max(most, tip), tip)
+    return Fees(max(max_fee, tip), tip)
 
 
 def _above(fee: int) -> int:

@@ -125,8 +125,8 @@ class History:
         """Return whether a swap request, as far as these events reveal, began in a channel."""
         fields, place = self.requests[number], self.requested[number]
         origin = fields.get("origin")
-        about = origin[1] if isinstance(origin, tuple) and isinstance(origin[1], Mapping) else {}
-        is_number = (ASSETS[fields["input_asset"]].chain, about.get("channel_id")) == (
+        origin_fields = origin[1] if isinstance(origin, tuple) and isinstance(origin[1], Mapping) else {}
+        is_number = (ASSETS[fields["input_asset"]].chain, origin_fields.get("channel_id")) == (
             channel.chain,
             channel.number,
         )
@@ -139,18 +139,18 @@ class History:
         chain, number = fields["egress_id"]
         asset, amount = (fields.get(name, fields.get(f"egress_{name}")) for name in ("asset", "amount"))
         if isinstance(asset, str) and isinstance(amount, int):
-            about = [each for _, _, each in group]
+            mentions = [event_fields for _, _, event_fields in group]
             self.egresses[chain, number] = Egress(
-                chain, asset, amount, block, fields.get("swap_request_id"), about
+                chain, asset, amount, block, fields.get("swap_request_id"), mentions
             )
 
     def _ingress_egress(self, chain: str, name: str, fields: Mapping[str, Any], block: int) -> None:
         if name in (BATCH, MESSAGE):
             broadcast = chain, fields["broadcast_id"]
             ids = [fields["egress_id"]] if name == MESSAGE else fields["egress_ids"]
-            self.batches[broadcast] = tuple((each[0], each[1]) for each in ids)
-            for each in self.batches[broadcast]:
-                self.broadcasts[each] = name, broadcast, block
+            self.batches[broadcast] = tuple((egress_id[0], egress_id[1]) for egress_id in ids)
+            for egress_id in self.batches[broadcast]:
+                self.broadcasts[egress_id] = name, broadcast, block
         elif name == Name.NOT_TAKEN:
             self.fallbacks[chain].append(
                 Fallback(
@@ -176,8 +176,8 @@ class History:
         elif name == Name.ABORTED:
             self.aborted.add((chain, fields["broadcast_id"]))
         elif name in PAYLOADS and isinstance(payload := fields["transaction_payload"], Mapping):
-            known = self.payloads.get((chain, fields["broadcast_id"]), (0, {}))
-            self.payloads[chain, fields["broadcast_id"]] = max(known, (block, payload), key=itemgetter(0))
+            newest = self.payloads.get((chain, fields["broadcast_id"]), (0, {}))
+            self.payloads[chain, fields["broadcast_id"]] = max(newest, (block, payload), key=itemgetter(0))
 
 
 def reference_text(reference: Any) -> str:

@@ -130,11 +130,11 @@ class FetchFailedCall(Call[FailedCall]):
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, at))
         vault, key_manager, chain_id, *entries = answers
-        epoch, started, duration, counter = (hex_number(each, url) for each in entries)
+        epoch, started, duration, counter = (hex_number(entry, url) for entry in entries)
         lists = yield from rpc_batch(
-            session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
+            session, url, [list_question(chain, list_epoch, at) for list_epoch in (epoch, epoch - 1)]
         )
-        listed = [dict(failed_calls(hex_bytes(each, url))).get(self.broadcast_id) for each in lists]
+        listed = [dict(failed_calls(hex_bytes(entry, url))).get(self.broadcast_id) for entry in lists]
         numbers = [] if listed[0] is None and chain in _WITHOUT_METHOD else [self.broadcast_id]
         known_id = hex_number(chain_id, url, 8) or None
         payload = (yield from payloads_of(session, chain, numbers, known_id, at)).get(self.broadcast_id)
@@ -280,10 +280,10 @@ def _nothing(
 ) -> Steps[Exception]:
     """Return the error that explains why there is no payload."""
     name = f"{chain} broadcast {broadcast_id}"
-    is_listed = any(each is not None and each + 1 >= epoch for each in listed)
+    is_listed = any(first is not None and first + 1 >= epoch for first in listed)
     state = None if listed == [None, None] else State.FAILED
-    known = Evidence(chain, state, is_listed=is_listed)
-    match fate(known):
+    evidence = Evidence(chain, state, is_listed=is_listed)
+    match fate(evidence):
         case Fate.UNSIGNED:
             return BeingSigned(
                 f"{name} has failed, and its payload is being signed"
@@ -337,11 +337,11 @@ def _earlier_keys(
     Returns None if the node does not return them.
     """
     prefix = storage_key("EvmThresholdSigner", "Keys")
-    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in around]
+    indices = [max(epoch + offset, 0).to_bytes(4, "little") for offset in around]
     questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
     try:
         entries = yield from rpc_batch(session, session.rpc_url, questions)
-        keys = [hex_bytes(each, session.rpc_url) for each in entries]
+        keys = [hex_bytes(entry, session.rpc_url) for entry in entries]
     except SdkError:
         return None
     # x, and the parity as an enum whose first variant is odd

@@ -51,36 +51,38 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
         offer = yield from on_offer(session, chain_named(self.chain))
         if self.recipient is None:
             return offer.calls
-        chosen = tuple(each for each in offer.calls if each.transfer.recipient == self.recipient)
-        if offer.waiting and not chosen:
+        calls = tuple(call for call in offer.calls if call.transfer.recipient == self.recipient)
+        if offer.waiting and not calls:
             raise being_signed([offer])
-        return chosen
+        return calls
 
 
 def on_offer(session: Session, chain: str) -> Steps[Offer]:
     """Return the calls on offer of a chain at the node's best block."""
     at = yield from rpc(session, session.rpc_url, "chain_getBlockHash", [])
     numbers, offered, known_id = yield from _alive(session, chain, at)
-    found: dict[int, Payload] = {}
+    payloads: dict[int, Payload] = {}
     for start in range(0, len(offered), _AT_ONCE):
-        some = offered[start : start + _AT_ONCE]
-        found |= yield from payloads_of(session, chain, some, known_id, at)
-    return Offer(chain, tuple(found.values()), tuple(each for each in numbers if each not in found))
+        chunk = offered[start : start + _AT_ONCE]
+        payloads |= yield from payloads_of(session, chain, chunk, known_id, at)
+    return Offer(
+        chain, tuple(payloads.values()), tuple(number for number in numbers if number not in payloads)
+    )
 
 
 def being_signed(offers: Iterable[Offer]) -> BeingSigned:
     """Return the error for a call that may be one of those that wait for their signature."""
-    waiting = [each for each in offers if each.waiting]
-    count = sum(len(each.waiting) for each in waiting)
+    waiting = [offer for offer in offers if offer.waiting]
+    count = sum(len(offer.waiting) for offer in waiting)
     return BeingSigned(
-        f"{count} failed calls on {' and '.join(each.chain for each in waiting)} are being signed, and their "
-        "receivers are not known until then: try again in a minute"
+        f"{count} failed calls on {' and '.join(offer.chain for offer in waiting)} are being signed, and "
+        "their receivers are not known until then: try again in a minute"
     )
 
 
 def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
     """Return the error for calls on offer whose signatures are of an earlier key."""
-    names = " and ".join(f"{each.chain} broadcast {each.broadcast_id}" for each in calls)
+    names = " and ".join(f"{call.chain} broadcast {call.broadcast_id}" for call in calls)
     return BeingSigned(
         f"the payload of {names} is being signed again after an epoch change: try again in a minute"
     )
@@ -96,9 +98,9 @@ def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], list
     keys = (storage_key("Validator", "CurrentEpoch"), storage_key("Environment", f"{chain}ChainId"))
     stored = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in keys])
     epoch, known_id = hex_number(stored[0], url), hex_number(stored[1], url, 8) or None
-    questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
+    questions = [list_question(chain, list_epoch, at) for list_epoch in (epoch, epoch - 1)]
     entries = yield from rpc_batch(session, url, questions)
-    lists = [dict(failed_calls(hex_bytes(each, url))) for each in entries]
-    alive = {number for each in lists for number, first in each.items() if first + 1 >= epoch}
+    lists = [dict(failed_calls(hex_bytes(entry, url))) for entry in entries]
+    alive = {number for first_epochs in lists for number, first in first_epochs.items() if first + 1 >= epoch}
     numbers = sorted(alive, reverse=True)[:MAX_CALLS]
-    return numbers, [each for each in numbers if each in lists[0]], known_id
+    return numbers, [number for number in numbers if number in lists[0]], known_id

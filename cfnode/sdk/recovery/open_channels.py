@@ -33,15 +33,15 @@ def payments_of_open_channel(session: Session, url: str, owner: Address) -> Step
     at = yield from rpc(session, url, "chain_getBlockHash", [])
     version = yield from rpc(session, url, "state_getRuntimeVersion", [at])
     metadata = yield from metadata_of(session, url, version, at)
-    found: list[Payment] = []
+    payments: list[Payment] = []
     for chain, account in _places(owner):
         try:
             key = metadata.storage_key(f"{chain}IngressEgress", "DepositChannelLookup", account)
         except (NotInMetadataError, ScaleError):
             continue
         entry = yield from rpc(session, url, "state_getStorage", ["0x" + key.hex(), at])
-        found += _payments(metadata, chain, hex_bytes(entry, url))
-    return tuple(found)
+        payments += _payments(metadata, chain, hex_bytes(entry, url))
+    return tuple(payments)
 
 
 def _places(owner: Address) -> Iterator[tuple[str, Any]]:

@@ -102,6 +102,7 @@ class Batch:
 
 
 Owner = Address | Channel | Swap | Transaction | Account | Batch
+"""What a failed call may belong to."""
 
 
 def read_owner(reference: str | int) -> Owner:
@@ -110,8 +111,8 @@ def read_owner(reference: str | int) -> Owner:
     if isinstance(reference, bool) or not text or len(text) > MAX_OWNER:
         raise ValidationError("owner", f"{text[:60]!r} is not {_FORMS}")
     for read in _READERS:
-        if (found := read(text)) is not None:
-            return found
+        if (owner := read(text)) is not None:
+            return owner
     raise ValidationError("owner", f"{text!r:.90} is not {_FORMS}")
 
 
@@ -125,10 +126,10 @@ def _swap(text: str) -> Owner | None:
 
 def _channel(text: str) -> Owner | None:
     try:
-        found = channel_of(text)
+        channel = channel_of(text)
     except ValidationError as error:
         raise ValidationError("owner", f"{error.message}, in the depositChannelId {text!r}") from None
-    return None if found is None else Channel(str(found), found)
+    return None if channel is None else Channel(str(channel), channel)
 
 
 def evm_address(text: str) -> Address | None:
@@ -136,17 +137,17 @@ def evm_address(text: str) -> Address | None:
     if not _EVM.match(text):
         return None
     if (account := evm_account("0x" + text[2:])) is None:
-        good = checksum_address(bytes.fromhex(text[2:]))
+        checksummed = checksum_address(bytes.fromhex(text[2:]))
         raise ValidationError(
             "owner",
-            f"the checksum of {text} is wrong (upper and lower case): {good} if the letters are right",
+            f"the checksum of {text} is wrong (upper and lower case): {checksummed} if the letters are right",
         )
     return Address(text, account, "evm")
 
 
 def _hash(text: str) -> Owner | None:
-    found = _HASH.match(text)
-    return Transaction(text.replace("0X", "0x"), bytes.fromhex(found[1])) if found else None
+    match = _HASH.match(text)
+    return Transaction(text.replace("0X", "0x"), bytes.fromhex(match[1])) if match else None
 
 
 def _extrinsic(text: str) -> Owner | None:
@@ -178,8 +179,8 @@ def _base58(text: str) -> Owner | None:
 
 
 def _bitcoin(text: str) -> Owner | None:
-    spelled = bitcoin_text(text)
-    return None if spelled is None else Address(spelled, spelled.encode(), "bitcoin")
+    normalized = bitcoin_text(text)
+    return None if normalized is None else Address(normalized, normalized.encode(), "bitcoin")
 
 
 def _substrate(text: str) -> Owner | None:

@@ -135,12 +135,12 @@ def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], cha
     try:
         data = _data(document)
         vault = _hex(document["contract"])
-        found = document.get("chain_id", chain_id)
+        payload_chain_id = document.get("chain_id", chain_id)
         limit = document.get("gas_limit")
         gas_limit = None if limit is None else whole_number(limit)
-        if len(vault) != 20 or not isinstance(found, int) or len(data) > _MAX_DATA:
+        if len(vault) != 20 or not isinstance(payload_chain_id, int) or len(data) > _MAX_DATA:
             raise ValueError("no contract address or no chain id")
-        return _decoded(chain, broadcast_id, found, vault, data, gas_limit)
+        return _decoded(chain, broadcast_id, payload_chain_id, vault, data, gas_limit)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadPayload(f"the payload of {chain} broadcast {broadcast_id} is malformed: {error}") from None
 
@@ -190,7 +190,7 @@ def _arguments(function: str, data: bytes) -> dict[str, Any]:
     """Return the members of a payload that follow from its arguments after the signature."""
     if function == "allBatch":
         deploys = tuple((_number(salt), _address(token)) for salt, token in _array(data, 3, 2))
-        fetches = tuple((_address(place), _address(token)) for place, token in _array(data, 4, 2))
+        fetches = tuple((_address(address), _address(token)) for address, token in _array(data, 4, 2))
         transfers = tuple(_transfer(*words) for words in _array(data, 5, 3))
         if not transfers:
             raise ValueError("it is a batch without transfers")

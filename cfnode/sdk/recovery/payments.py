@@ -56,7 +56,7 @@ def fits(payment: Payment, call: Payload) -> bool:
         (payment.recipient, call.transfer.recipient),
         (payment.asset if asset is not None else None, asset and asset.name),
     )
-    return all(wanted is None or wanted == found for wanted, found in pairs)
+    return all(expected is None or expected == actual for expected, actual in pairs)
 
 
 def paying(payment: Payment, call: Payload) -> Payload | None:
@@ -64,9 +64,9 @@ def paying(payment: Payment, call: Payload) -> Payload | None:
 
     Returns None if the call does not make it.
     """
-    wanted = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
+    expected = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
     for transfer in call.transfers or (call.transfer,):
-        chosen = replace(call, transfer=transfer, is_offered=False)
-        if fits(wanted, chosen):
-            return chosen
+        candidate = replace(call, transfer=transfer, is_offered=False)
+        if fits(expected, candidate):
+            return candidate
     return None

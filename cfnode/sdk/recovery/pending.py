@@ -24,9 +24,9 @@ MAX_PENDING = 64
 def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, int]]:
     """Return the account's next nonce after the blocks, and after its pending transactions."""
     done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
-    found = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
+    pending = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
     try:
-        return done, max(done, whole_number(found, 64))
+        return done, max(done, whole_number(pending, 64))
     except ForeignError:
         return done, done
 
@@ -34,25 +34,25 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
 def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
     """Return the account's pending transactions, by nonce; none if the provider does not list them."""
     block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
-    found = list(islice(_in_block(block, sender), MAX_PENDING))
-    if not found:
+    transactions = list(islice(_in_block(block, sender), MAX_PENDING))
+    if not transactions:
         pool = yield from optional_call(session, url, "txpool_contentFrom", [sender])
-        found = list(islice(_in_pool(pool), MAX_PENDING))
-    return sorted(found, key=lambda each: each.nonce)
+        transactions = list(islice(_in_pool(pool), MAX_PENDING))
+    return sorted(transactions, key=lambda each: each.nonce)
 
 
 def _in_block(block: Any, sender: str) -> Iterator[PendingTransaction]:
     transactions = block.get("transactions") if isinstance(block, Mapping) else None
-    for each in transactions if isinstance(transactions, list) else ():
-        if isinstance(each, Mapping) and str(each.get("from")).lower() == sender.lower():
-            yield from _read(each)
+    for transaction in transactions if isinstance(transactions, list) else ():
+        if isinstance(transaction, Mapping) and str(transaction.get("from")).lower() == sender.lower():
+            yield from _read(transaction)
 
 
 def _in_pool(pool: Any) -> Iterator[PendingTransaction]:
     waiting = pool.get("pending") if isinstance(pool, Mapping) else None
-    for each in waiting.values() if isinstance(waiting, Mapping) else ():
-        if isinstance(each, Mapping):
-            yield from _read(each)
+    for transaction in waiting.values() if isinstance(waiting, Mapping) else ():
+        if isinstance(transaction, Mapping):
+            yield from _read(transaction)
 
 
 def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:

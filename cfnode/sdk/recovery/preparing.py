@@ -98,31 +98,37 @@ class PrepareTransaction(Call[UnsignedTransaction]):
 
     def _check_funds(self, session: Session, sender: str, cost: int) -> Steps[None]:
         chain = self.failed.payload.chain
-        held = yield from evm_number(session, self.url, "eth_getBalance", [sender, "latest"])
-        if held < cost:
+        balance = yield from evm_number(session, self.url, "eth_getBalance", [sender, "latest"])
+        if balance < cost:
             raise NoFundsForGas(
-                f"{sender} has {coin(held, chain)}; the gas may cost {coin(cost, chain)}: send it some of "
+                f"{sender} has {coin(balance, chain)}; the gas may cost {coin(cost, chain)}: send it some of "
                 f"{chain}'s own coin first"
             )
 
     def _waiting(self, session: Session, done: int, pending: int) -> Steps[PendingTransaction]:
         """Return the pending transaction to replace; raise Pending if there is none."""
         sender, payload = checksum_address(self.sender), self.failed.payload
-        found = yield from pending_of(session, self.url, sender)
-        ours = [each for each in found if each.to == payload.vault and _is_same_call(each.data, payload.data)]
-        if self.replace and ours:
-            return ours[0]
+        waiting = yield from pending_of(session, self.url, sender)
+        same_call = [
+            transaction
+            for transaction in waiting
+            if transaction.to == payload.vault and _is_same_call(transaction.data, payload.data)
+        ]
+        if self.replace and same_call:
+            return same_call[0]
         count = pending - done
-        listed = "; ".join(f"{each.hash} with nonce {each.nonce}" for each in found)
+        listing = "; ".join(f"{transaction.hash} with nonce {transaction.nonce}" for transaction in waiting)
         subject = f"{count} transaction{'s' if count > 1 else ''} of {sender} wait{'' if count > 1 else 's'}"
-        if ours:
-            advice = f"{ours[0].hash} makes this same payment: wait for it, or raise its fee with --replace"
+        if same_call:
+            advice = (
+                f"{same_call[0].hash} makes this same payment: wait for it, or raise its fee with --replace"
+            )
         elif self.replace:
             advice = "none of them is known to make this payment, so nothing is replaced: wait"
         else:
             advice = "wait until it is in a block, then try again"
         raise Pending(
-            f"{subject} for a block ({listed or 'the node does not list it'}); {advice}", tuple(found)
+            f"{subject} for a block ({listing or 'the node does not list it'}); {advice}", tuple(waiting)
         )
 
     def _simulated(
@@ -152,12 +158,12 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         if reason == _BAD_SIGNATURE:
             return KeyRotated(f"{reason}: the key was rotated; fetch the payload again in some minutes")
         try:
-            held = yield from balance_of(session, self.url, payload, payload.vault)
+            balance = yield from balance_of(session, self.url, payload, payload.vault)
         except (WrongChain, RpcCallError):  # no token there, or one without this function
-            held = payload.transfer.amount
-        if held < payload.transfer.amount:
+            balance = payload.transfer.amount
+        if balance < payload.transfer.amount:
             advice = (
-                f"the vault holds {amount_text(payload, held)}, less than is to be paid "
+                f"the vault holds {amount_text(payload, balance)}, less than is to be paid "
                 f"({amount_text(payload)}); wait and try again"
             )
         elif payload.message is not None:

@@ -100,8 +100,8 @@ def is_revert(error: RpcCallError) -> bool:
 
 def revert_reason(error: RpcCallError) -> str:
     """Return the contract's own text of a failed simulation, "" without one."""
-    found = _ERROR_DATA.search(json.dumps(error.data)) if error.data is not None else None
-    if found and len(raw := bytes.fromhex(found[1][: len(found[1]) & ~1])) >= 68:
+    match = _ERROR_DATA.search(json.dumps(error.data)) if error.data is not None else None
+    if match and len(raw := bytes.fromhex(match[1][: len(match[1]) & ~1])) >= 68:
         length = int.from_bytes(raw[36:68], "big")
         return raw[68 : 68 + min(length, MAX_REASON)].decode("utf-8", "replace")
     text = _REVERT_TEXT.search(error.rpc_message)

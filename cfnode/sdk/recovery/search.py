@@ -91,13 +91,13 @@ class EventSearch:
         if first is not None and (yield from self._read(history, [first])):
             self._check_channel(history)
             is_whole = yield from self._forwards(history, first + 1, best)
-            found = Findings(history).find(self.owner)
-            self.is_cut = self.is_cut or (is_whole and not found.is_known)  # older than the first state
-            return found if found.payments or is_whole else Finding(is_known=False)
+            finding = Findings(history).find(self.owner)
+            self.is_cut = self.is_cut or (is_whole and not finding.is_known)  # older than the first state
+            return finding if finding.payments or is_whole else Finding(is_known=False)
         is_whole = yield from self._backwards(history, best)
-        found = Findings(history).find(self.owner)
-        if found.is_known or not is_whole:
-            return found
+        finding = Findings(history).find(self.owner)
+        if finding.is_known or not is_whole:
+            return finding
         return Finding(reason=self._nothing())
 
     def _nothing(self) -> str:
@@ -155,14 +155,14 @@ class EventSearch:
 
     def _has_all(self, history: History) -> bool:
         if isinstance(self.owner, Account):
-            return all(Findings(history).explains(each.chain, each.broadcast_id) for each in self.calls)
+            return all(Findings(history).explains(call.chain, call.broadcast_id) for call in self.calls)
         return Findings(history).has_beginning(self.owner)
 
     def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:
         """Read some blocks; return whether the node had all their states."""
         numbers = list(blocks)
-        found = yield from events_of(self.session, self.url, numbers)
-        for number, groups in zip(numbers, found, strict=False):
+        events = yield from events_of(self.session, self.url, numbers)
+        for number, groups in zip(numbers, events, strict=False):
             if groups is None:
                 self.is_cut = True
                 return False

@@ -68,14 +68,14 @@ class FetchReceipt(Call[Receipt | None]):
 
     def steps(self, session: Session) -> Steps[Receipt | None]:
         method = "eth_getTransactionReceipt"
-        found = yield from evm_call(session, self.url, method, [self.transaction_hash])
-        if not isinstance(found, dict) or found.get("blockNumber") is None:
+        receipt = yield from evm_call(session, self.url, method, [self.transaction_hash])
+        if not isinstance(receipt, dict) or receipt.get("blockNumber") is None:
             return None
         names = ("blockNumber", "gasUsed", "status")
         block, gas_used, status = (
-            read_number(found.get(name), self.url, f"{method}: {name}") for name in names
+            read_number(receipt.get(name), self.url, f"{method}: {name}") for name in names
         )
-        return Receipt(block, gas_used, status == 1, str(found.get("blockHash")))
+        return Receipt(block, gas_used, status == 1, str(receipt.get("blockHash")))
 
 
 class ConfirmReceipt(Call[Confirmation]):
@@ -99,15 +99,17 @@ class ConfirmReceipt(Call[Confirmation]):
         """Return what on the chain contradicts the receipt; "" for nothing."""
         head, payload = f"there is a receipt of {self.transaction_hash}, but", self.failed.payload
         sender = checksum_address(self.sender)
-        done = yield from evm_number(session, self.url, "eth_getTransactionCount", [sender, "latest"])
-        if done <= self.nonce:
-            return f"{head} the next nonce of {sender} is {done}, and nonce {self.nonce} in no block yet"
+        next_nonce = yield from evm_number(session, self.url, "eth_getTransactionCount", [sender, "latest"])
+        if next_nonce <= self.nonce:
+            return (
+                f"{head} the next nonce of {sender} is {next_nonce}, and nonce {self.nonce} in no block yet"
+            )
         number = self.receipt.block
         block = yield from evm_call(session, self.url, "eth_getBlockByNumber", [hex(number), False])
         if not isinstance(block, Mapping) or block.get("hash") != self.receipt.block_hash:
             return f"{head} block {number} of the chain is not the one that it names"
-        listed = block.get("transactions")
-        if not isinstance(listed, list) or self.transaction_hash not in listed:
+        hashes = block.get("transactions")
+        if not isinstance(hashes, list) or self.transaction_hash not in hashes:
             return f"{head} block {number} does not contain the transaction"
         if not (yield from is_used(session, self.url, self.failed.key_manager, payload.nonce)):
             return f"{head} the key manager has not accepted the signature: nonce {payload.nonce} is unused"
@@ -118,10 +120,10 @@ class ConfirmReceipt(Call[Confirmation]):
 
         Returns None if the node has pruned the block.
         """
-        payload, found = self.failed.payload, []
+        payload, balances = self.failed.payload, []
         for number in (self.receipt.block - 1, self.receipt.block):
             try:
-                found.append(
+                balances.append(
                     (
                         yield from balance_of(
                             session, self.url, payload, payload.transfer.recipient, hex(max(number, 0))
@@ -130,4 +132,4 @@ class ConfirmReceipt(Call[Confirmation]):
                 )
             except (RpcCallError, WrongChain):
                 return None
-        return found[1] - found[0]
+        return balances[1] - balances[0]

@@ -41,18 +41,18 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
     """Return the addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
-    public, own = session.backend_url, http_url(session.rpc_url).rstrip("/")
-    if session.options.rpc_url is None or public == own:
+    public, node_url = session.backend_url, http_url(session.rpc_url).rstrip("/")
+    if session.options.rpc_url is None or public == node_url:
         return (public,)
-    return (own, public) if (yield from _serves_the_network(session)) else (own,)
+    return (node_url, public) if (yield from _serves_the_network(session)) else (node_url,)
 
 
 def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
     """Return the finding of one service; `is_known` is False if the swap is unknown to it."""
-    other = copy(session)
-    other.backend_url = url
+    service = copy(session)
+    service.backend_url = url
     try:
-        status = yield from GetStatusV2(reference).steps(other)
+        status = yield from GetStatusV2(reference).steps(service)
     except BackendError as error:
         if error.status in _NO_SERVICE:
             return Finding(is_known=False)
@@ -63,14 +63,14 @@ def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding
 def payments_of_status(status: SwapStatus, reference: str) -> Finding:
     """Return the failed payouts in the status of a swap."""
     refund = status.fill_or_kill_params and status.fill_or_kill_params.refund_address
-    sent = (
+    egresses = (
         (status.fallback_egress, status.dest_chain, status.dest_asset, status.dest_address),
         (status.swap_egress, status.dest_chain, status.dest_asset, status.dest_address),
         (status.refund_egress, status.src_chain, status.src_asset, refund),
     )
     failed = [
         _payment(egress, chain or "", symbol or "", address or "")
-        for egress, chain, symbol, address in sent
+        for egress, chain, symbol, address in egresses
         if egress is not None and (egress.failure is not None or egress is status.fallback_egress)
     ]
     return Finding(tuple(failed), _reason(status, reference))
@@ -134,6 +134,6 @@ def _serves_the_network(session: Session) -> Steps[bool]:
         kind = yield from rpc(session, session.rpc_url, "system_chainType", [])
     except RpcCallError:
         return False
-    if (known := _GENESIS.get(session.network.name)) is not None:
-        return bool(genesis == known)
+    if (expected := _GENESIS.get(session.network.name)) is not None:
+        return bool(genesis == expected)
     return kind == "Live" and urlsplit(session.rpc_url).hostname not in _LOCAL

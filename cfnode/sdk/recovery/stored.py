@@ -44,7 +44,7 @@ def stored_calls(
     """
     if not numbers:
         return {}
-    url, found = session.rpc_url, dict[int, tuple[Payload, bytes]]()
+    url, calls = session.rpc_url, dict[int, tuple[Payload, bytes]]()
     version = yield from rpc(session, url, "state_getRuntimeVersion", [at])
     metadata = yield from metadata_of(session, url, version, at)
     pallet, item = f"{chain}Broadcaster", "PendingApiCalls"
@@ -54,8 +54,8 @@ def stored_calls(
     except NotInMetadataError:
         return {}
     for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
-        entries = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in some])
+        chunk = keys[start : start + _AT_ONCE]
+        entries = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in chunk])
         for number, entry in zip(numbers[start : start + _AT_ONCE], entries, strict=True):
             if not (data := hex_bytes(entry, url)):
                 continue
@@ -64,8 +64,8 @@ def stored_calls(
             except ScaleError as error:
                 raise bad_answer(url, f"{pallet}.{item} of {number} is malformed: {error}") from None
             if call is not None:
-                found[number] = call
-    return found
+                calls[number] = call
+    return calls
 
 
 def aborted_numbers(session: Session, chain: str, at: str) -> Steps[list[int]]:
@@ -96,8 +96,8 @@ def _numbers(entry: bytes) -> list[int]:
         count, offset = decode_compact(entry, 0) if entry else (0, 0)
     except ScaleError:
         return []
-    whole = entry[offset : offset + 4 * min(count, len(entry) // 4)]
-    return [int.from_bytes(whole[at : at + 4], "little") for at in range(0, len(whole) - 3, 4)]
+    numbers = entry[offset : offset + 4 * min(count, len(entry) // 4)]
+    return [int.from_bytes(numbers[at : at + 4], "little") for at in range(0, len(numbers) - 3, 4)]
 
 
 def _call(chain: str, number: int, value: Any) -> tuple[Payload, bytes] | None:
@@ -109,12 +109,12 @@ def _call(chain: str, number: int, value: Any) -> tuple[Payload, bytes] | None:
         kind, members = value
         key, signature = members["signer_and_sig_data"]
         bound = members["replay_protection"]
-        made = Signature(int(signature["sig"]).to_bytes(32, "big"), signature["k_times_g_address"])
+        schnorr = Signature(int(signature["sig"]).to_bytes(32, "big"), signature["k_times_g_address"])
         call = _contract_call(kind, members["call"])
         document = {
             "contract": bound["contract_address"].hex(),
             "chain_id": bound["chain_id"],
-            "data": call.data(signature["nonce"], made).hex(),
+            "data": call.data(signature["nonce"], schnorr).hex(),
         }
         return read_payload(chain, number, document, None), _compressed(key)
     except (BadPayload, LookupError, TypeError, ValueError, AttributeError, OverflowError):
@@ -125,9 +125,9 @@ def _contract_call(kind: str, call: Mapping[str, Any]) -> VaultCall:
     """Return the contract's call; raise LookupError for one that makes no payment."""
     if kind == "AllBatch":
         return all_batch(
-            [(each["channel_id"], each["asset"]) for each in call["fetch_deploy_params"]],
-            [(each["contract_address"], each["asset"]) for each in call["fetch_params"]],
-            [_transfer(each) for each in call["transfer_params"]],
+            [(fetch["channel_id"], fetch["asset"]) for fetch in call["fetch_deploy_params"]],
+            [(fetch["contract_address"], fetch["asset"]) for fetch in call["fetch_params"]],
+            [_transfer(transfer) for transfer in call["transfer_params"]],
         )
     if kind == "TransferFallback":
         return transfer_fallback(_transfer(call["transfer_param"]))

@@ -53,8 +53,8 @@ class Wallet:
     @classmethod
     def from_file(cls, path: Path, password: Callable[[], str]) -> Wallet:
         """Return the wallet of a file: a keystore JSON (version 3; calls `password`) or the key in hex."""
-        found = KeyFile.read(path)
-        return found.wallet or found.open(password())
+        key_file = KeyFile.read(path)
+        return key_file.wallet or key_file.open(password())
 
     def sign(self, transaction: UnsignedTransaction) -> tuple[bytes, str]:
         """Return (the raw transaction, its hash as 0x hex)."""
@@ -107,8 +107,8 @@ class KeyFile:
             raise _unusable(path, "it is not a keystore JSON of version 3")
         if isinstance(version, bool) or version != _VERSION:
             raise _unusable(path, f"its version is {version!r:.20}, and only the number 3 is read")
-        named = document.get("address")
-        address = evm_account(named.removeprefix("0x")) if isinstance(named, str) else None
+        address_text = document.get("address")
+        address = evm_account(address_text.removeprefix("0x")) if isinstance(address_text, str) else None
         return cls(path, address, keystore=document)
 
     def open(self, password: str) -> Wallet:

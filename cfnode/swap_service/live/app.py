@@ -124,19 +124,19 @@ class App:
     async def _page(
         self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send, cors: Headers
     ) -> None:
-        body, most = bytearray(), self._service.max_body
-        announced = headers.get(b"content-length")
+        body, max_body = bytearray(), self._service.max_body
+        content_length = headers.get(b"content-length")
         try:
             with budget_of(scope).holding() as hold:
-                is_whole = await read_body(announced, receive, most, body.extend, hold)
+                is_whole = await read_body(content_length, receive, max_body, body.extend, hold)
         except BodyRefused as error:
-            text = f"the body has more than {most} bytes or arrived too slowly"
+            text = f"the body has more than {max_body} bytes or arrived too slowly"
             await respond(send, error.status, jsonrpc.encode({"message": text}), [JSON, *cors])
             return
         if is_whole:
             if scope["path"] == "/":
-                found = await forward.answer(self._source.link, bytes(body))
-                await respond(send, 200, found, [JSON, *cors])
+                response = await forward.answer(self._source.link, bytes(body))
+                await respond(send, 200, response, [JSON, *cors])
                 return
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
             answer = await self._service.answer(scope["path"], scope["query_string"], bytes(body), version)

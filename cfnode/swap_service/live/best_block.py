@@ -44,10 +44,10 @@ class NodeReader:
 
     async def best(self) -> LiveBlock:
         """Return the best block. Raises NodeError."""
-        best, version, again = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
+        best, version, best_after = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
         if not isinstance(best, str):
             raise NodeError(f"{self.link.origin} sent something else than a hash: is it a node?")
-        if again != best:  # the version may be that of a block between
+        if best_after != best:  # the version may be that of a block between
             (version,) = await self._answers(("state_getRuntimeVersion", [best]))
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
@@ -66,8 +66,10 @@ class NodeReader:
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
         """Return the SCALE bytes of runtime APIs' answers, by function and arguments. Raises NodeError."""
-        asked: list[Call] = [("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls]
-        return [_bytes(each, self.link.origin) for each in await self._answers(*asked)]
+        state_calls: list[Call] = [
+            ("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls
+        ]
+        return [_bytes(answer, self.link.origin) for answer in await self._answers(*state_calls)]
 
     async def _load(self, block: str) -> Metadata:
         (answer,) = await self.state_calls([("Metadata_metadata_at_version", _V15)], block)
@@ -81,9 +83,9 @@ class NodeReader:
 
     async def _answers(self, *calls: Call) -> list[Any]:
         answers = await self.link.batch(calls)
-        for each in answers:
-            if isinstance(each, CallError):
-                raise NodeError(f"{self.link.origin}: {each}")
+        for answer in answers:
+            if isinstance(answer, CallError):
+                raise NodeError(f"{self.link.origin}: {answer}")
         return answers
 
 
@@ -117,11 +119,11 @@ class LiveBlock:
         methods = [
             api_function(self.metadata, self.spec_version, f"CustomRuntimeApi_{name}") for name, _ in calls
         ]
-        asked = [
+        state_calls = [
             (method.function, encode_arguments(method, arguments))
             for method, (_, arguments) in zip(methods, calls, strict=True)
         ]
-        answers = await self.reader.state_calls(asked, self.block)
+        answers = await self.reader.state_calls(state_calls, self.block)
         return [self._opened(method, answer) for method, answer in zip(methods, answers, strict=True)]
 
     def _opened(self, method: ApiFunction, answer: bytes) -> Any:

@@ -123,8 +123,8 @@ class RemoteBroker:
         Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
         """
         channel = await self.open_for(terms, NO_SHARES, _nothing)
-        opened = service_channel(terms, NO_SHARES, channel, expected)
-        await _stored(partial(expect, self._database, opened), str(opened.channel))
+        opened_channel = service_channel(terms, NO_SHARES, channel, expected)
+        await _stored(partial(expect, self._database, opened_channel), str(opened_channel.channel))
         return channel
 
     async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:

@@ -31,19 +31,19 @@ async def answer(link: NodeLink, body: bytes) -> bytes:
     message = jsonrpc.parse(body, MAX_BATCH)
     if not isinstance(message, Batch):
         return await _one(link, message)
-    found = [await _one(link, each) for each in message.entries]
-    kept = [each for each in found if each]
-    return b"[" + b",".join(kept) + b"]" if kept else b""
+    replies = [await _one(link, entry) for entry in message.entries]
+    non_empty = [reply for reply in replies if reply]
+    return b"[" + b",".join(non_empty) + b"]" if non_empty else b""
 
 
 async def _one(link: NodeLink, message: Call | Refused) -> bytes:
     if isinstance(message, Refused):
         return jsonrpc.failure(message.id, message.error) if message.id else b""
     try:
-        found = jsonrpc.success(message.reply_id, jsonrpc.encode(await _called(link, message)))
+        reply = jsonrpc.success(message.reply_id, jsonrpc.encode(await _called(link, message)))
     except RpcError as error:
-        found = jsonrpc.failure(message.reply_id, error)
-    return b"" if message.is_notification else found
+        reply = jsonrpc.failure(message.reply_id, error)
+    return b"" if message.is_notification else reply
 
 
 async def _called(link: NodeLink, call: Call) -> Any:

@@ -61,26 +61,26 @@ class NodeLink:
 
     async def run(self, news: Updates) -> None:
         """Keep a connection until cancelled; `news` of the books ends a pause."""
-        pause, known = PAUSE_S, ""
+        pause, last_error = PAUSE_S, ""
         while True:
             count = news.count
             try:
                 async with connected(self._url, self._token) as client:
                     await self._check(ChainReader(client))
                     log.info("Connected to %s", self.origin)
-                    pause, known = PAUSE_S, ""
+                    pause, last_error = PAUSE_S, ""
                     self._set(client)
                     await trio.sleep_forever()
             except LedgerError as error:
                 self._reason = error
-                level = logging.DEBUG if known == str(error) else logging.WARNING
+                level = logging.DEBUG if last_error == str(error) else logging.WARNING
                 log.log(level, "%s; trying again in %g s, or at news of the books", error, pause)
-                known = str(error)
+                last_error = str(error)
             finally:
                 count = news.count if self._client is not None else count
                 self._set(None)
             if await _pause(pause, news, count):
-                pause, known = min(2 * pause, MAX_PAUSE_S), ""
+                pause, last_error = min(2 * pause, MAX_PAUSE_S), ""
 
     def _set(self, client: NodeClient | None) -> None:
         self._client = client
@@ -99,21 +99,21 @@ class NodeLink:
         Raises NodeError, or NotConnected if nothing was sent.
         """
         client = await self._connected()
-        found: list[Any] = []
+        results: list[Any] = []
         failure: LedgerError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._end_with_connection, nursery.cancel_scope)
             nursery.cancel_scope.deadline = trio.current_time() + within_s
             try:
-                found = await client.batch(calls)
+                results = await client.batch(calls)
             except LedgerError as error:  # raised outside, where the nursery makes no group of it
                 failure = error
             nursery.cancel_scope.cancel()
         if failure is not None:
             raise failure
-        if not found:
+        if not results:
             raise NodeError(self.fault or f"no answer from {self.origin} within {within_s:g} s")
-        return found
+        return results
 
     async def _connected(self) -> NodeClient:
         with trio.move_on_after(PATIENCE_S):

@@ -42,4 +42,4 @@ def opened_nothing(error: CallError) -> bool:
     if error.code != POOL_CLIENT_ERROR:
         return error.code in _NOTHING_DONE or error.code in _NOT_IN_THE_POOL
     text = str(error).removeprefix(f"{error.method}: ")
-    return not text.startswith('"') and not any(each in text for each in _PERHAPS_DONE)
+    return not text.startswith('"') and not any(phrase in text for phrase in _PERHAPS_DONE)

@@ -39,14 +39,14 @@ class BookRecord:
         """Return the events with a key, oldest first."""
         return [
             Entry(
-                BlockRef(bytes.fromhex(each.hash[2:]), each.block),
-                each.time,
-                each.index,
-                each.pallet,
-                each.name,
-                each.fields,
+                BlockRef(bytes.fromhex(row.hash[2:]), row.block),
+                row.time,
+                row.index,
+                row.pallet,
+                row.name,
+                row.fields,
             )
-            for each in self._events.find(*key)
+            for row in self._events.find(*key)
         ]
 
     def height(self, chain: str) -> int:

@@ -130,7 +130,7 @@ class LiveSource:
             page["booksBlock"] = tip.number
         except LedgerError as error:
             faults.append(str(error))
-        faults += [each.fault for each in self._links if each.fault is not None]
+        faults += [link.fault for link in self._links if link.fault is not None]
         if not faults:
             await self._compare_heads(page, faults)
         if self.restarts.counts:
@@ -158,21 +158,21 @@ class LiveSource:
     async def _same_chain(self, reader: ChainReader) -> None:
         """Raise WrongChain for a node of another chain than the books', BrokenBooks for empty books."""
         genesis = await reader.genesis()
-        ours = await self._read(partial(self._books.value, "genesis"))
+        books_genesis = await self._read(partial(self._books.value, "genesis"))
         tip = await self._read(self._books.tip)
-        if ours is None or tip is None:
+        if books_genesis is None or tip is None:
             raise BrokenBooks(f"{self._database.name} has no books: `cfnode ledger run` begins them")
-        if ours != genesis:
+        if books_genesis != genesis:
             raise WrongChain(
                 f"the chain of {reader.client.origin} has the genesis {genesis}, the books in "
-                f"{self._database.name} have {ours}: name another node, or another --database"
+                f"{self._database.name} have {books_genesis}: name another node, or another --database"
             )
         try:
-            number, theirs = tip.number, await reader.hash(tip.number)
+            number, node_hash = tip.number, await reader.hash(tip.number)
         except Discarded:
             log.warning("%s is behind the books, which have block %d", reader.client.origin, tip.number)
             head = await reader.finalized()
-            number, theirs = head.number, head.hash
-        known = await self._read(partial(self._books.hash_of, number))
-        if known is not None and theirs != known:
-            raise WrongChain(other_block(number, theirs, known))
+            number, node_hash = head.number, head.hash
+        books_hash = await self._read(partial(self._books.hash_of, number))
+        if books_hash is not None and node_hash != books_hash:
+            raise WrongChain(other_block(number, node_hash, books_hash))

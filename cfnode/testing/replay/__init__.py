@@ -1,13 +1,22 @@
-"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
+r"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
 
 The report states what the strategy would have earned.
 
+    from pathlib import Path
+
+    from cfnode.sdk.lp import LimitOrder
     from cfnode.testing.replay import replay
+
+    def sells_higher(market):
+        return [LimitOrder("ETH", "sell", 1, "2", price=market.price("ETH") * 2)]
+
+    rows = "2026-01-05T12:00:00Z,ETH,3000\n2026-01-05T12:00:20Z,ETH,3003.50\n"
+    Path("prices.csv").write_text("time,asset,price\n" + rows)
+    report = replay(sells_higher, "prices.csv", funds={"ETH": "10"})
+    print(report.blocks, "blocks")
 
 Two runs give equal reports, to the hash of the last block. `cfnode lp replay` runs a replay on the command
 line.
-
-Two runs give equal reports, to the hash of the last block. `cfnode lp replay` does the same.
 """
 
 from __future__ import annotations
@@ -19,17 +28,19 @@ from os import PathLike
 from pathlib import Path
 
 from cfnode.core import ss58
+from cfnode.core.assets import ASSETS
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
+from cfnode.sdk.amounts import Quantity
+from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp import Strategy, base_units
-from cfnode.sdk.lp.prices import Quantity, asset_of
 from cfnode.sdk.times import time_text
 from cfnode.testing.node import NodeDidNotStart, running_node
 from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
 from cfnode.testing.replay.playing import LEAD_SLOTS, Progress, Settings, play
 from cfnode.testing.replay.records import QUOTE, Price, Swap, check_swaps, newest, read_prices, read_swaps
-from cfnode.testing.replay.report import Report
+from cfnode.testing.replay.report import Holding, RefusedSwap, Report
 from cfnode.testing.replay.stage import Stage
 from cfnode.testing.replay.strategies import load_strategy
 from cfnode.testing.replay.timeline import Timeline
@@ -37,14 +48,15 @@ from cfnode.testing.replay.timeline import Timeline
 __all__ = [
     "PROVIDER_URI",
     "BadRecords",
+    "Holding",
+    "Progress",
+    "RefusedSwap",
     "ReplayError",
     "Report",
     "StrategyError",
-    "flags_at",
+    "Swap",
     "load_strategy",
-    "play",
     "replay",
-    "timeline_of",
 ]
 
 PROVIDER_URI = "//Bob"
@@ -88,8 +100,8 @@ def replay(
 def flags_at(timeline: Timeline) -> tuple[str, ...]:
     """Return the flags of `cfnode run` for a chain on which a timeline can be played."""
     begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
-    named = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
-    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *named
+    account_flags = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
+    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *account_flags
 
 
 def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
@@ -97,26 +109,29 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
 
     Raises ReplayError, with all faults of both files.
     """
-    faults, priced, swapped = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
+    faults, price_records, swap_records = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
     try:
-        priced = read_prices(prices)
+        price_records = read_prices(prices)
     except BadRecords as error:
         faults.append(str(error))
     try:
-        swapped = () if swaps is None else read_swaps(swaps)
+        swap_records = () if swaps is None else read_swaps(swaps)
     except BadRecords as error:
         faults.append(str(error))
     if faults:
         raise BadRecords("\n".join(faults))
-    times = [*(price.time for price in priced), *(swap.time for swap in swapped)]
-    found = Timeline(
-        priced, swapped, priced[0].time if start is None else start, max(times) if end is None else end
+    times = [*(price.time for price in price_records), *(swap.time for swap in swap_records)]
+    timeline = Timeline(
+        price_records,
+        swap_records,
+        price_records[0].time if start is None else start,
+        max(times) if end is None else end,
     )
-    _check_bounds(found)
+    _check_bounds(timeline)
     if swaps is not None:
-        during = [swap for swap in swapped if found.start <= swap.time <= found.end]
-        check_swaps(swaps, during, priced)
-    return found
+        during = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
+        check_swaps(swaps, during, price_records)
+    return timeline
 
 
 def _check_bounds(timeline: Timeline) -> None:
@@ -142,25 +157,25 @@ def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
     """
     if not funds:
         raise ReplayError("the account needs funds, such as 10 ETH and 30000 USDC")
-    known = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
-    found = {asset_name(asset): amount for asset, amount in funds.items()}
-    for asset in found:
-        if asset not in known and asset != QUOTE:
+    first_prices = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
+    amounts = {asset_name(asset): amount for asset, amount in funds.items()}
+    for asset in amounts:
+        if asset not in first_prices and asset != QUOTE:
             start = time_text(timeline.start)
             raise ReplayError(f"the file of prices has no price of {asset} at or before the start, {start}")
-    return {asset: _units(amount, asset, asset) for asset, amount in found.items()}
+    return {asset: _units(amount, asset, asset) for asset, amount in amounts.items()}
 
 
 def asset_name(text: str) -> str:
     """Return the name of an asset in any spelling; raise ReplayError for an unknown one."""
     try:
-        return asset_of(text, "asset").name
+        return asset_given(text, "asset").name
     except ValidationError as error:
         raise ReplayError(error.message) from None
 
 
 def _units(amount: Quantity, asset: str, field: str) -> int:
     try:
-        return base_units(amount, asset, field)
+        return base_units(amount, ASSETS[asset], field)
     except ValidationError as error:
         raise ReplayError(error.message) from None

@@ -83,30 +83,32 @@ class _Player:
         steps = list(self._timeline.steps())
         self._open_first(steps[0])
         self._stage.jump_to(slots[0])
-        begun: Market | None = None
+        first_market: Market | None = None
         funds, start_prices = 0, dict[str, int]()
         desired: list[Order] | None = None
         market: Market | None = None
-        for done, (step, following) in enumerate(pairwise([*steps, None]), start=1):
+        for count, (step, following) in enumerate(pairwise([*steps, None]), start=1):
             assert step is not None
             market = self._add(step, following, market, desired)
-            if begun is None:
-                begun, funds, start_prices = market, self._stage.flip(), dict(played.prices)
+            if first_market is None:
+                first_market, funds, start_prices = market, self._stage.flip(), dict(played.prices)
             if following is not None:
                 desired = orders_of(self._strategy, market, self._settings.strategy_s)
-            progress(done, len(slots))
-        assert begun is not None and market is not None
-        last = self._change(market, Plan(tuple(each.order for each in market.orders), (), (), ()))
+            progress(count, len(slots))
+        assert first_market is not None and market is not None
+        last_market = self._change(
+            market, Plan(tuple(open_order.order for open_order in market.orders), (), (), ())
+        )
         return Report(
-            start=begun.time,
+            start=first_market.time,
             end=market.time,
             blocks=len(steps),
-            last_block=last.block_hash,
+            last_block=last_market.block_hash,
             prices=sum(len(step.prices) for step in steps),
             swaps=len(played.sent),
             refused=tuple(played.refused),
             fills=tuple(played.fills),
-            holdings=holdings_of(begun.balances, last.balances, start_prices, played.prices),
+            holdings=holdings_of(first_market.balances, last_market.balances, start_prices, played.prices),
             pool_fees=fees_of(played.fills),
             transaction_fees=funds - self._stage.flip(),
             flip_price=played.prices.get(FLIP),
@@ -127,11 +129,11 @@ class _Player:
         prices = self._price_calls(step)
         deposits = [self._channels.sent(swap) for swap in step.swaps]
         self._played.prices.update(step.prices)
-        block, found = self._block(market, plan, prices, deposits, pairs)
+        block, market_after = self._block(market, plan, prices, deposits, pairs)
         self._channels.receive(pairs, block.results, step.slot)
         self._played.sent += step.swaps
-        self._note_refused(step, block, found)
-        return found
+        self._note_refused(step, block, market_after)
+        return market_after
 
     def _plan(self, market: Market, desired: Sequence[Order]) -> Plan:
         """Return the changes that make the desired orders stand.
@@ -140,12 +142,12 @@ class _Player:
         """
         if any(isinstance(order, RangeOrderByAmounts) for order in desired):
             return self._stage.provider.get_plan(desired)
-        return plan_of(desired, [each.order for each in market.orders], {})
+        return plan_of(desired, [open_order.order for open_order in market.orders], {})
 
     def _change(self, market: Market, plan: Plan) -> Market:
         """Make a plan's changes in a block without records; return the market after it."""
-        _, found = self._block(market, plan, (), (), ())
-        return found
+        _, market_after = self._block(market, plan, (), (), ())
+        return market_after
 
     def _block(
         self,
@@ -157,21 +159,23 @@ class _Player:
     ) -> tuple[Block, Market]:
         changes = [change for group in changes_of(plan, "NoWait") for change in group]
         try:
-            own = self._stage.send((method, params) for _, method, params in changes)
+            order_calls = self._stage.send((method, params) for _, method, params in changes)
         except RpcCallError as error:
             place = "" if market is None else f"{place_of(market)}: "
             raise StrategyError(f"{place}the node refused the orders: {error.message}") from None
         opening = self._channels.opening(pairs)
-        block = self._stage.add_block([*prices, *own], deposits, waiting=opening)
-        refusals = block.refusals[len(prices) : len(prices) + len(own)]
+        block = self._stage.add_block([*prices, *order_calls], deposits, waiting=opening)
+        refusals = block.refusals[len(prices) : len(prices) + len(order_calls)]
         for (orders, _, _), reason in zip(changes, refusals, strict=True):
             if reason is not None and market is not None:
                 raise StrategyError(_refusal(market, orders, reason))
-        found = self._stage.market(self._played.prices)
-        if found.fills:
-            fills = BlockFills(found.block_number, found.block_hash, found.time, found.fills)
+        market_after = self._stage.market(self._played.prices)
+        if market_after.fills:
+            fills = BlockFills(
+                market_after.block_number, market_after.block_hash, market_after.time, market_after.fills
+            )
             self._played.fills.append(fills)
-        return block, found
+        return block, market_after
 
     def _price_calls(self, step: Step) -> list[str]:
         """Return the calls that set the oracle's prices, and those of pools.
@@ -189,12 +193,12 @@ class _Player:
         return calls
 
     def _note_refused(self, step: Step, block: Block, market: Market) -> None:
-        left = list(step.swaps)
+        unmatched = list(step.swaps)
         for amount, reason in refusals_of(block):
-            for swap in left:
+            for swap in unmatched:
                 if swap.amount == amount:
                     self._played.refused.append(RefusedSwap(swap, market.block_number, reason))
-                    left.remove(swap)
+                    unmatched.remove(swap)
                     break
 
 

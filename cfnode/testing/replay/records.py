@@ -14,10 +14,10 @@ from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+from cfnode.core.assets import ASSETS, asset_in_text
 from cfnode.core.foreign import ForeignError, decimal_number
+from cfnode.sdk.amounts import base_units
 from cfnode.sdk.errors import ValidationError
-from cfnode.sdk.lp.prices import base_units
 from cfnode.sdk.times import read_time, time_text
 from cfnode.testing.replay.errors import BadRecords
 
@@ -106,12 +106,12 @@ class _File(Generic[Record]):
         self._faults = list[str]()
 
     def records(self) -> tuple[Record, ...]:
-        found = tuple(self._records())
-        if not found and not self._faults:
+        records = tuple(self._records())
+        if not records and not self._faults:
             self._faults.append("the file has no records")
         if self._faults:
             raise BadRecords.of(self._path, self._faults, MAX_FAULTS)
-        return tuple(sorted(found, key=lambda record: record.time))
+        return tuple(sorted(records, key=lambda record: record.time))
 
     def _records(self) -> Iterator[Record]:
         rows = self._rows()
@@ -163,12 +163,12 @@ def _price(cells: Sequence[str], line: int) -> Price:
 
 
 def _swap(cells: Sequence[str], line: int) -> Swap:
-    time, given, wanted, amount = cells
-    source, destination = _pooled(given), _pooled(wanted)
+    time, source_text, destination_text, amount = cells
+    source, destination = _pooled(source_text), _pooled(destination_text)
     if source == destination:
         raise ValueError(f"{source} is swapped for itself")
     try:
-        units = base_units(amount, source)
+        units = base_units(amount, ASSETS[source])
     except ValidationError as error:
         raise ValueError(error.message) from None
     return Swap(read_time(time), source, destination, units, line)
@@ -179,10 +179,7 @@ def _pooled(text: str) -> str:
 
     Raises ValueError for another asset.
     """
-    try:
-        asset: Asset = asset_in_text(text)
-    except UnknownAsset as error:
-        raise ValueError(str(error)) from None
+    asset = asset_in_text(text)
     if asset.name in _NO_POOL:
         raise ValueError(f"{asset.name} has no pool")
     return asset.name
@@ -195,9 +192,11 @@ def _microdollars(text: str) -> int:
             raise ForeignError("is out of range")
     except ForeignError:
         raise ValueError(f"{text[:40]!r} is no price in dollars above 0, such as 3000.25") from None
-    found = int(price.scaleb(MICRO).to_integral_value(ROUND_HALF_EVEN)) if price.adjusted() > -MAX_LINE else 0
-    if not 0 < found <= MAX_MICRODOLLARS:
+    microdollars = (
+        int(price.scaleb(MICRO).to_integral_value(ROUND_HALF_EVEN)) if price.adjusted() > -MAX_LINE else 0
+    )
+    if not 0 < microdollars <= MAX_MICRODOLLARS:
         raise ValueError(
             f"expected a price from 0.000001 to {MAX_MICRODOLLARS // 10**MICRO}, not {text[:40]}"
         )
-    return found
+    return microdollars

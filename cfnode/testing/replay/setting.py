@@ -46,8 +46,8 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
         for asset in funds
     ]
     opened = stage.add_block(waiting=opening).results
-    addresses = [each["response"]["deposit_address"] for each in opened]
-    paid = [deposit(stage, *each) for each in zip(addresses, funds, funds.values(), strict=True)]
+    addresses = [answer["response"]["deposit_address"] for answer in opened]
+    paid = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
     block = stage.add_block(paid)
     _ensure_taken(block)
     for _ in range(MAX_BLOCKS):
@@ -61,22 +61,22 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
     """Return a transaction in which a deposit at an address is witnessed."""
-    place = parse_address(ASSETS[asset].chain, address)
-    fields = {"deposit_address": place, "asset": asset, "amount": amount, "transaction": None}
+    address_bytes = parse_address(ASSETS[asset].chain, address)
+    fields = {"deposit_address": address_bytes, "asset": asset, "amount": amount, "transaction": None}
     return stage.dev_call("witness_deposit", **fields)
 
 
 def refusals_of(block: Block) -> list[tuple[int, str]]:
     """Return the amount and the reason of each deposit that the chain refused in a block."""
-    found = list[tuple[int, str]]()
+    refusals = list[tuple[int, str]]()
     for event in block.events:
         if event["name"] == "DepositFailed":
             _, details = event["fields"]["details"]
             amount = details.get("deposit_witness", {}).get("amount", 0)
             reason = event["fields"]["reason"]
             number = whole_number(amount)
-            found.append((number, reason if isinstance(reason, str) else reason[0]))
-    return found
+            refusals.append((number, reason if isinstance(reason, str) else reason[0]))
+    return refusals
 
 
 class Channels:

@@ -99,11 +99,11 @@ class Stage:
 
     def send(self, calls: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
         """Send calls that do not wait for a block; return their transactions. Raises RpcCallError."""
-        found = list[str]()
+        transactions = list[str]()
         for method, params in calls:
             self.chain.rpc(method, *params)
-            found += self._sent(1)
-        return found
+            transactions += self._sent(1)
+        return transactions
 
     def add_block(
         self,
@@ -116,18 +116,18 @@ class Stage:
         Each call of `waiting` sends one transaction and returns once it is final. Raises ReplayError if the
         chain rejects a transaction.
         """
-        running, own = list[Future[Any]](), list[str]()
+        running, sent = list[Future[Any]](), list[str]()
         for call in waiting:
             running.append(self._threads.submit(call))
-            own += self._sent(1, running[-1])
-        transactions = [*before, *own, *after]
+            sent += self._sent(1, running[-1])
+        transactions = [*before, *sent, *after]
         try:
             block = self.chain.rpc("dev_newBlock", None, transactions)
         except RpcCallError as error:
             raise ReplayError(f"the chain made no block: {error.message}") from None
         events = self.chain.events(block)
         return Block(
-            block, events, self._refusals(events, len(transactions)), [each.result() for each in running]
+            block, events, self._refusals(events, len(transactions)), [future.result() for future in running]
         )
 
     def _sent(self, count: int, call: Future[Any] | None = None) -> list[str]:
@@ -138,7 +138,7 @@ class Stage:
         deadline = time.monotonic() + POOL_S
         while True:
             pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
-            new = [each for each in pending if each not in self._seen]
+            new = [transaction for transaction in pending if transaction not in self._seen]
             if len(new) >= count:
                 self._seen.update(new)
                 return new

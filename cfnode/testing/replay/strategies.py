@@ -37,16 +37,16 @@ def load_strategy(name: str, folder: Path) -> Strategy:
         raise StrategyError(f"expected MODULE:FUNCTION, such as maker:quotes, not {name!r:.80}")
     sys.path.insert(0, str(folder))
     try:
-        found = getattr(importlib.import_module(module), function, None)
+        attribute = getattr(importlib.import_module(module), function, None)
     except ImportError as error:
         raise StrategyError(f"cannot import {module!r:.80} from {folder}: {error}") from None
     except Exception as error:
         raise StrategyError(f"{module} cannot be imported: {_cause(error)}") from None
     finally:
         sys.path.remove(str(folder))
-    if not callable(found):
+    if not callable(attribute):
         raise StrategyError(f"{module} has no function {function}")
-    strategy: Strategy = found
+    strategy: Strategy = attribute
     return strategy
 
 
@@ -81,23 +81,23 @@ def _listed(result: Any) -> list[Order]:
         if inspect.iscoroutine(result):
             result.close()
         raise TypeError(f"expected a list of orders, not {type(result).__name__}: {result!r:.80}")
-    found = list[Order]()
+    orders = list[Order]()
     for order in result:
         if not isinstance(order, LimitOrder | RangeOrder | RangeOrderByAmounts):
             raise TypeError(f"expected orders, not {type(order).__name__}: {order!r:.80}")
-        if len(found) == MAX_ORDERS:
+        if len(orders) == MAX_ORDERS:
             raise TypeError(f"expected at most {MAX_ORDERS} orders for a block")
-        found.append(order)
-    return found
+        orders.append(order)
+    return orders
 
 
 def _called(function: Callable[[], list[Order]], seconds: float, place: str) -> list[Order]:
-    found = list[list[Order]]()
+    results = list[list[Order]]()
     failed = list[BaseException]()
 
     def work() -> None:
         try:
-            found.append(function())
+            results.append(function())
         except BaseException as error:  # also SystemExit: the thread would end silently
             failed.append(error)
 
@@ -106,13 +106,13 @@ def _called(function: Callable[[], list[Order]], seconds: float, place: str) -> 
     thread.join(seconds)
     if failed:
         raise StrategyError(f"{place}: the strategy failed: {_cause(failed[0])}") from failed[0]
-    if not found:
+    if not results:
         raise StrategyError(f"{place}: the strategy did not return within {seconds:g} s")
-    return found[0]
+    return results[0]
 
 
 def _cause(error: BaseException) -> str:
     """Return type and text of an error, and the line that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {str(error)[:300]}{where}"
+    position = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {str(error)[:300]}{position}"

@@ -41,15 +41,17 @@ class Timeline:
 
     def steps(self) -> Iterator[Step]:
         """Yield the blocks; the first one has the prices that were known when it began."""
-        priced, swapped = ([record.time for record in each] for each in (self.prices, self.swaps))
+        price_times, swap_times = (
+            [record.time for record in records] for records in (self.prices, self.swaps)
+        )
         before = self.start - 1  # swaps that are earlier are left out
-        seen = 0
+        first = 0
         for slot in self.slots:
             time = min(slot * SLOT_MS, self.end)
-            known = bisect_right(priced, time)
-            sent = slice(bisect_right(swapped, before), bisect_right(swapped, time))
-            yield Step(slot, newest(self.prices[seen:known]), tuple(self.swaps[sent]))
-            seen, before = known, time
+            end = bisect_right(price_times, time)
+            sent = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
+            yield Step(slot, newest(self.prices[first:end]), tuple(self.swaps[sent]))
+            first, before = end, time
 
 
 def slot_of(time: int) -> int:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from cfnode.core.amm.range_orders import MAX_GROSS_LIQUIDITY, RangePool
 from cfnode.core.amm.ticks import MAX_TICK, MIN_TICK, sqrt_price_at
 from cfnode.core.assets import ASSETS
+from cfnode.sdk.amounts import base_units, whole_units
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp.orders import LimitOrder, RangeOrder, RangeOrderByAmounts, check_orders
-from cfnode.sdk.lp.prices import base_units, price_of_tick, rounded, tick_of_price, whole_units
+from cfnode.sdk.lp.prices import price_of_tick, rounded, tick_of_price
 
 TICKS = st.integers(MIN_TICK, MAX_TICK)
 NAMES = st.sampled_from(sorted(set(ASSETS) - {"Usdc"}))

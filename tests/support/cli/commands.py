@@ -1,12 +1,35 @@
-"""Commands of `cfnode` in this process."""
+"""Commands of `cfnode`: the tree of them, and their runs in this process."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import click
 from click.testing import CliRunner
 
 from cfnode.cli import cli
+
+NODES = ("run",)
+"""Commands that start a node: their flags are the official node's."""
 
 
 def run(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
     done = CliRunner().invoke(cli, arguments, input=stdin)
     return done.exit_code, done.stdout, done.stderr
+
+
+def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Each command besides those that start a node, with its path."""
+    with click.Context(group) as ctx:
+        for name in group.list_commands(ctx):
+            command = group.get_command(ctx, name)
+            assert command is not None
+            if isinstance(command, click.Group):
+                yield from commands(command, f"{path}{name} ")
+            elif path + name not in NODES:
+                yield path + name, command
+
+
+def option(command: click.Command, name: str) -> Any:
+    return next((each for each in command.params if name in each.opts), None)

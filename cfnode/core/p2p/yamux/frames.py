@@ -63,20 +63,20 @@ class FrameReader:
         The caller has to iterate to the end, where the received bytes are released.
         """
         self._buffer += data
-        at = 0
+        offset = 0
         with memoryview(self._buffer) as view:
-            while at < len(view):
+            while offset < len(view):
                 if self._left:
-                    piece = bytes(view[at : at + self._left])
-                    at, self._left = at + len(piece), self._left - len(piece)
+                    piece = bytes(view[offset : offset + self._left])
+                    offset, self._left = offset + len(piece), self._left - len(piece)
                     yield Piece(piece, last=not self._left)
-                elif len(view) - at >= HEADER.size:
-                    header = _header(view, at)
-                    at, self._left = at + HEADER.size, header.length if header.kind == DATA else 0
+                elif len(view) - offset >= HEADER.size:
+                    header = _header(view, offset)
+                    offset, self._left = offset + HEADER.size, header.length if header.kind == DATA else 0
                     yield header
                 else:
                     break
-        del self._buffer[:at]
+        del self._buffer[:offset]
 
 
 def _header(view: memoryview, at: int) -> Frame:

@@ -124,17 +124,17 @@ class Session:
         Bytes that begin no frame, such as those of an empty message, cost as much as a frame.
         """
         events: list[Event] = []
-        before = self.budget.spent
-        until = before + TURN
+        spent_before = self.budget.spent
+        turn_end = spent_before + TURN
         for part in self._reader.receive_data(data):
             if isinstance(part, Piece):
                 self._on_piece(part, events)
             else:
                 self._on_frame(part, events)
-            if self.budget.spent >= until:
+            if self.budget.spent >= turn_end:
                 yield events
-                events, until = [], self.budget.spent + TURN
-        if self.budget.spent == before:
+                events, turn_end = [], self.budget.spent + TURN
+        if self.budget.spent == spent_before:
             self.budget.spend(1)
         yield events
 
@@ -227,8 +227,8 @@ class Session:
 
     def frames_to_send(self) -> list[bytes]:
         """Return the frames to send now, each for a noise message of its own; each is returned once."""
-        out, self._out, self._waiting = self._out, [], 0
-        return out
+        frames, self._out, self._waiting = self._out, [], 0
+        return frames
 
     def open(self, window: int = INITIAL_WINDOW) -> int:
         """Open a stream and return its number; raise LocalError.

@@ -89,7 +89,7 @@ class ApiFunction:
     def __init__(self, registry: Registry, function: str, method: ApiMethod) -> None:
         self.function = function
         self.method = method
-        self._inputs = tuple((given.name, registry.codec(given.type)) for given in method.inputs)
+        self._inputs = tuple((parameter.name, registry.codec(parameter.type)) for parameter in method.inputs)
         self.output: Codec = registry.codec(method.output)
 
     def __repr__(self) -> str:

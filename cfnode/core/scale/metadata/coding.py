@@ -38,23 +38,23 @@ def encode_metadata(metadata: Metadata) -> bytes:
     """Return the metadata as bytes of `metadata.version`, beginning with `meta`; raise ScaleError."""
     if metadata.version not in _LAYOUTS:
         raise ScaleError(f"metadata version {metadata.version} is not known: 14 and 15 are")
-    out = bytearray(_MAGIC)
-    out.append(metadata.version)
+    encoded = bytearray(_MAGIC)
+    encoded.append(metadata.version)
     raw = _to_v14(metadata) if metadata.version == 14 else _to_v15(metadata)
-    _LAYOUTS[metadata.version].encode(raw, out, 0)
-    return bytes(out)
+    _LAYOUTS[metadata.version].encode(raw, encoded, 0)
+    return bytes(encoded)
 
 
 def _from_v15(raw: layout.RawV15) -> Metadata:
     registry = Registry(raw.types)
-    given = raw.extrinsic
+    source = raw.extrinsic
     extrinsic = Extrinsic(
-        given.version,
-        given.address,
-        given.call,
-        given.signature,
-        given.extra,
-        given.extensions,
+        source.version,
+        source.address,
+        source.call,
+        source.signature,
+        source.extra,
+        source.extensions,
         _id_of(registry, "UncheckedExtrinsic"),
     )
     return Metadata(
@@ -64,15 +64,15 @@ def _from_v15(raw: layout.RawV15) -> Metadata:
 
 def _from_v14(raw: layout.RawV14) -> Metadata:
     registry = Registry(raw.types)
-    given = raw.extrinsic
-    parts = {param.name: param.type for param in registry.type(given.type).params}
+    source = raw.extrinsic
+    parts = {param.name: param.type for param in registry.type(source.type).params}
     try:
         address, call, signature, extra = (parts[name] for name in ("Address", "Call", "Signature", "Extra"))
     except KeyError as missing:
-        raise ScaleError(f"the extrinsic type {given.type} has no parameter {missing}") from None
+        raise ScaleError(f"the extrinsic type {source.type} has no parameter {missing}") from None
     if None in (address, call, signature, extra):
-        raise ScaleError(f"the extrinsic type {given.type} leaves a parameter open")
-    extrinsic = Extrinsic(given.version, address, call, signature, extra, given.extensions, given.type)  # type: ignore[arg-type]
+        raise ScaleError(f"the extrinsic type {source.type} leaves a parameter open")
+    extrinsic = Extrinsic(source.version, address, call, signature, extra, source.extensions, source.type)  # type: ignore[arg-type]
     return Metadata(
         14, registry, raw.pallets, extrinsic, raw.runtime_type, outer_enums=_outer_enums(registry, extrinsic)
     )
@@ -101,11 +101,16 @@ def _to_v14(metadata: Metadata) -> layout.RawV14:
 
 
 def _to_v15(metadata: Metadata) -> layout.RawV15:
-    given = metadata.extrinsic
+    extrinsic = metadata.extrinsic
     if metadata.outer_enums is None:
         raise ScaleError("metadata V15 needs the outer enums")
     raw = layout.RawExtrinsicV15(
-        given.version, given.address, given.call, given.signature, given.extra, given.extensions
+        extrinsic.version,
+        extrinsic.address,
+        extrinsic.call,
+        extrinsic.signature,
+        extrinsic.extra,
+        extrinsic.extensions,
     )
     return layout.RawV15(
         metadata.registry.types,

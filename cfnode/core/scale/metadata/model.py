@@ -69,10 +69,10 @@ class Metadata:
 
     def storage(self, pallet: str, item: str) -> StorageItem:
         """Return a storage item: its keys, its value, its default."""
-        found = self._index.storage.get((pallet, item))
-        if found is None:
-            found = self._index.storage[pallet, item] = self._bind_storage(pallet, item)
-        return found
+        storage_item = self._index.storage.get((pallet, item))
+        if storage_item is None:
+            storage_item = self._index.storage[pallet, item] = self._bind_storage(pallet, item)
+        return storage_item
 
     def _bind_storage(self, pallet: str, item: str) -> StorageItem:
         storage = self.pallet(pallet).storage
@@ -101,11 +101,11 @@ class Metadata:
 
     def api_method(self, function: str) -> ApiFunction:
         """Return a runtime API method by its entry point, as in `Core_version`."""
-        found = self._index.functions.get(function)
-        if found is None:
+        api_function = self._index.functions.get(function)
+        if api_function is None:
             method = _found(self._index.methods, function, "runtime API function")
-            found = self._index.functions[function] = ApiFunction(self.registry, function, method)
-        return found
+            api_function = self._index.functions[function] = ApiFunction(self.registry, function, method)
+        return api_function
 
     def has_api(self, function: str) -> bool:
         """Return whether the runtime has this entry point."""
@@ -123,15 +123,19 @@ class Metadata:
             raise NotInMetadataError(f"the pallet {pallet.name} has no error {index}")
         return pallet.name, variant.name, " ".join(line.strip() for line in variant.docs).strip()
 
+    def event_names(self, pallet: str) -> tuple[str, ...]:
+        """Return the names of a pallet's events, in the order of their indices."""
+        return tuple(variant.name for variant in self._variants_of(self.pallet(pallet).events).values())
+
     def _variants_of(self, type_id: int | None) -> Mapping[int, Variant]:
         if type_id is None:
             return {}
-        found = self._index.variants.get(type_id)
-        if found is None:
+        variants = self._index.variants.get(type_id)
+        if variants is None:
             definition = self.registry.type(type_id).definition
             cases = definition.variants if isinstance(definition, Variants) else ()
-            found = self._index.variants[type_id] = {case.index: case for case in cases}
-        return found
+            variants = self._index.variants[type_id] = {case.index: case for case in cases}
+        return variants
 
     @property
     def event_codec(self) -> Codec:

@@ -23,6 +23,7 @@ from .errors import DispatchError
 from .expressions import Expression, Name, parse, substitute
 from .host import Host
 from .in_release import declarations_of
+from .kept import KeptValues
 from .origin import Origin
 from .pallet import Pallet, PalletStorage
 from .table import TypeTable
@@ -51,8 +52,10 @@ class Composition:
         apis: Sequence[type[RuntimeApi]],
         release: Release,
         weights: CallWeights = MappingProxyType({}),
+        kept: KeptValues | None = None,
     ) -> None:
         self.release = release
+        self.kept = KeptValues() if kept is None else kept
         self._weights = weights
         self._host: Host | None = None
         self._depth = 0

@@ -10,6 +10,7 @@ from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
 from .host import Host
+from .kept import KeptValues
 from .span import Span
 from .table import TypeTable
 
@@ -54,6 +55,9 @@ class OwnersRuntime(Protocol):
 
     @property
     def types(self) -> TypeTable: ...
+
+    @property
+    def kept(self) -> KeptValues: ...
 
 
 Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset

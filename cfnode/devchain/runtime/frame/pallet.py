@@ -49,6 +49,7 @@ from .declarations import (
 )
 from .errors import DispatchError
 from .host import Host
+from .kept import KeptValues
 from .origin import Origin
 from .part import Held, calls_of, migrations_of
 from .storage import Declared
@@ -80,6 +81,10 @@ class Runtime(Protocol):
     @property
     def host(self) -> Host:
         """The storage of the call that is running."""
+
+    @property
+    def kept(self) -> KeptValues:
+        """The decoded storage values that are kept."""
 
     @property
     def declarations(self) -> Mapping[type[Pallet], Declarations]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
 
@@ -24,6 +25,8 @@ T = TypeVar("T")
 G = TypeVar("G")  # the type that a read returns: the value, or None too if the item is optional
 
 _NAMES = 32  # bytes of the two names at the head of a storage key
+_PLAIN = frozenset({bytes, str, int})  # classes of map keys of which equal ones have the same encoding
+_MAX_KEYS = 256  # storage keys that one map keeps
 
 
 class Stored:
@@ -35,6 +38,8 @@ class Stored:
         self.item = item
         self.name = name
         self.prefix = twox_128(pallet.name.encode()) + twox_128(name.encode())
+        self._keys = BoundedDict[tuple[object, ...], bytes](_MAX_KEYS)
+        self._kept = pallet.runtime.kept
 
     @cached_property
     def codec(self) -> Codec:
@@ -76,9 +81,20 @@ class Stored:
         return [(STORAGE_HASHERS[hasher], self._pallet.codec(key)) for hasher, key in pairs]
 
     def _key(self, *keys: object) -> bytes:
-        return self.prefix + b"".join(
-            hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
-        )
+        """Return the storage key of some map keys; it is kept if they are plain bytes, text or numbers."""
+        for each in keys:
+            if type(each) not in _PLAIN:
+                return self._hashed(keys)
+        known = self._keys.get(keys)
+        if known is None:
+            known = self._keys[keys] = self._hashed(keys)
+        return known
+
+    def _hashed(self, keys: tuple[object, ...]) -> bytes:
+        hashed = self.prefix
+        for (hasher, codec), key in zip(self._hashers, keys, strict=False):
+            hashed += hasher.hash(codec.encode(key))
+        return hashed
 
     # All hashers of the chain append the key to its hash.
 
@@ -108,23 +124,28 @@ class _Typed(Stored, Generic[V, G]):
         super().__init__(pallet, name, item)
         self._absent = absent
 
+    @cached_property
+    def _reads_back(self) -> bool:
+        """Whether a decoded value is the same as the one that was encoded, so that a write keeps it."""
+        return self._runtime.types.reads_back(self._pallet.type_id(self.item.value))
+
     def _get(self, key: bytes) -> G:
         raw = self._runtime.host.get(key)
         if raw is None:
             if not isinstance(self._absent, Unset):
                 return self._absent
-            raw = self.default_bytes
+            key, raw = self.prefix, self.default_bytes  # kept once for all keys of a map
         decoder: Decoder[G] = self.codec
-        return decoder.decode(raw)
+        return self._kept.decoded(key, raw, decoder.decode)
 
     def _known(self, key: bytes, *keys: object) -> V:
         raw = self._runtime.host.get(key)
         if raw is None:
             if self.item.optional:
                 raise KeyError(self.name, *keys)
-            raw = self.default_bytes
+            key, raw = self.prefix, self.default_bytes
         decoder: Decoder[V] = self.codec
-        return decoder.decode(raw)
+        return self._kept.decoded(key, raw, decoder.decode)
 
     def _take(self, key: bytes) -> G:
         value = self._get(key)
@@ -132,7 +153,10 @@ class _Typed(Stored, Generic[V, G]):
         return value
 
     def _put(self, key: bytes, value: V) -> None:
-        self._runtime.host.set(key, self.codec.encode(value))
+        encoded = self.codec.encode(value)
+        self._runtime.host.set(key, encoded)
+        if self._reads_back:
+            self._kept.keep(key, encoded, value)
 
     def _mutate(self, key: bytes, change: Callable[[G], V]) -> V:
         value = change(self._get(key))

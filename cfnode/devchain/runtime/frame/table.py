@@ -100,6 +100,41 @@ class TypeTable:
             case _:
                 return b"\0"
 
+    def reads_back(self, type_id: int) -> bool:
+        """Return whether a decoded value has the classes of the one that was encoded, in all its parts.
+
+        Not so for a type with lists, tuples or dicts inside: an encoder takes a tuple for a list, and what
+        the writer still holds could change.
+        """
+        return self._reads_back(type_id, set())
+
+    def _reads_back(self, type_id: int, seen: set[int]) -> bool:
+        if type_id in seen:
+            return True
+        seen.add(type_id)
+        match self.types[type_id].definition:
+            case Primitive() | Compact():
+                return True
+            case Sequence(item) | Array(_, item):
+                return self.types[item].definition == Primitive("u8")
+            case Tuple(items):
+                return not items
+            case Composite(fields):
+                alone = len(fields) == 1 and fields[0].name is None
+                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+            case Variants(variants):
+                fields = tuple(field for each in variants for field in each.fields)
+                alone = self.types[type_id].path == ("Option",)
+                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+        return False
+
+    def _has_form(self, type_id: int, fields: tuple[Field, ...]) -> bool:
+        """Return whether values of a type are of its own classes, or names for want of fields."""
+        return not fields or type_id in self._forms
+
+    def _all_read_back(self, fields: tuple[Field, ...], seen: set[int]) -> bool:
+        return all(self._reads_back(field.type, seen) for field in fields)
+
     def _id(self, expression: Expression) -> int:
         known = self._ids.get(expression)
         if known is not None:

@@ -104,4 +104,4 @@ class AccountRoles(PalletStorage):
         self.AccountRoles.remove(who)
         names = self.VanityNames.get()
         if any(account == who for account, _ in names):
-            self.VanityNames.put([each for each in names if each[0] != who])
+            self.VanityNames.put([entry for entry in names if entry[0] != who])

@@ -154,13 +154,15 @@ class AssetBalances(Pallet):
     def update_whitelist(self, origin: Origin, change: values.WhitelistChange[bytes, EncodedAddress]) -> None:
         """Allow withdrawals to an address or account, or no longer; once the caller's timelock is over."""
         who, target = origin.ensure_signed(), self._known_target(change.value)
-        known: values.WhitelistChange[bytes, ForeignAddress] = (
+        foreign_change: values.WhitelistChange[bytes, ForeignAddress] = (
             values.WhitelistChangeAllow(target)
             if isinstance(change, values.WhitelistChangeAllow)
             else values.WhitelistChangeRemove(target)
         )
-        apply_at = self._schedule(who, values.PendingChangeWhitelist(known))
-        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=known, apply_at=apply_at)
+        apply_at = self._schedule(who, values.PendingChangeWhitelist(foreign_change))
+        self.deposit(
+            self.Event.WhitelistUpdateScheduled, account_id=who, change=foreign_change, apply_at=apply_at
+        )
 
     def _known_target(
         self, target: values.AccountOrAddress[bytes, EncodedAddress]
@@ -197,8 +199,8 @@ class AssetBalances(Pallet):
         error = self.Error.DestinationNotAllowed
         address = destination.value if isinstance(destination, values.ExternalAddress) else None
         if address is not None and address[0] == "Eth":
-            bound = self.BoundBrokerWithdrawalAddress.get(who)
-            self.ensure(bound in (None, address[1]), error)
+            bound_address = self.BoundBrokerWithdrawalAddress.get(who)
+            self.ensure(bound_address in (None, address[1]), error)
         whitelist = self.WithdrawalWhitelists.get(who)
         if whitelist is None or is_allowed(whitelist, destination):
             return
@@ -236,8 +238,8 @@ class AssetBalances(Pallet):
         return int(self.other(Timestamp).Now.get() // 1_000)
 
     def _whitelist(self, who: bytes) -> Whitelist:
-        found: Whitelist | None = self.WithdrawalWhitelists.get(who)
-        return NO_WHITELIST if found is None else found
+        whitelist: Whitelist | None = self.WithdrawalWhitelists.get(who)
+        return NO_WHITELIST if whitelist is None else whitelist
 
     def _schedule(self, who: bytes, change: Change) -> int:
         """Apply a change once the account's timelock is over, without a timelock at once.
@@ -251,29 +253,29 @@ class AssetBalances(Pallet):
         if not delay:
             self._apply(who, change)
             return self._now
-        waiting = [each for _, changes in pending for account, each in changes if account == who]
+        own_changes = [waiting for _, changes in pending for account, waiting in changes if account == who]
         if isinstance(change, values.PendingChangeWhitelist):
-            stacked = sum(isinstance(each, values.PendingChangeWhitelist) for each in waiting)
-            most = self.MaxPendingWhitelistUpdates.get()
-            self.ensure(stacked < most, self.Error.TooManyPendingUpdates)
-        apply_at, by_time = self._now + int(delay), dict(pending)
-        by_time[apply_at] = [*by_time.get(apply_at, ()), (who, change)]
-        self.PendingChanges.put(sorted(by_time.items()))
+            stacked = sum(isinstance(waiting, values.PendingChangeWhitelist) for waiting in own_changes)
+            limit = self.MaxPendingWhitelistUpdates.get()
+            self.ensure(stacked < limit, self.Error.TooManyPendingUpdates)
+        apply_at, changes_by_time = self._now + int(delay), dict(pending)
+        changes_by_time[apply_at] = [*changes_by_time.get(apply_at, ()), (who, change)]
+        self.PendingChanges.put(sorted(changes_by_time.items()))
         return apply_at
 
     def _apply(self, who: bytes, change: Change) -> None:
-        old = self._whitelist(who)
+        whitelist = self._whitelist(who)
         match change:
             case values.PendingChangeRefundAddress(address):
                 self.RefundAddresses.put(who, chain_of_address(address), address)
             case values.PendingChangeTimelock(seconds):
-                self._put_whitelist(who, replace(old, timelock=seconds))
+                self._put_whitelist(who, replace(whitelist, timelock=seconds))
             case values.PendingChangeWhitelist(values.WhitelistChangeAllow() as allowed) if (
-                entries(old) >= self.MaxWhitelistEntries.get()
+                entries(whitelist) >= self.MaxWhitelistEntries.get()
             ):
                 self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=allowed)
             case values.PendingChangeWhitelist(update):
-                self._put_whitelist(who, changed(old, update))
+                self._put_whitelist(who, changed(whitelist, update))
 
     def _put_whitelist(self, who: bytes, new: Whitelist) -> None:
         if new == NO_WHITELIST:
@@ -324,9 +326,9 @@ class AssetBalances(Pallet):
     def record_liability(self, gas_asset: str, owner: values.ExternalOwner, amount: int) -> None:
         """Note that `owner` has paid an amount for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
-        before = next((debt for who, debt in owed if who == owner), 0)
-        others = [entry for entry in owed if entry[0] != owner]
-        self.Liabilities.put(gas_asset, [*others, (owner, min(before + amount, MAX_AMOUNT))])
+        old_debt = next((debt for who, debt in owed if who == owner), 0)
+        other_debts = [entry for entry in owed if entry[0] != owner]
+        self.Liabilities.put(gas_asset, [*other_debts, (owner, min(old_debt + amount, MAX_AMOUNT))])
 
     def accrue_fee(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""

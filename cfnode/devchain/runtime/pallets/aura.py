@@ -27,7 +27,7 @@ class Aura(Pallet):
         SlotDuration = constant("u64", SLOT_MS)
 
     def genesis(self, config: DevGenesis) -> None:
-        self.Authorities.put([each.aura for each in config.authorities])
+        self.Authorities.put([authority.aura for authority in config.authorities])
 
     def on_initialize(self, number: int) -> None:
         slot = self.slot_of_digest()

@@ -46,8 +46,8 @@ class Fees:
 
     def net(self, utxo: Utxo) -> int:
         """Return what an output is worth after the fee for spending it, in satoshi; at least 0."""
-        own = utxo.deposit_address.script_path is None
-        return max(0, utxo.amount - (self.vault if own else self.deposit))
+        is_own_address = utxo.deposit_address.script_path is None
+        return max(0, utxo.amount - (self.vault if is_own_address else self.deposit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,45 +60,45 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        spent = b"".join(each.id.tx_id + _u32(each.id.vout) + b"\0" + _u32(SEQUENCE) for each in self.inputs)
-        paid = b"".join(
+        inputs = b"".join(utxo.id.tx_id + _u32(utxo.id.vout) + b"\0" + _u32(SEQUENCE) for utxo in self.inputs)
+        outputs = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
         )
-        counted = _varint(len(self.inputs)) + spent + _varint(len(self.outputs)) + paid
-        return sha2_256(sha2_256(_u32(VERSION) + counted + _u32(LOCK_TIME)))
+        body = _varint(len(self.inputs)) + inputs + _varint(len(self.outputs)) + outputs
+        return sha2_256(sha2_256(_u32(VERSION) + body + _u32(LOCK_TIME)))
 
 
 def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
     """Spend outputs on these transfers. Return None if the vault has too little."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
-    amount = sum(each for _, each in transfers)
+    amount = sum(output_amount for _, output_amount in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
     limit = environment.ConsolidationParameters.get().consolidation_threshold
-    known = sorted(_spendable(pallet), key=fees.net)
-    chosen = _chosen([fees.net(each) for each in known], amount + cost, limit)
-    if chosen is None:
+    utxos = sorted(_spendable(pallet), key=fees.net)
+    selection = _chosen([fees.net(utxo) for utxo in utxos], amount + cost, limit)
+    if selection is None:
         return None
-    taken = known[chosen]
-    del known[chosen]
-    environment.BitcoinAvailableUtxos.put(known)
-    change = sum(map(fees.net, taken)) - amount - cost
-    back = [(_own(pallet).script, change)] if change >= DUST else []
-    return Transaction(taken, [*transfers, *back])
+    inputs = utxos[selection]
+    del utxos[selection]
+    environment.BitcoinAvailableUtxos.put(utxos)
+    change_amount = sum(map(fees.net, inputs)) - amount - cost
+    change_outputs = [(_own(pallet).script, change_amount)] if change_amount >= DUST else []
+    return Transaction(inputs, [*transfers, *change_outputs])
 
 
 def consolidate(pallet: PalletStorage) -> Transaction | None:
     """Join outputs of the vault into one. Return None if there are none to join."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
-    known = _spendable(pallet) if _key(pallet) else []
-    joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
+    utxos = _spendable(pallet) if _key(pallet) else []
+    joined = _to_be_joined(pallet, [utxo for utxo in utxos if fees.net(utxo)])
     if not joined:
         return None
-    left = sum(each.amount - fees.deposit for each in joined) - fees.fixed - fees.output
-    rest = [each for each in known if each not in joined]
-    dust = [each for each in rest if not fees.net(each)]
-    environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
-    return Transaction(joined, [(_own(pallet).script, left)]) if left >= 0 else None
+    joined_amount = sum(utxo.amount - fees.deposit for utxo in joined) - fees.fixed - fees.output
+    remaining_utxos = [utxo for utxo in utxos if utxo not in joined]
+    dust = [utxo for utxo in remaining_utxos if not fees.net(utxo)]
+    environment.BitcoinAvailableUtxos.put([*(utxo for utxo in remaining_utxos if utxo not in dust), *dust])
+    return Transaction(joined, [(_own(pallet).script, joined_amount)]) if joined_amount >= 0 else None
 
 
 def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo]:
@@ -106,32 +106,32 @@ def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo
     limits = pallet.other(EnvironmentStorage).ConsolidationParameters.get()
     if len(worth) < limits.consolidation_threshold:
         key = _key(pallet)
-        previous = None if key is None else key.previous
-        worth = [each for each in worth if each.deposit_address.pubkey_x == previous]
+        previous_key = None if key is None else key.previous
+        worth = [utxo for utxo in worth if utxo.deposit_address.pubkey_x == previous_key]
     return worth[: limits.consolidation_size]
 
 
 def _spendable(pallet: PalletStorage) -> list[Utxo]:
     """Return the outputs of the current and the previous key; discard those of older keys."""
     environment, key = pallet.other(EnvironmentStorage), _key(pallet)
-    known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
+    utxos: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
     if key is None or key.previous is None:
-        return known
+        return utxos
     keys = (key.previous, key.current)
-    stale = [each for each in known if each.deposit_address.pubkey_x not in keys]
+    stale = [utxo for utxo in utxos if utxo.deposit_address.pubkey_x not in keys]
     if stale:
-        known = [each for each in known if each not in stale]
-        environment.BitcoinAvailableUtxos.put(known)
+        utxos = [utxo for utxo in utxos if utxo not in stale]
+        environment.BitcoinAvailableUtxos.put(utxos)
         environment.deposit(environment.Event.StaleUtxosDiscarded, utxos=stale)
-    return known
+    return utxos
 
 
 def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
     """Add the outputs that a transaction pays to the vault's own key to the spendable ones."""
-    own, tx_id = _own(pallet), transaction.id
-    state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
+    own_output, tx_id = _own(pallet), transaction.id
+    state = values.DepositAddress(pubkey_x=own_output.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
-        if script == own.script:
+        if script == own_output.script:
             output = values.UtxoId(tx_id=tx_id, vout=vout)
             _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
@@ -142,17 +142,17 @@ def conjure(pallet: PalletStorage, amount: int) -> None:
     The vault then holds at least as much Bitcoin as the pool that a test fills.
     """
     environment = pallet.other(EnvironmentStorage)
-    held = environment.BitcoinAvailableUtxos.get()
-    missing = amount - sum(each.amount for each in held)
+    utxos = environment.BitcoinAvailableUtxos.get()
+    missing = amount - sum(utxo.amount for utxo in utxos)
     if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
-        output = values.UtxoId(tx_id=blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), vout=0)
+        output = values.UtxoId(tx_id=blake2_256(b"cfnode-dev/bitcoin" + _u32(len(utxos))), vout=0)
         state = values.DepositAddress(pubkey_x=_own(pallet).public_key_x, script_path=None)
         _add(pallet, Utxo(id=output, amount=missing, deposit_address=state))
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
     """Return the slice of at most `limit` outputs, sorted by worth, that comes to `needed`; or None."""
-    first = next((at for at, each in enumerate(worth) if each > 0), None)
+    first = next((position for position, net_amount in enumerate(worth) if net_amount > 0), None)
     if first is None:
         return None
     total = 0

@@ -114,8 +114,8 @@ class BoostSplit:
         return self._used(self.lending_fee, self.boost_fee)
 
     def _used(self, lending: int, boost: int) -> list[tuple[str, int]]:
-        paid = (("LendingPool", lending, self.lending), ("BoostPool", boost, self.boost))
-        return [(source, value) for source, value, principal in paid if principal]
+        sources = (("LendingPool", lending, self.lending), ("BoostPool", boost, self.boost))
+        return [(source, value) for source, value, principal in sources if principal]
 
 
 def boost_fees(amount: int) -> tuple[int, int]:
@@ -138,8 +138,8 @@ def split(amount: int, lending_available: int, boost_available: int) -> BoostSpl
     if not required or not available:
         return BoostSplit(0, 0, 0, fee)
     proportional = share(lending_available * _MILLION // available, required)
-    least = share(MIN_LENDING_PERCENT * _PER_PERCENT, required)
-    lending = min(max(proportional, least), lending_available)
+    lending_minimum = share(MIN_LENDING_PERCENT * _PER_PERCENT, required)
+    lending = min(max(proportional, lending_minimum), lending_available)
     lending = required - min(required - lending, boost_available)
     # The network's part of the fee is taken from the lending pool, too.
     lending = min(lending, lending_available * required // (required + for_network))
@@ -263,8 +263,8 @@ class BoostFunding(Pallet):
         The pool is owed `boosted_amount`, less `network_fee`; both are 0 if it has no part.
         """
         boosted = self.BoostedDeposits.get(asset, deposit_id)
-        found = None if boosted is None else boosted.boost_pool_contribution
-        return found or values.BoostPoolContribution(
+        contribution = None if boosted is None else boosted.boost_pool_contribution
+        return contribution or values.BoostPoolContribution(
             core_pool_id=0, loan_id=deposit_id, boosted_amount=0, network_fee=0
         )
 
@@ -316,14 +316,14 @@ class BoostFunding(Pallet):
             network_fee=network_fee,
             broker_fee=0,
         )
-        nothing = values.ScaledAmount(0)
+        zero = values.ScaledAmount(0)
         loan = values.GeneralLoan(
             id=loan_id,
             asset=asset,
             created_at_block=self.other(System).Number.get(),
             owed_principal=funding.lending + funding.lending_fee,
             pending_interest=values.InterestBreakdown(
-                network=nothing, pool=nothing, broker=nothing, low_ltv_penalty=nothing
+                network=zero, pool=zero, broker=zero, low_ltv_penalty=zero
             ),
             broker=None,
         )

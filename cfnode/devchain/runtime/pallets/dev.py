@@ -131,8 +131,8 @@ class Dev(Pallet):
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
         reserves = refill(self.other(PoolsStorage), asset, price, depth)
-        sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
-        self.ensure(sane, self.Error.InvalidPool)
+        is_valid = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
+        self.ensure(is_valid, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
     def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
@@ -214,16 +214,16 @@ class Dev(Pallet):
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
-        paid = witness.deposit_amount
-        self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
+        deposited = witness.deposit_amount
+        self.ensure(0 < deposited <= self._most(witness.input_asset), self.Error.InvalidAmount)
         self.witnesses.see_vault_swap(chain, witness, final=is_final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
         """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
         origin.ensure_none()
-        sane = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
-        self.ensure(sane, self.Error.InvalidPrice)
+        is_valid = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
+        self.ensure(is_valid, self.Error.InvalidPrice)
         self.oracle.read_price(feed, price, is_stale=is_stale)
 
     @call(12, Cost(), chain="ForeignChain", held="bool")
@@ -240,12 +240,12 @@ class Dev(Pallet):
         """The authority that was asked to send a broadcast, or the newest, says that it could not."""
         origin.ensure_none()
         broadcaster = self.other(BROADCASTERS[chain])
-        asked = broadcaster.on_their_way()
-        chosen = asked[-1] if broadcast_id is None and asked else broadcast_id
-        who = None if chosen is None else broadcaster.nominee(chosen)
+        on_the_way = broadcaster.on_their_way()
+        chosen_id = on_the_way[-1] if broadcast_id is None and on_the_way else broadcast_id
+        who = None if chosen_id is None else broadcaster.nominee(chosen_id)
         self.ensure(who is not None, self.Error.NobodyAsked)
-        assert chosen is not None and who is not None
-        broadcaster.fail_attempt(chosen, who)
+        assert chosen_id is not None and who is not None
+        broadcaster.fail_attempt(chosen_id, who)
 
     @call(14, Cost(), account_id="AccountId32", expired="bool")
     def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
@@ -275,8 +275,8 @@ class Dev(Pallet):
 
     def _most(self, asset: str) -> int:
         """Return a bound on amounts of an asset: more than exists, and far from where sums overflow."""
-        narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
-        return MAX_NARROW if narrow else MAX_WIDE
+        is_narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
+        return MAX_NARROW if is_narrow else MAX_WIDE
 
     def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
@@ -334,7 +334,7 @@ class Dev(Pallet):
         return accounts[:MAX_FUNDED]
 
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-        return [each for each in accounts if not self.other(System).exists(each[0])]
+        return [entry for entry in accounts if not self.other(System).exists(entry[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
         """Return a made-up funding transaction, whose hash is made of the account and the block."""

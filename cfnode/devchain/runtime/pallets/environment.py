@@ -63,16 +63,16 @@ class Environment(Pallet):
                 self.storage.RuntimeSafeMode.put(all_green(self.runtime))
             case "CodeRed":
                 self.storage.RuntimeSafeMode.put(all_red(self.runtime))
-            case values.SafeModeUpdateCodeAmber(switches):
-                self.storage.RuntimeSafeMode.put(switches)
+            case values.SafeModeUpdateCodeAmber(safe_mode):
+                self.storage.RuntimeSafeMode.put(safe_mode)
         self.deposit(self.storage.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
     def update_consolidation_parameters(self, origin: Origin, params: values.ConsolidationParameters) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
-        sane = 1 < params.consolidation_size <= params.consolidation_threshold
-        self.ensure(sane, self.storage.Error.InvalidUtxoParameters)
+        is_valid = 1 < params.consolidation_size <= params.consolidation_threshold
+        self.ensure(is_valid, self.storage.Error.InvalidUtxoParameters)
         self.storage.ConsolidationParameters.put(params)
         self.deposit(self.storage.Event.UtxoConsolidationParametersUpdated, params=params)
 
@@ -92,13 +92,13 @@ class Environment(Pallet):
         A call that fails takes its fee back with it, as on the main net; its nonce is used up.
         """
         origin.ensure_none()
-        who, inner = account_of(signature_data), chainflip_extrinsic.call
-        payment, fee = self.other(TransactionPayment), self._fee_of(inner)
-        escrow = payment.withdraw(who, fee, inner)
+        who, inner_call = account_of(signature_data), chainflip_extrinsic.call
+        payment, fee = self.other(TransactionPayment), self._fee_of(inner_call)
+        escrow = payment.withdraw(who, fee, inner_call)
         if escrow is None:
             self.fail(self.storage.Error.FailedToProcessFee)
-        self.runtime.dispatch(inner, Origin.signed(who))
-        payment.settle(who, fee, escrow, inner)
+        self.runtime.dispatch(inner_call, Origin.signed(who))
+        payment.settle(who, fee, escrow, inner_call)
         payment.note_paid(who, fee)
         self.deposit(self.storage.Event.NonNativeSignedCall)
 
@@ -106,9 +106,9 @@ class Environment(Pallet):
     def batch(self, origin: Origin, calls: Sequence[RuntimeCall]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
-        for each in calls:
-            self.ensure(not self._is_batch(each), self.storage.Error.InvalidNestedBatch)
-            self.runtime.dispatch(each, origin)
+        for inner in calls:
+            self.ensure(not self._is_batch(inner), self.storage.Error.InvalidNestedBatch)
+            self.runtime.dispatch(inner, origin)
         self.deposit(self.storage.Event.BatchCompleted)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
@@ -123,8 +123,8 @@ class Environment(Pallet):
 
     @staticmethod
     def _is_batch(call_value: RuntimeCall) -> bool:
-        pallet, inner = call_value
-        return pallet == "Environment" and split(inner)[0] in BATCHES
+        pallet, inner_call = call_value
+        return pallet == "Environment" and split(inner_call)[0] in BATCHES
 
     # Calls that wallets of other chains have signed
 
@@ -137,8 +137,8 @@ class Environment(Pallet):
         who = account_of(signature)
         if not self.other(System).Account.contains(who):
             raise invalid("BadSigner")
-        inner = extrinsic.call
-        if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner), inner):
+        inner_call = extrinsic.call
+        if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner_call), inner_call):
             raise invalid("Payment")
         requires, provides = self._tags(source, who, extrinsic.transaction_metadata)
         try:
@@ -159,8 +159,8 @@ class Environment(Pallet):
         version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.storage.ChainflipNetworkName.get()
-        given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
-        return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
+        encoded, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
+        return WalletCall(registry, type_id, registry.codec(type_id).decode(encoded), network, version)
 
     def _tags(
         self, source: str, who: bytes, bounds: values.TransactionMetadata
@@ -205,9 +205,9 @@ class Environment(Pallet):
         self.storage.address(chain, "KeyManagerAddress").put(addresses.key_manager)
         self.storage.address(chain, "VaultAddress").put(addresses.vault)
         self.storage.number(chain, "ChainId").put(addresses.chain_id)
-        known = self.runtime.release.asset_names
+        asset_names = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
-            if asset in known:
+            if asset in asset_names:
                 assets.put(asset, address)
 
     def _keep_for_upgrade(self, bsc: EvmAddresses) -> None:
@@ -231,8 +231,8 @@ class Environment(Pallet):
         self.storage.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
         raw = self.runtime.host.get(self.storage.RuntimeSafeMode.prefix)
         if raw is not None:
-            kept = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
-            self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), kept))
+            old_safe_mode = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
+            self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), old_safe_mode))
 
     def on_runtime_upgrade(self) -> None:
         self.storage.CurrentReleaseVersion.put(self.runtime.release.semver)
@@ -242,5 +242,5 @@ def _with_kept(value: T, kept: T) -> T:
     """Return a value of safe mode in which all switches of an older release keep their state."""
     if not is_dataclass(value) or isinstance(value, type) or type(value) is not type(kept):
         return kept
-    names = [each.name for each in fields(value) if getattr(kept, each.name) is not None]
+    names = [field.name for field in fields(value) if getattr(kept, field.name) is not None]
     return replace(value, **{name: _with_kept(getattr(value, name), getattr(kept, name)) for name in names})

@@ -109,8 +109,8 @@ class EnvironmentStorage(PalletStorage):
 
         For instance `safe_mode("swapping", "withdrawals_enabled")`.
         """
-        on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
-        return on
+        is_on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
+        return is_on
 
     def vault_address(self, chain: str) -> bytes:
         """Return the address (20 bytes) of the vault contract on an EVM chain."""
@@ -135,8 +135,8 @@ class EnvironmentStorage(PalletStorage):
 
     def minted(self, mint: bytes) -> str | None:
         """Return the asset of a token's mint on Solana, or None if that token is not swapped."""
-        known = self.SolanaApiEnvironment.get()
-        mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
+        environment = self.SolanaApiEnvironment.get()
+        mints = {environment.usdc_token_mint_pubkey: "SolUsdc", environment.usdt_token_mint_pubkey: "SolUsdt"}
         return mints.get(mint)
 
     def next_signature_nonce(self, chain: str) -> int:

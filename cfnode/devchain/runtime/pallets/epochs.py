@@ -51,16 +51,16 @@ class Epochs:
     def start_next(self, number: int) -> None:
         """Begin the next epoch, with the same authorities."""
         validator = self.validator
-        old = validator.CurrentEpoch.get()
+        old_epoch = validator.CurrentEpoch.get()
         for pallet in validator.runtime.pallets:
-            pallet.on_epoch_ending(old)
+            pallet.on_epoch_ending(old_epoch)
         lasting = validator.EpochDuration.get() * REDEMPTION_PERCENT // 100
-        validator.EpochExpiries.put(number + max(1, lasting), old)
+        validator.EpochExpiries.put(number + max(1, lasting), old_epoch)
         validator.CurrentRotationPhase.put("Idle")
-        self.begin(old + 1, number)
+        self.begin(old_epoch + 1, number)
         for pallet in validator.runtime.pallets:
-            pallet.on_new_epoch(old + 1)
-        validator.deposit(validator.Event.NewEpoch, old + 1)
+            pallet.on_new_epoch(old_epoch + 1)
+        validator.deposit(validator.Event.NewEpoch, old_epoch + 1)
 
     @property
     def rotates_keys(self) -> bool:
@@ -79,7 +79,7 @@ class Epochs:
         validator.LastExpiredEpoch.put(epoch)
         for account in validator.HistoricalAuthorities.get(epoch):
             validator.HistoricalActiveEpochs.mutate(
-                account, lambda active: [each for each in active if each[0] > epoch]
+                account, lambda active: [entry for entry in active if entry[0] > epoch]
             )
         return epoch
 

@@ -103,10 +103,10 @@ class EvmThresholdSigner(KeyRotation):
         context = self.require(self.PendingCeremonies.take(ceremony_id), error)
         self.ensure(self._is_signed(context, signature), self.Error.InvalidThresholdSignature)
         request_id = context.request_context.request_id
-        ready = values.SignerAndSignatureResult(
+        signing = values.SignerAndSignatureResult(
             signer=context.key, signature_result=values.AsyncResultReady(("Ok", signature))
         )
-        self.SignerAndSignature.put(request_id, ready)
+        self.SignerAndSignature.put(request_id, signing)
         self.deposit(self.Event.ThresholdSignatureSuccess, request_id=request_id, ceremony_id=ceremony_id)
         self._call_back(request_id, ceremony_id)
 
@@ -213,10 +213,10 @@ class EvmThresholdSigner(KeyRotation):
         context = ceremony.request_context
         request_id = context.request_id
         if ceremony.threshold_ceremony_type == "KeygenVerification":
-            failed = values.SignerAndSignatureResult(
+            signing = values.SignerAndSignatureResult(
                 signer=ceremony.key, signature_result=values.AsyncResultReady(("Err", []))
             )
-            self.SignerAndSignature.put(request_id, failed)
+            self.SignerAndSignature.put(request_id, signing)
             self._call_back(request_id, ceremony_id)
             self.deposit(
                 self.Event.ThresholdSignatureFailed,
@@ -225,9 +225,9 @@ class EvmThresholdSigner(KeyRotation):
                 offenders=[],
             )
             return
-        again = replace(context, attempt_count=context.attempt_count + 1)
+        next_attempt = replace(context, attempt_count=context.attempt_count + 1)
         signatories = self.other(ValidatorStorage).quorum()
-        self._begin_ceremony(again, ceremony.epoch, ceremony.key, signatories, "Standard")
+        self._begin_ceremony(next_attempt, ceremony.epoch, ceremony.key, signatories, "Standard")
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
     def is_unsigned(self, request_id: int) -> bool:
@@ -239,20 +239,20 @@ class EvmThresholdSigner(KeyRotation):
 
     def take_signature(self, request_id: int) -> tuple[values.EvmAggKey, Signature] | None:
         """Remove a request, and return its key and signature; None if it has not been signed."""
-        found = self.SignerAndSignature.take(request_id)
-        if found is None or not isinstance(found.signature_result, values.AsyncResultReady):
+        signing = self.SignerAndSignature.take(request_id)
+        if signing is None or not isinstance(signing.signature_result, values.AsyncResultReady):
             return None
-        verdict = found.signature_result.value
-        return (found.signer, _signature(verdict[1])) if verdict[0] == "Ok" else None
+        verdict = signing.signature_result.value
+        return (signing.signer, _signature(verdict[1])) if verdict[0] == "Ok" else None
 
     def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
         """Return the signatures of pending ceremonies, oldest first; none if the author declines to sign."""
         if SILENT in data:
             return []
-        waiting = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
+        ceremonies = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
         return [
             ("signature_success", {"ceremony_id": ceremony_id, "signature": _signed(ceremony_id, context)})
-            for ceremony_id, context in waiting[:SIGNATURES_PER_BLOCK]
+            for ceremony_id, context in ceremonies[:SIGNATURES_PER_BLOCK]
         ]
 
     def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
@@ -276,8 +276,8 @@ class EvmThresholdSigner(KeyRotation):
         Fails with ThresholdSignatureUnavailable if there is no such request.
         """
         error = self.Error.ThresholdSignatureUnavailable
-        found = self.require(self.SignerAndSignature.take(request_id), error)
-        result = found.signature_result
+        signing = self.require(self.SignerAndSignature.take(request_id), error)
+        result = signing.signature_result
         return isinstance(result, values.AsyncResultReady) and result.value[0] == "Ok"
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:

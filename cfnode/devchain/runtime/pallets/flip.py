@@ -151,9 +151,9 @@ class Flip(Pallet):
 
     def burn(self, who: bytes, amount: int) -> None:
         """Burn FLIP from the whole balance, as far as it goes, or keep it for rewards."""
-        taken = min(amount, self.balance(who))
-        self._add(who, -taken)
-        self._retire(taken)
+        burned = min(amount, self.balance(who))
+        self._add(who, -burned)
+        self._retire(burned)
 
     def unburn(self, who: bytes, amount: int) -> None:
         """Give back part of what was burned."""
@@ -176,9 +176,9 @@ class Flip(Pallet):
 
     def set_bond(self, who: bytes, bond: int) -> None:
         """Bond this much FLIP, or the whole balance if it is less."""
-        new = min(bond, self.balance(who))
-        self.Account.mutate(who, lambda account: replace(account, bond=new))
-        self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new)
+        new_bond = min(bond, self.balance(who))
+        self.Account.mutate(who, lambda account: replace(account, bond=new_bond))
+        self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new_bond)
 
     def transfer(self, source: bytes, target: bytes, amount: int) -> None:
         """Move liquid FLIP between accounts. Fails with InsufficientLiquidity, CanNotTransferToSelf."""
@@ -213,11 +213,11 @@ class Flip(Pallet):
         self.OffchainFunds.mutate(lambda outside: max(0, outside - from_vault))
         self.Reserve.mutate(REWARDS, lambda kept: kept + from_vault)
         share = self.Reserve.get(REWARDS) // len(authorities)
-        paid = [(account, share) for account in sorted(authorities) if share]
-        for account, amount in paid:
+        rewards = [(account, share) for account in sorted(authorities) if share]
+        for account, amount in rewards:
             self._add(account, amount)
-        self.Reserve.mutate(REWARDS, lambda kept: kept - share * len(paid))
-        self.deposit(self.Event.FlipDistributed, amounts=paid)
+        self.Reserve.mutate(REWARDS, lambda kept: kept - share * len(rewards))
+        self.deposit(self.Event.FlipDistributed, amounts=rewards)
         return from_vault
 
     def _retire(self, amount: int) -> None:

@@ -57,7 +57,7 @@ class FundedAccounts:
         for address in addresses_to_remove:
             funding.RestrictedAddresses.remove(address)
             for who, restricted in list(funding.RestrictedBalances.items()):
-                funding.RestrictedBalances.put(who, [each for each in restricted if each[0] != address])
+                funding.RestrictedBalances.put(who, [entry for entry in restricted if entry[0] != address])
             funding.deposit(funding.Event.RemovedRestrictedAddress, address=address)
 
     @call(8, address="H160")
@@ -111,21 +111,21 @@ class FundedAccounts:
         funding.ensure(funding.other(System).exists(recipient_account_id), error.AccountMustExist)
         enough = amount == "Max" or amount.value >= funding.MinimumFunding.get()
         funding.ensure(enough, error.MinimumRebalanceAmount)
-        for bound, violated in (
+        for binding, violated in (
             (funding.BoundExecutorAddress, error.ExecutorBindingRestrictionViolated),
             (funding.BoundRedeemAddress, error.AccountBindingRestrictionViolated),
         ):
-            funding.ensure(bound.get(who) == bound.get(recipient_account_id), violated)
-        moved = planned(funding, who, amount, redemption_address)
-        self.release(moved)
-        if moved.restricted and moved.address is not None:
-            self.restrict(recipient_account_id, moved.amount, moved.address)
-        funding.other(Flip).transfer(who, recipient_account_id, moved.amount)
+            funding.ensure(binding.get(who) == binding.get(recipient_account_id), violated)
+        redemption = planned(funding, who, amount, redemption_address)
+        self.release(redemption)
+        if redemption.restricted and redemption.address is not None:
+            self.restrict(recipient_account_id, redemption.amount, redemption.address)
+        funding.other(Flip).transfer(who, recipient_account_id, redemption.amount)
         funding.deposit(
             funding.Event.Rebalance,
             source_account_id=who,
             recipient_account_id=recipient_account_id,
-            amount=moved.amount,
+            amount=redemption.amount,
         )
         self.reap_if_empty(who)
 
@@ -138,9 +138,9 @@ class FundedAccounts:
         system.inc_providers(who)
         system.inc_consumers(parent)
         funding.ParentAccount.put(who, parent)
-        for bound in (funding.BoundExecutorAddress, funding.BoundRedeemAddress):
-            if (address := bound.get(parent)) is not None:
-                bound.put(who, address)
+        for binding in (funding.BoundExecutorAddress, funding.BoundRedeemAddress):
+            if (address := binding.get(parent)) is not None:
+                binding.put(who, address)
         self.rebalance(Origin.signed(parent), who, None, values.RedemptionAmountExact(amount))
         return who
 
@@ -150,12 +150,12 @@ class FundedAccounts:
         restricted = dict(funding.RestrictedBalances.get(moved.who))
         if moved.address is None or moved.address not in restricted:
             return
-        left = max(0, restricted[moved.address] - moved.debit)
-        enough = not left or left >= funding.MinimumFunding.get()
+        remaining = max(0, restricted[moved.address] - moved.debit)
+        enough = not remaining or remaining >= funding.MinimumFunding.get()
         funding.ensure(enough, funding.Error.RestrictedBalanceBelowMinimumFunding)
-        restricted[moved.address] = left
-        kept = sorted((address, amount) for address, amount in restricted.items() if amount)
-        funding.RestrictedBalances.put(moved.who, kept)
+        restricted[moved.address] = remaining
+        still_restricted = sorted((address, amount) for address, amount in restricted.items() if amount)
+        funding.RestrictedBalances.put(moved.who, still_restricted)
 
     def reap_if_empty(self, who: bytes) -> None:
         """End an account that has no FLIP left."""

@@ -113,12 +113,12 @@ class Funding(Pallet):
         )
         broadcaster = self.other(BROADCASTERS["Ethereum"])
         assert isinstance(broadcaster, EvmBroadcaster)
-        bound = broadcaster.bound_call(values.EvmApiRegisterRedemption, arguments)
+        api_call = broadcaster.bound_call(values.EvmApiRegisterRedemption, arguments)
         self.deposit(
             self.storage.Event.RedemptionRequested,
             account_id=who,
             amount=redeemed.amount,
-            broadcast_id=broadcaster.start(bound),
+            broadcast_id=broadcaster.start(api_call),
             expiry_time=expiry,
         )
 

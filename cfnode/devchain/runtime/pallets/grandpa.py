@@ -90,7 +90,7 @@ class Grandpa(Pallet):
         MaxDelegatorsPerGrandpaAuthority = constant("u32", 5)
 
     def genesis(self, config: DevGenesis) -> None:
-        voters = [(each.grandpa, each.weight) for each in config.authorities]
+        voters = [(authority.grandpa, authority.weight) for authority in config.authorities]
         self.Authorities.put(voters)
         self.SetIdSession.put(0, 0)
         encoded = encode_compact(len(voters)) + b"".join(
@@ -116,17 +116,17 @@ class Grandpa(Pallet):
         self.SetIdSession.put(self.CurrentSetId.get(), session)
 
     def on_finalize(self, number: int) -> None:
-        change = self.PendingChange.get()
-        if change is None:
+        pending_change = self.PendingChange.get()
+        if pending_change is None:
             return
-        if number == change.scheduled_at:
-            self._announce(change.next_authorities, change.delay)
-        if number == change.scheduled_at + change.delay:
-            self.Authorities.put(change.next_authorities)
-            self.deposit(self.Event.NewAuthorities, authority_set=change.next_authorities)
+        if number == pending_change.scheduled_at:
+            self._announce(pending_change.next_authorities, pending_change.delay)
+        if number == pending_change.scheduled_at + pending_change.delay:
+            self.Authorities.put(pending_change.next_authorities)
+            self.deposit(self.Event.NewAuthorities, authority_set=pending_change.next_authorities)
             self.PendingChange.kill()
 
     def _announce(self, voters: Sequence[tuple[bytes, int]], delay: int) -> None:
         codec = self.codec("(Vec<(grandpa::Public, u64)>, u32)")
-        change = SCHEDULED_CHANGE + codec.encode((voters, delay))
-        self.other(System).log(values.DigestItemConsensus((GRANDPA, change)))
+        log = SCHEDULED_CHANGE + codec.encode((voters, delay))
+        self.other(System).log(values.DigestItemConsensus((GRANDPA, log)))

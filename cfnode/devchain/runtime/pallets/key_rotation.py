@@ -157,12 +157,12 @@ class KeyRotation(Pallet):
 
     def reset(self) -> None:
         """Forget the rotation."""
-        for each in (
+        for item in (
             self.PendingKeyRotation,
             self.KeygenResolutionPendingSince,
             self.KeyHandoverResolutionPendingSince,
         ):
-            each.kill()
+            item.kill()
 
     @property
     def new_key(self) -> AggKey:

@@ -126,15 +126,15 @@ class ProviderStorage(PalletStorage):
 
         For other pallets: the error is that of the pallet which stores the addresses.
         """
-        balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
+        balances, has_address = self.other(AssetBalances), self._has_refund_address(account_id, asset)
         if self._moved:
-            balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
-        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+            balances.ensure(has_address, balances.Error.NoLiquidityRefundAddressRegistered)
+        self.ensure(has_address, self.Error.NoLiquidityRefundAddressRegistered)
 
     def ensure_own_refund_address(self, who: bytes, asset: str) -> None:
         """Fail with this pallet's NoLiquidityRefundAddressRegistered if there is no refund address."""
-        known = self._has_refund_address(who, asset)
-        self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
+        has_address = self._has_refund_address(who, asset)
+        self.ensure(has_address, self.Error.NoLiquidityRefundAddressRegistered)
 
     def _has_refund_address(self, who: bytes, asset: str) -> bool:
         """Return whether an account has a refund address; from 2.3 on a pending one counts."""

@@ -38,15 +38,15 @@ def _reconcile(pallet: AssetBalances, chain: str, asset: str) -> None:
     withheld, debts = pallet.WithheldAssets.get(asset), list(pallet.Liabilities.get(asset))
     if not debts:
         return
-    left = list[Debt]()
+    remaining_debts = list[Debt]()
     for owner, owed in sorted(debts, key=lambda debt: -debt[1]):
         paid = _pay(pallet, chain, owner, owed, withheld)
         withheld -= paid
         if owed > paid:
-            left.append((owner, owed - paid))
+            remaining_debts.append((owner, owed - paid))
     # As on the main net, what the transfers themselves withhold meanwhile is not counted.
     pallet.WithheldAssets.put(asset, withheld)
-    _keep(pallet, chain, asset, left, withheld)
+    _keep(pallet, chain, asset, remaining_debts, withheld)
 
 
 def _keep(pallet: AssetBalances, chain: str, asset: str, left: list[Debt], withheld: int) -> None:
@@ -87,6 +87,6 @@ def _transfer(pallet: AssetBalances, chain: str, account: bytes | Script, amount
     Fails with RefundAmountTooLow where the fee is too large a part of the amount.
     """
     egress = schedule_egress(pallet.other(INGRESS_EGRESS[chain]), gas_asset(chain).name, amount, account)
-    least = pallet.refund_multiple(chain) * egress.fee
-    pallet.ensure(egress.amount >= least, pallet.Error.RefundAmountTooLow)
+    minimum = pallet.refund_multiple(chain) * egress.fee
+    pallet.ensure(egress.amount >= minimum, pallet.Error.RefundAmountTooLow)
     return egress.egress_id

@@ -53,26 +53,26 @@ def planned(
     """
     flip, restricted = funding.other(Flip), dict(funding.RestrictedBalances.get(who))
     balance, bond = flip.balance(who), flip.bond(who)
-    goes = _restricted(restricted, wanted, address, fee)
-    kept = max(0, min(sum(restricted.values()), balance) - goes)
-    liquid = max(0, balance - max(bond, kept))
+    restricted_part = _restricted(restricted, wanted, address, fee)
+    restricted_left = max(0, min(sum(restricted.values()), balance) - restricted_part)
+    liquid = max(0, balance - max(bond, restricted_left))
     if wanted == "Max":
         fee = 0 if liquid == balance else fee
-        made = Redemption(who, max(0, liquid - fee), min(fee, liquid), address, goes)
+        redemption = Redemption(who, max(0, liquid - fee), min(fee, liquid), address, restricted_part)
     else:
-        made = Redemption(who, wanted.value, fee, address, goes)
-    _check(funding, made, balance - made.debit, bond, kept)
-    if leaves and made.debit == balance:
+        redemption = Redemption(who, wanted.value, fee, address, restricted_part)
+    _check(funding, redemption, balance - redemption.debit, bond, restricted_left)
+    if leaves and redemption.debit == balance:
         _ensure_may_go(funding, who)
-    return made
+    return redemption
 
 
 def _restricted(
     restricted: dict[bytes, int], wanted: values.RedemptionAmount[int], address: bytes | None, fee: int
 ) -> int:
     """Return how much of the FLIP that leaves is restricted to the address."""
-    there = restricted.get(address, 0) if address is not None else 0
-    return there if wanted == "Max" else min(wanted.value + fee, there)
+    bound = restricted.get(address, 0) if address is not None else 0
+    return bound if wanted == "Max" else min(wanted.value + fee, bound)
 
 
 def _check(funding: FundingStorage, made: Redemption, left: int, bond: int, kept: int) -> None:
@@ -86,5 +86,5 @@ def _check(funding: FundingStorage, made: Redemption, left: int, bond: int, kept
 def _ensure_may_go(funding: FundingStorage, who: bytes) -> None:
     role = funding.other(AccountRoles).role(who)
     funding.ensure(role in (None, UNREGISTERED), funding.Error.AccountMustBeUnregistered)
-    needed = funding.other(System).consumers(who)
-    funding.ensure(not needed, funding.Error.AccountHasRemainingConsumers)
+    has_consumers = funding.other(System).consumers(who)
+    funding.ensure(not has_consumers, funding.Error.AccountHasRemainingConsumers)

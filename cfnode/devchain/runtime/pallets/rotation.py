@@ -82,7 +82,7 @@ class Rotation:
         """Begin a rotation, unless the last one's transactions are still pending."""
         validator = self.validator
         broadcasters = [validator.other(BROADCASTERS[chain]) for chain in validator.runtime.release.chains]
-        if any(each.IncomingKeyAndBroadcastId.get() is not None for each in broadcasters):
+        if any(broadcaster.IncomingKeyAndBroadcastId.get() is not None for broadcaster in broadcasters):
             validator.deposit(validator.Event.PreviousRotationStillPending)
         elif self._enabled:
             self._generate_keys()
@@ -98,15 +98,15 @@ class Rotation:
     def _chains(self, signer: KeyRotation) -> Sequence[str]:
         """Return the chains whose vaults a scheme's key holds, except those that the main net has left."""
         release = self.validator.runtime.release
-        held = [name for name, each in release.chains.items() if each.family.signer == signer.name]
-        return [name for name in held if name not in release.left]
+        chains = [name for name, chain in release.chains.items() if chain.family.signer == signer.name]
+        return [name for name in chains if name not in release.left]
 
     def _outcome(self) -> str:
         """Return the outcome of a step for all schemes: Pending until each has one, Failed if they differ."""
-        found = {signer.outcome for signer in self._signers}
-        if "Pending" in found:
+        outcomes = {signer.outcome for signer in self._signers}
+        if "Pending" in outcomes:
             return "Pending"
-        return found.pop() if len(found) == 1 else "Failed"
+        return outcomes.pop() if len(outcomes) == 1 else "Failed"
 
     def _generate_keys(self) -> None:
         """Hold the auction, and have its winners generate keys."""

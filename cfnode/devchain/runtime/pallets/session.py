@@ -61,13 +61,13 @@ class Session(Pallet):
     def genesis(self, config: DevGenesis) -> None:
         self.Validators.put([account for account, _ in config.validators])
         keys = [
-            (account, values.SessionKeys(aura=each.aura, grandpa=each.grandpa))
-            for account, each in config.validators
+            (account, values.SessionKeys(aura=validator.aura, grandpa=validator.grandpa))
+            for account, validator in config.validators
         ]
         self.QueuedKeys.put(keys)
-        for account, own in keys:
-            self.NextKeys.put(account, own)
-            for kind, key in zip(KEY_TYPES, (own.aura, own.grandpa), strict=True):
+        for account, session_keys in keys:
+            self.NextKeys.put(account, session_keys)
+            for kind, key in zip(KEY_TYPES, (session_keys.aura, session_keys.grandpa), strict=True):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:

@@ -39,8 +39,8 @@ class SubAccounts(Pallet):
     def spawn_sub_account(self, origin: Origin, sub_account_index: int, initial_amount: int) -> None:
         """Create an account of the caller's own, with some of its FLIP."""
         who = origin.ensure_signed()
-        made = self.other(FundedAccounts).spawn_sub_account(who, sub_account_index, initial_amount)
-        self._note(self.roles.Event.SubAccountCreated, who, made, sub_account_index)
+        sub_account = self.other(FundedAccounts).spawn_sub_account(who, sub_account_index, initial_amount)
+        self._note(self.roles.Event.SubAccountCreated, who, sub_account, sub_account_index)
 
     @call(2, sub_account_index="u8", call="Box<RuntimeCall>")
     def as_sub_account(self, origin: Origin, sub_account_index: int, call: RuntimeCall) -> None:

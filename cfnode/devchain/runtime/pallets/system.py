@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import Codec, ScaleError
+from cfnode.core.scale import Codec, ScaleError, decode_compact
 from cfnode.core.state import CODE, HEAP_PAGES
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
@@ -170,12 +171,14 @@ class System(Pallet):
         self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
         decoder: Decoder[values.RuntimeVersion] = self.codec("RuntimeVersion")
         try:
-            new, _ = decoder.decode_from(code, len(CODE_PREFIX))
+            new_version, _ = decoder.decode_from(code, len(CODE_PREFIX))
         except ScaleError:
             self.fail(self.Error.FailedToExtractRuntimeVersion)
-        old = self.Constant.Version
-        self.ensure(new.spec_name == old.spec_name, self.Error.InvalidSpecName)
-        self.ensure(new.spec_version > old.spec_version, self.Error.SpecVersionNeedsToIncrease)
+        old_version = self.Constant.Version
+        self.ensure(new_version.spec_name == old_version.spec_name, self.Error.InvalidSpecName)
+        self.ensure(
+            new_version.spec_version > old_version.spec_version, self.Error.SpecVersionNeedsToIncrease
+        )
 
     def _replace_code(self, code: bytes) -> None:
         self.runtime.host.set(CODE, code)
@@ -199,11 +202,11 @@ class System(Pallet):
         present = values.LastRuntimeUpgradeInfo(
             spec_version=version.spec_version, spec_name=version.spec_name
         )
-        last = self.LastRuntimeUpgrade.get()
-        if last == present:
+        last_upgrade = self.LastRuntimeUpgrade.get()
+        if last_upgrade == present:
             return None
         self.LastRuntimeUpgrade.put(present)
-        return None if last is None else last.spec_version
+        return None if last_upgrade is None else last_upgrade.spec_version
 
     def begin_block(self, number: int, parent_hash: bytes, digest: values.Digest) -> None:
         """Clear what belongs to the last block, and store what the header says about this one."""
@@ -236,12 +239,17 @@ class System(Pallet):
         if self.Number.get() == 0:
             return
         value = fields[0] if isinstance(fields, tuple) and len(fields) == 1 else fields
-        inner = (what.name, value) if what.fields else what.name
+        event = (what.name, value) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
         topics = list[bytes]()
-        record = values.EventRecord(phase=phase, event=(pallet.name, inner), topics=topics)
+        record = values.EventRecord(phase=phase, event=(pallet.name, event), topics=topics)
         self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
-        self.EventCount.mutate(lambda count: count + 1)
+
+    def count_events(self) -> None:
+        """Store the number of the block's events, at its end; nothing if it has none."""
+        events = self.runtime.host.get(self.Events.prefix)
+        if events is not None:
+            self.EventCount.put(decode_compact(events, 0)[0])
 
     # Accounts
 
@@ -263,13 +271,13 @@ class System(Pallet):
     def dec_providers(self, who: bytes) -> None:
         """Count one provider less; the last one kills the account. Fails with ConsumerRemaining."""
         account = self.Account.get(who)
-        left = max(0, account.providers - 1)
-        if left == 0 and account.sufficients == 0:
+        providers = max(0, account.providers - 1)
+        if providers == 0 and account.sufficients == 0:
             if account.consumers:
                 raise DispatchError("ConsumerRemaining")
             self._kill(who)
         else:
-            self.Account.put(who, replace(account, providers=left))
+            self.Account.put(who, replace(account, providers=providers))
 
     def inc_consumers(self, who: bytes) -> None:
         """Count one more consumer, which needs the account to stay. Fails with NoProviders."""
@@ -300,6 +308,6 @@ class System(Pallet):
             pallet.on_killed_account(who)
         self.deposit(self.Event.KilledAccount, account=who)
 
-    @property
+    @cached_property
     def _event_codec(self) -> Codec:
         return self.runtime.codec_of("EventRecord<RuntimeEvent, H256>")

@@ -34,8 +34,8 @@ class Timestamp(Pallet):
         origin.ensure_none()
         if self.DidUpdate.exists():
             raise RuntimeTrap("Timestamp must be updated only once in the block")
-        before = self.Now.get()
-        if before and now < before + self.Constant.MinimumPeriod:
+        previous = self.Now.get()
+        if previous and now < previous + self.Constant.MinimumPeriod:
             raise RuntimeTrap(
                 "Timestamp must increment by at least <MinimumPeriod> between sequential blocks"
             )
@@ -50,17 +50,17 @@ class Timestamp(Pallet):
     def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         if INHERENT not in data:
             return None
-        before = self.Now.get()
-        stated = int.from_bytes(data[INHERENT], "little")
-        return "set", {"now": max(stated, before + self.Constant.MinimumPeriod) if before else stated}
+        previous = self.Now.get()
+        proposed = int.from_bytes(data[INHERENT], "little")
+        return "set", {"now": max(proposed, previous + self.Constant.MinimumPeriod) if previous else proposed}
 
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         if INHERENT not in data:
             return
         now: int = split(call)[1]["now"]
-        known = int.from_bytes(data[INHERENT], "little")
-        if now > known + MAX_DRIFT_MS:
-            raise RuntimeTrap(f"the block's time {now} is too far ahead of {known}")
+        own_time = int.from_bytes(data[INHERENT], "little")
+        if now > own_time + MAX_DRIFT_MS:
+            raise RuntimeTrap(f"the block's time {now} is too far ahead of {own_time}")
 
     def is_inherent(self, call: PalletCall) -> bool:
         return True

@@ -52,8 +52,8 @@ class TransactionPayment(Pallet):
     @staticmethod
     def fee_parts(length: int, cost: Cost) -> tuple[int, int, int]:
         """Return the parts of a fee: base, by length, by weight."""
-        base, by_weight = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
-        return base, length * LENGTH_PRICE, by_weight
+        base, weight_part = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
+        return base, length * LENGTH_PRICE, weight_part
 
     @staticmethod
     def weight_fee(ref_time: int) -> int:
@@ -62,17 +62,17 @@ class TransactionPayment(Pallet):
 
     def can_pay(self, who: bytes, fee: int, call: RuntimeCall) -> bool:
         """Return whether the account's balance covers the fee, and the escrow of an order call."""
-        needed = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
-        return self.other(Flip).balance(who) >= needed
+        needed_balance = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
+        return self.other(Flip).balance(who) >= needed_balance
 
     def withdraw(self, who: bytes, fee: int, call: RuntimeCall) -> int | None:
         """Burn the fee, or the escrow of an order call. Return the amount; None if the balance is too low."""
         flip = self.other(Flip)
-        taken = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
-        if flip.balance(who) < taken:
+        amount = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
+        if flip.balance(who) < amount:
             return None
-        flip.burn(who, taken)
-        return taken
+        flip.burn(who, amount)
+        return amount
 
     def settle(self, who: bytes, fee: int, escrow: int, call: RuntimeCall) -> None:
         """Pay back what was taken beyond the fee, unless the account no longer exists."""
@@ -90,8 +90,8 @@ class TransactionPayment(Pallet):
 
 def ordered_asset(call: RuntimeCall) -> str | None:
     """Return the base asset of a call that places or changes one order; None for any other call."""
-    pallet, inner = call
-    if pallet != "LiquidityPools" or isinstance(inner, str) or inner[0] not in ORDER_CALLS:
+    pallet, call_arguments = call
+    if pallet != "LiquidityPools" or isinstance(call_arguments, str) or call_arguments[0] not in ORDER_CALLS:
         return None
-    asset: str = inner[1]["base_asset"]
+    asset: str = call_arguments[1]["base_asset"]
     return asset

@@ -57,9 +57,9 @@ class Vault(ChainPallet):
 
     def expire(self, epoch: int) -> None:
         """Remove the heights from which the keys of this epoch and older ones held the vault."""
-        for each, _ in list(self.VaultStartBlockNumbers.items()):
-            if each <= epoch:
-                self.VaultStartBlockNumbers.remove(each)
+        for vault_epoch, _ in list(self.VaultStartBlockNumbers.items()):
+            if vault_epoch <= epoch:
+                self.VaultStartBlockNumbers.remove(vault_epoch)
 
     def _height(self) -> int:
         return self.other(CHAIN_TRACKING[self.chain.name]).height()

@@ -101,8 +101,8 @@ def _read(pallet: PalletStorage, sent: SentToVault) -> Witness:
             return _solana(pallet, sent, instruction)
         case values.VaultSwapDetailsTron() as call:
             return _tron(pallet, sent, call)
-        case others:
-            return _evm(pallet, sent, others.details)
+        case evm_call:
+            return _evm(pallet, sent, evm_call.details)
 
 
 def _evm(pallet: PalletStorage, sent: SentToVault, call: values.EvmCallDetails[bytes]) -> Witness:
@@ -132,15 +132,15 @@ def _solana(pallet: PalletStorage, sent: SentToVault, instruction: values.Instru
     environment = pallet.other(EnvironmentStorage).SolanaApiEnvironment.get()
     if instruction.program_id != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
-    swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
+    swap = decode_instruction_data(instruction.data, [asdict(account) for account in instruction.accounts])
     token = swap.sent.token
     asset = "Sol" if token is None else pallet.other(EnvironmentStorage).minted(token)
     if asset is None:
         raise NotNoticed("the token is none that is swapped")
     slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
-    seen = (swap.event_account, slot)
+    tx_id = (swap.event_account, slot)
     witness = _of_terms(sent, swap.sent, asset, swap.sent.amount, swap.payer)
-    return replace(witness, tx_id=seen, deposit_details=values.SolanaDepositVaultSwapAccount(seen))
+    return replace(witness, tx_id=tx_id, deposit_details=values.SolanaDepositVaultSwapAccount(tx_id))
 
 
 def _bitcoin(
@@ -154,14 +154,14 @@ def _bitcoin(
         amount=sent.amount,
         deposit_address=bitcoin_state(output),
     )
-    found = _nowhere_to_go(pallet, sent, utxo, output.script, channel_id)
+    witness = _nowhere_to_go(pallet, sent, utxo, output.script, channel_id)
     try:
         swap = decode_nulldata(details.nulldata_payload)
     except ScaleError:
         swap = None
     if swap is None or sent.sender is None:
-        return found
-    return _of_payload(found, swap, broker, sent, sent.sender)
+        return witness
+    return _of_payload(witness, swap, broker, sent, sent.sender)
 
 
 def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, TaprootDeposit]:

@@ -84,16 +84,16 @@ def changed(whitelist: Whitelist, change: values.WhitelistChange[bytes, ForeignA
         return replace(whitelist, internal=_with(whitelist.internal, target.value, is_member))
     chain, external = chain_of_address(target.value), dict(whitelist.external)
     external[chain] = _with(external.get(chain, ()), target.value, is_member)
-    kept = [(name, addresses) for name, addresses in external.items() if addresses]
-    return replace(whitelist, external=sorted(kept, key=lambda entry: CHAINS[entry[0]].index))
+    nonempty = [(name, addresses) for name, addresses in external.items() if addresses]
+    return replace(whitelist, external=sorted(nonempty, key=lambda entry: CHAINS[entry[0]].index))
 
 
 def _with(members: Sequence[T], value: T, is_member: bool) -> list[T]:
-    others: list[T] = [each for each in members if each != value]
+    remaining: list[T] = [member for member in members if member != value]
     if is_member:
-        others.append(value)
-        others.sort()
-    return others
+        remaining.append(value)
+        remaining.sort()
+    return remaining
 
 
 def replaces(new: Change, old: Change) -> bool:
@@ -101,15 +101,15 @@ def replaces(new: Change, old: Change) -> bool:
     match new, old:
         case values.PendingChangeTimelock(), values.PendingChangeTimelock():
             return True
-        case values.PendingChangeRefundAddress(mine), values.PendingChangeRefundAddress(other):
-            return chain_of_address(mine) == chain_of_address(other)
+        case values.PendingChangeRefundAddress(new_address), values.PendingChangeRefundAddress(old_address):
+            return chain_of_address(new_address) == chain_of_address(old_address)
     return False
 
 
 def without(pending: Pending, who: bytes, dropped: Callable[[Change], bool]) -> Pending:
     """Return the pending changes without those of an account that are `dropped`."""
-    left = [
+    remaining = [
         (time, [(account, change) for account, change in changes if account != who or not dropped(change)])
         for time, changes in pending
     ]
-    return [(time, changes) for time, changes in left if changes]
+    return [(time, changes) for time, changes in remaining if changes]

@@ -74,10 +74,10 @@ class Witnesses(PalletStorage):
     def deliver(self) -> None:
         """Hand over what was seen in this block, and let transactions reach their chains."""
         self.WitnessedNow.kill()
-        held = []
+        held_broadcasts = []
         for chain, broadcast_id in self.InFlight.take():
             if self.is_held(chain):
-                held.append((chain, broadcast_id))
+                held_broadcasts.append((chain, broadcast_id))
             else:
                 self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
         for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each.asset].chain):
@@ -89,28 +89,28 @@ class Witnesses(PalletStorage):
             for chain in self.runtime.release.chains
             for broadcast_id in self.other(BROADCASTERS[chain]).on_their_way()
         ]
-        if held or sent:
-            self.InFlight.put(list(dict.fromkeys([*held, *sent])))
+        if held_broadcasts or sent:
+            self.InFlight.put(list(dict.fromkeys([*held_broadcasts, *sent])))
 
     def _due(
         self, queue: StoredValue[Sequence[T], Sequence[T]], kind: str, chain_of: Callable[[T], str]
     ) -> Sequence[T]:
         """Return a queue's entries of chains whose witnessing is enabled; the others stay in the queue."""
         seen, environment = queue.take(), self.other(EnvironmentStorage)
-        due, waiting = list[T](), list[T]()
-        for each in seen:
-            member = f"ingress_egress_{chain_of(each).lower()}"
-            looking = environment.safe_mode(member, f"{kind}_witnessing_enabled")
-            (due if looking else waiting).append(each)
-        if waiting:
-            queue.put(waiting)
+        due, held_back = list[T](), list[T]()
+        for witness in seen:
+            member = f"ingress_egress_{chain_of(witness).lower()}"
+            is_enabled = environment.safe_mode(member, f"{kind}_witnessing_enabled")
+            (due if is_enabled else held_back).append(witness)
+        if held_back:
+            queue.put(held_back)
         return due
 
     def is_held(self, chain: str) -> bool:
         """Return whether no transaction on a chain is witnessed: a test holds them, or safe mode stops it."""
         member = f"broadcast_{chain.lower()}"
-        looking = self.other(EnvironmentStorage).safe_mode(member, "egress_witnessing_enabled")
-        return self.HeldChains.contains(chain) or not looking
+        is_enabled = self.other(EnvironmentStorage).safe_mode(member, "egress_witnessing_enabled")
+        return self.HeldChains.contains(chain) or not is_enabled
 
     def see_deposit(
         self,
@@ -147,10 +147,10 @@ class Witnesses(PalletStorage):
     def account_at(self, address: EncodedAddress, asset: str) -> Account | None:
         """Return an address as its chain's own account; None if malformed or not of the asset's chain."""
         try:
-            found = foreign_address(address, network_of(self))
+            foreign = foreign_address(address, network_of(self))
         except AddressError:
             return None
-        return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
+        return foreign[1] if chain_of_address(foreign) == ASSETS[asset].chain else None
 
     def _land(self, pallet: IngressEgressStorage, broadcast_id: int) -> None:
         """Let a transaction that was asked for in an earlier block reach its chain, or fail.
@@ -227,8 +227,8 @@ class Witnesses(PalletStorage):
     def _witnessed_now(self, decoder: Decoder[T], chain: str, kind: type[Kept]) -> list[tuple[int, T]]:
         return [
             (height, decoder.decode(seen.value))
-            for where, height, seen in self.WitnessedNow.get()
-            if where == chain and isinstance(seen, kind)
+            for witnessed_chain, height, seen in self.WitnessedNow.get()
+            if witnessed_chain == chain and isinstance(seen, kind)
         ]
 
 
@@ -244,12 +244,12 @@ def _failing_transfers(
         witnesses.other(EnvironmentStorage).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
-    found = []
-    for each in _transfers_of(call):
-        asset = assets[each.asset]
-        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each.to))):
-            found.append((asset, each.amount, each.to))
-    return found
+    failing = []
+    for transfer in _transfers_of(call):
+        asset = assets[transfer.asset]
+        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, transfer.to))):
+            failing.append((asset, transfer.amount, transfer.to))
+    return failing
 
 
 def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]:

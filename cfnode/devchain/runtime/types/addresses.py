@@ -60,10 +60,10 @@ _KNOWN = {"Dot": "PolkadotAccountId", "Btc": "ScriptPubkey", "Sol": "Address", "
 def _declare(catalog: Catalog, release: Release) -> None:
     """Declare addresses, with a variant for each chain; chains without an entry have Ethereum's kind."""
     variants = [CHAINS[name].address for name in sorted(release.chains, key=_address_index)]
-    encoded = [f"{each}({_ENCODED.get(each, '[u8; 20]')})" for each in variants]
+    encoded = [f"{variant}({_ENCODED.get(variant, '[u8; 20]')})" for variant in variants]
     catalog.enum("cf_chains::address::EncodedAddress", *encoded)
-    known = [f"{each}({_KNOWN.get(each, 'H160')})" for each in variants]
-    catalog.enum("cf_chains::address::ForeignChainAddress", *known)
+    known_variants = [f"{variant}({_KNOWN.get(variant, 'H160')})" for variant in variants]
+    catalog.enum("cf_chains::address::ForeignChainAddress", *known_variants)
 
 
 def _address_index(chain: str) -> int:

@@ -12,10 +12,10 @@ _CHAINS = "cf_primitives::chains"
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     catalog.enum(f"{_CHAINS}::ForeignChain", {CHAINS[chain].index: chain for chain in release.chains})
-    catalog.enum(f"{_CHAINS}::assets::any::Asset", {a.index: a.name for a in release.assets})
+    catalog.enum(f"{_CHAINS}::assets::any::Asset", {asset.index: asset.name for asset in release.assets})
     for name, chain in release.chains.items():
         assets, path = release.assets_of(name), f"{_CHAINS}::assets::{chain.module}"
-        variants = {a.chain_index: a.name for a in assets}
+        variants = {asset.chain_index: asset.name for asset in assets}
         catalog.enum(f"{path}::Asset", variants, name=f"{chain.module}::Asset")
         amounts = {asset.symbol.lower(): "T" for asset in assets}
         catalog.struct(f"{path}::AssetMap<T>", name=f"{chain.module}::AssetMap", **amounts)

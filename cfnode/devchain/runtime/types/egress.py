@@ -105,14 +105,15 @@ struct(f"{_API}::transfer_fallback::TransferFallback", transfer_param="Encodable
 def _api(path: str, *calls: str) -> None:
     """Declare the calls of one chain; each is an `EvmTransactionBuilder` of its arguments."""
     variants: Sequence[str] = [
-        f"{name}(EvmTransactionBuilder<{of or name}>)" for name, of in map(_named, calls)
+        f"{name}(EvmTransactionBuilder<{type_argument or name}>)"
+        for name, type_argument in map(_named, calls)
     ]
     enum(path, *variants)
 
 
 def _named(call: str) -> tuple[str, str]:
-    name, _, of = call.partition(":")
-    return name, of
+    name, _, type_argument = call.partition(":")
+    return name, type_argument
 
 
 _COMMON = ("AllBatch", "ExecutexSwapAndCall", "TransferFallback", "RejectCall:AllBatch")

@@ -11,8 +11,8 @@ from cfnode.devchain.runtime.releases import Release, by_release
 
 def _switches(crate: str, *names: str, path: str = "PalletSafeMode", name: str | None = None) -> str:
     """Declare a struct of switches, and return its name."""
-    own = name or f"{crate.removeprefix('pallet_cf_')}::PalletSafeMode"
-    return struct(f"{crate}::{path}", name=own, **dict.fromkeys(names, "bool"))
+    type_name = name or f"{crate.removeprefix('pallet_cf_')}::PalletSafeMode"
+    return struct(f"{crate}::{path}", name=type_name, **dict.fromkeys(names, "bool"))
 
 
 _RUNTIME = "state_chain_runtime"
@@ -105,8 +105,8 @@ def _witnesser_switches(release: Release) -> list[str]:
 
 def boards_of_chains(release: Release) -> list[str]:
     """Return the chains, lower case, in the order of boards and counts: Bitcoin is before Polkadot."""
-    others = [chain.lower() for chain in release.chains if chain not in ("Ethereum", "Bitcoin")]
-    return ["ethereum", "bitcoin", *others]
+    other_chains = [chain.lower() for chain in release.chains if chain not in ("Ethereum", "Bitcoin")]
+    return ["ethereum", "bitcoin", *other_chains]
 
 
 def _boards(release: Release) -> dict[str, str]:
@@ -142,8 +142,8 @@ def _boards(release: Release) -> dict[str, str]:
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     provider = ("deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
-    added = ("flip_to_on_chain_balance_enabled",) if release.rules.balances_can_fund else ()
-    members = dict.fromkeys((*provider, *added), "bool")
+    added_members = ("flip_to_on_chain_balance_enabled",) if release.rules.balances_can_fund else ()
+    members = dict.fromkeys((*provider, *added_members), "bool")
     catalog.struct("pallet_cf_lp::PalletSafeMode", name="lp::PalletSafeMode", **members)
     switches = ("governance", "funding", "swapping", *_witnesser_switches(release))
     path = "state_chain_runtime::safe_mode::WitnesserCallPermission"
@@ -162,22 +162,22 @@ def all_red(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
 
 
 def _all(catalog: Catalog, *, on: bool) -> values.RuntimeSafeMode:
-    made = _value(catalog, Name("RuntimeSafeMode"), on=on)
-    assert isinstance(made, values.RuntimeSafeMode)
-    return made
+    safe_mode = _value(catalog, Name("RuntimeSafeMode"), on=on)
+    assert isinstance(safe_mode, values.RuntimeSafeMode)
+    return safe_mode
 
 
 def _value(catalog: Catalog, expression: Expression, *, on: bool) -> object:
     if expression == Name("bool"):
         return on
     assert isinstance(expression, Name)
-    declared = catalog.get(expression.name)
-    assert declared is not None
-    body = declared.make()
+    declaration = catalog.get(expression.name)
+    assert declaration is not None
+    body = declaration.make()
     if isinstance(body, Struct):
-        made = values.FORMS[expression.name]
-        assert isinstance(made, type)
-        return made(**{str(name): _value(catalog, each, on=on) for name, each in body.fields})
+        form = values.FORMS[expression.name]
+        assert isinstance(form, type)
+        return form(**{str(name): _value(catalog, field, on=on) for name, field in body.fields})
     assert isinstance(body, Enum)
     names = [name for _, name, _, _ in body.variants]
     return next(name for name in names if name.endswith("Green" if on else "Red"))

@@ -225,8 +225,10 @@ def _declare(version: str) -> None:
     networks = _NETWORKS if version == "v5" else _NETWORKS | _OLD_NETWORKS
     _enum(version, "NetworkId", networks)
     _enum(version, "Junction", _JUNCTIONS)
-    many = {n: ", ".join(["Junction"] * n) if version == "v3" else f"[Junction; {n}]" for n in range(1, 9)}
-    _enum(version, "Junctions", {0: "Here"} | {n: f"X{n}({text})" for n, text in many.items()})
+    junctions = {
+        n: ", ".join(["Junction"] * n) if version == "v3" else f"[Junction; {n}]" for n in range(1, 9)
+    }
+    _enum(version, "Junctions", {0: "Here"} | {n: f"X{n}({text})" for n, text in junctions.items()})
     _struct(version, "Location", parents="u8", interior="Junctions")
     _enum(version, "AssetInstance", _INSTANCES)
     _enum(version, "Fungibility", _count("Fungible(Compact<u128>)", "NonFungible(AssetInstance)"))
@@ -236,33 +238,33 @@ def _declare(version: str) -> None:
         _struct(version, "AssetId", "Location")
     _struct(version, "Asset", id="AssetId", fun="Fungibility")
     _struct(version, "Assets", "Vec<Asset>")
-    of = "{id: AssetId, fun: xcm_WildFungibility"
-    wild = _count(
-        "All", f"AllOf{of}}}", "AllCounted(Compact<u32>)", f"AllOfCounted{of}, count: Compact<u32>}}"
+    fields = "{id: AssetId, fun: xcm_WildFungibility"
+    variants = _count(
+        "All", f"AllOf{fields}}}", "AllCounted(Compact<u32>)", f"AllOfCounted{fields}, count: Compact<u32>}}"
     )
-    _enum(version, "WildAsset", wild)
+    _enum(version, "WildAsset", variants)
     _enum(version, "AssetFilter", _count("Definite(Assets)", "Wild(WildAsset)"))
     _declare_programs(version)
 
 
 def _declare_programs(version: str) -> None:
-    middle = ["TooManyAssets"] if version == "v5" else []
-    _enum(version, "Error", _count(*_FAILURES, *middle, *_LATE_FAILURES))
+    middle_failures = ["TooManyAssets"] if version == "v5" else []
+    _enum(version, "Error", _count(*_FAILURES, *middle_failures, *_LATE_FAILURES))
     numbers = dict.fromkeys(("major", "minor", "patch"), "Compact<u32>")
     _struct(version, "PalletInfo", index="Compact<u32>", name_="Bytes", module_name="Bytes", **numbers)
     _enum(version, "Response", _RESPONSES)
-    about = {"destination": "Location", "query_id": "Compact<u64>", "max_weight": "Weight"}
-    _struct(version, "QueryResponseInfo", **about)
-    ways = ("Teleport(AssetFilter)", "ReserveDeposit(AssetFilter)", "ReserveWithdraw(AssetFilter)")
-    _enum(version, "AssetTransferFilter", _count(*ways))
+    response_fields = {"destination": "Location", "query_id": "Compact<u64>", "max_weight": "Weight"}
+    _struct(version, "QueryResponseInfo", **response_fields)
+    filters = ("Teleport(AssetFilter)", "ReserveDeposit(AssetFilter)", "ReserveWithdraw(AssetFilter)")
+    _enum(version, "AssetTransferFilter", _count(*filters))
     _enum(version, "Hint", _count("AssetClaimer{location: Location}"))
-    own = _INSTRUCTIONS_OF_V5 if version == "v5" else {}
-    _enum(version, "Instruction", _INSTRUCTIONS | own)
+    own_instructions = _INSTRUCTIONS_OF_V5 if version == "v5" else {}
+    _enum(version, "Instruction", _INSTRUCTIONS | own_instructions)
     _struct(version, "Xcm", "Vec<Instruction>")
 
 
 def _versioned(name: str) -> dict[int, str]:
-    return {int(each[1:]): f"{each.upper()}(xcm_{each}_{name})" for each in _VERSIONS}
+    return {int(version[1:]): f"{version.upper()}(xcm_{version}_{name})" for version in _VERSIONS}
 
 
 for _version in _VERSIONS:

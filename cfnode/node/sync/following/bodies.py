@@ -1,4 +1,4 @@
-"""How do linked headers become blocks of the chain?
+"""Fetching and importing the bodies of linked headers.
 
 Bodies are fetched in the order in which they can be imported, a segment of linked blocks in one request, from
 the best of the peers that have them; when it is silent, another peer is asked too. A body that does not lead
@@ -31,11 +31,11 @@ MAX_SEGMENTS = 2
 """Segments fetched at a time: with two ranges of `catch_up.py`, four answers of up to 16 MiB each: 64 MiB."""
 
 FETCH_S = 30.0
-"""Seconds in which one of the peers that have a segment has to provide it."""
+"""Seconds within which one of the peers that have a segment has to provide it."""
 
 
 class Bodies:
-    """Fetches and imports the bodies of linked headers."""
+    """The fetching and importing of the bodies of linked headers."""
 
     def __init__(self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports) -> None:
         self._chain = chain
@@ -46,7 +46,7 @@ class Bodies:
         self._news = Wakeup()
 
     def wake(self) -> None:
-        """Blocks have been linked or imported."""
+        """Look for blocks to fetch, since blocks have been linked or imported."""
         self._news.notify()
 
     async def run(self) -> None:
@@ -73,32 +73,34 @@ class Bodies:
             self.wake()
 
     async def _fetch(self, blocks: list[bytes]) -> bool:
-        """Import the lowest blocks of a segment; False where that fails."""
+        """Import the lowest blocks of a segment; return False if that fails."""
         count = len(blocks)
         while True:
-            last = blocks[count - 1]
-            question = whole_up_to(last, count)
+            last_hash = blocks[count - 1]
+            question = whole_up_to(last_hash, count)
             try:
-                answer = await self._asker.ask(question, among=partial(self._sources, last), seconds=FETCH_S)
+                answer = await self._asker.ask(
+                    question, among=partial(self._sources, last_hash), seconds=FETCH_S
+                )
             except AllPeersFailed as error:
-                log.debug("No peer provides block 0x%s: %s", last.hex(), error)
+                log.debug("No peer provides block 0x%s: %s", last_hash.hex(), error)
                 return False
             if answer.value[0].hash == blocks[0]:
                 return await self._import(answer.peer, answer.value)
             count = min(count - 1, len(answer.value))  # long bodies: only the upper blocks fit in one answer
 
     def _sources(self, block: bytes) -> list[str]:
-        """The peers that have a block, the best first."""
+        """Return the peers that have a block, the best first."""
         sources = self._links.sources(block)
         return [peer for peer in self._asker.peer_set.candidates() if peer in sources]
 
     async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
         try:
-            taken = await self._imports.import_blocks(peer, blocks)
+            is_imported = await self._imports.import_blocks(peer, blocks)
         except BadBlock as error:
             self._asker.fail(peer, Failure.BAD_BLOCK, str(error))
             self._links.remove([block.hash for block in blocks])
             return False
         self._asker.peer_set.count_claims(peer)
-        self._links.remove([block.hash for block in blocks] if taken else [])
-        return taken
+        self._links.remove([block.hash for block in blocks] if is_imported else [])
+        return is_imported

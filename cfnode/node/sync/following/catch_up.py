@@ -1,9 +1,9 @@
-"""How does a node that is far behind catch up?
+"""Catch-up of a node that is far behind: checking claims of peers, and importing their blocks.
 
 A peer that claims to be five blocks or more ahead is asked for the next blocks: whole blocks upwards along
 its best chain, 64 at a time, the next range while the present one is imported. A range whose first header is
 sealed by an authority and leads to our tree proves that the node is behind (`lag.py`). A peer that has pruned
-the bodies is asked for headers, which prove the same.
+the bodies is asked for headers, which prove it as well.
 
 A claim is only a reason to ask. When a peer provides nothing, its claims are discounted, and it is asked
 again only after the others.
@@ -30,7 +30,7 @@ RANGE = 64
 """Blocks of one request."""
 
 MIN_RANGE = 8
-"""A peer that returns fewer blocks of a range, though it claims to have all of them, is asked after
+"""Blocks of an answer: a peer that returns fewer, though it claims to have the whole range, is asked after
 others."""
 
 MAX_HEADERS = 128
@@ -44,7 +44,7 @@ Range = Answer[list[FetchedBlock]]
 
 
 class CatchUp:
-    """Checks claims to be ahead, and imports the blocks that prove true."""
+    """The checks of claims to be ahead, and the import of the blocks that prove true."""
 
     def __init__(
         self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports, lag: SyncLag
@@ -68,20 +68,23 @@ class CatchUp:
                 await interval.wait(lambda: self._peer_set.wait_until(lambda: bool(self._ahead())))
                 continue
             try:
-                begun = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
+                first_range = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
             except AllPeersFailed:
                 continue
-            await self._go_on(begun)
+            await self._go_on(first_range)
 
     def _ahead(self) -> list[str]:
-        """The peers to ask: those that claim to be ahead and have not just been asked for the same block."""
+        """Return the peers that claim to be ahead, and were not just asked for the same block."""
         best = self._chain.best.number
         return [
             peer for peer in self._peer_set.candidates(best + SYNCING_LAG) if self._asked.get(peer) != best
         ]
 
     async def _begin(self, peer: str) -> Range:
-        """A peer's next blocks, linked to our tree. Raises PeerFailed, and discounts the peer's claims."""
+        """Return a peer's next blocks, linked to our tree.
+
+        Raise PeerFailed after discounting the peer's claims.
+        """
         self._asked[peer] = self._chain.best.number
         try:
             return await self._linked_range(peer)
@@ -92,42 +95,44 @@ class CatchUp:
             raise PeerFailed(str(error)) from None
 
     async def _linked_range(self, peer: str) -> Range:
-        """The blocks after our best one; after our final one where the peer is on a fork."""
+        """Return the blocks after our best one, or after our final one if the peer is on a fork.
+
+        Raise PeerFailed or Unlinked.
+        """
         finalized = self._chain.finalized
         for start in dict.fromkeys((self._chain.best.number + 1, finalized.number + 1)):
-            found = await self._range(peer, start)
-            if not found.value:
+            fetched_range = await self._range(peer, start)
+            if not fetched_range.value:
                 await self._prove(peer, start)
-            if self._chain.descends_from_finalized(found.value[0].header.parent_hash):
-                await self._links.check_headers(peer, found.value[:1])
-                return found
+            if self._chain.descends_from_finalized(fetched_range.value[0].header.parent_hash):
+                await self._links.check_headers(peer, fetched_range.value[:1])
+                return fetched_range
         reason = f"its blocks do not descend from our final block #{finalized.number}"
         if self._chain.finalized == finalized:
             self._asker.fail(peer, Failure.UNFOUNDED_CLAIM, reason)
         raise PeerFailed(reason)
 
     async def _range(self, peer: str, number: int) -> Range:
-        """The peer's blocks from a number on; none where it lacks the first. Raises PeerFailed."""
+        """Return the peer's blocks from a number on; none if it lacks the first. Raise PeerFailed."""
         claimed = self._peer_set.get(peer)
         if claimed is None or claimed.number < number:
             return Answer(peer, [], 0, 0.0)
-        found = await self._asker.ask_one(peer, whole_above(number, RANGE))
-        if len(found.value) < MIN_RANGE and claimed.number >= number + RANGE:
-            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(found.value)} blocks from #{number} on")
-        return found
+        fetched_range = await self._asker.ask_one(peer, whole_above(number, RANGE))
+        if len(fetched_range.value) < MIN_RANGE and claimed.number >= number + RANGE:
+            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(fetched_range.value)} blocks from #{number} on")
+        return fetched_range
 
     async def _prove(self, peer: str, number: int) -> None:
-        """The peer lacks the block: record whether its headers prove it to be ahead. Always raises
-        PeerFailed."""
+        """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed."""
         self._lag.pruned_peers.discard(peer)
-        found = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
-        fetched = found.value
-        if fetched and self._chain.descends_from_finalized(fetched[0].header.parent_hash):
-            following = await self._links.check_headers(peer, fetched)
-            unknown = (place for place, authorities in enumerate(following) if authorities is None)
-            sealed = next(unknown, len(fetched) - 1)
-            self._asker.credit(found)
-            self._lag.add_proven(fetched[sealed].header.number)
+        answer = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
+        headers = answer.value
+        if headers and self._chain.descends_from_finalized(headers[0].header.parent_hash):
+            authority_sets = await self._links.check_headers(peer, headers)
+            unknown = (index for index, authorities in enumerate(authority_sets) if authorities is None)
+            sealed = next(unknown, len(headers) - 1)
+            self._asker.credit(answer)
+            self._lag.add_proven(headers[sealed].header.number)
             self._lag.pruned_peers.add(peer)
         raise PeerFailed(f"it does not have #{number} any more")
 
@@ -143,16 +148,16 @@ class CatchUp:
     async def _import_ranges(self, found: Range) -> None:
         peer = found.peer
         while found.value and peer in self._peer_set:
-            last = found.value[-1].header.number
-            self._lag.add_proven(last)
-            following: list[Range] = []
+            last_number = found.value[-1].header.number
+            self._lag.add_proven(last_number)
+            next_ranges: list[Range] = []
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._prefetch, peer, last + 1, following)
+                nursery.start_soon(self._prefetch, peer, last_number + 1, next_ranges)
                 if not await self._import(found):
                     nursery.cancel_scope.cancel()
-            if not following or self._peer_set.has_better(peer, last + SYNCING_LAG):
+            if not next_ranges or self._peer_set.has_better(peer, last_number + SYNCING_LAG):
                 return
-            found = following[0]
+            found = next_ranges[0]
 
     async def _prefetch(self, peer: str, number: int, into: list[Range]) -> None:
         try:
@@ -162,11 +167,11 @@ class CatchUp:
 
     async def _import(self, found: Range) -> bool:
         try:
-            taken = await self._imports.import_blocks(found.peer, found.value)
+            is_imported = await self._imports.import_blocks(found.peer, found.value)
         except BadBlock as error:
             self._lag.reset_proven()
             self._asker.fail(found.peer, Failure.BAD_BLOCK, str(error))
             return False
-        if taken:
+        if is_imported:
             self._asker.credit(found)
-        return taken
+        return is_imported

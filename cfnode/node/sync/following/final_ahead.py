@@ -1,4 +1,4 @@
-"""How does a node that catches up know which blocks are final before it has them?
+"""Finality ahead of the import: the justified blocks of a peer's chain while the node catches up.
 
 Nodes keep the justification of one block in 512, and of each change of the authorities. A node that waited
 for it would hold the states of hundreds of unfinalized blocks, most of them in the database, and read through
@@ -34,15 +34,14 @@ MAX_PATH = 1_024
 
 
 class FinalAhead:
-    """Finds the justified blocks of a peer's chain, and has the chain expect the headers up to them."""
+    """The search for justified blocks of a peer's chain; the chain then expects the headers up to them."""
 
     def __init__(self, chain: Chain, asker: Asker) -> None:
         self._chain = chain
         self._asker = asker
 
     async def run(self, peer: str, number: int) -> None:
-        """Look ahead from block `number` of a peer's best chain, as long as there is a further justified
-        block."""
+        """Look ahead from block `number` of a peer's best chain, while there is a further justified block."""
         fetched: deque[FetchedHeader] = deque()
         try:
             while True:
@@ -60,9 +59,10 @@ class FinalAhead:
     async def _path(
         self, peer: str, number: int, fetched: deque[FetchedHeader]
     ) -> tuple[list[Header], bytes | None]:
-        """The headers from a number up to the first justified one, and its justification (None without one).
+        """Return the headers from a number up to the first justified one, and its justification.
 
-        `fetched`: headers that the peer has sent beyond the last path.
+        The justification is None without a justified one. `fetched`: headers that the peer has sent beyond
+        the last path. Raise PeerFailed.
         """
         path: list[Header] = []
         while len(path) < MAX_PATH:
@@ -71,9 +71,9 @@ class FinalAhead:
                 fetched.extend((await self._asker.ask_one(peer, question)).value)
             if not fetched:
                 break
-            each = fetched.popleft()
-            path.append(each.header)
-            if (justification := dict(each.justifications).get(ENGINE)) is not None:
+            fetched_header = fetched.popleft()
+            path.append(fetched_header.header)
+            if (justification := dict(fetched_header.justifications).get(ENGINE)) is not None:
                 return path, justification
         return path, None
 

@@ -1,4 +1,4 @@
-"""How does a node that has a state keep up with the chain?
+"""Following the chain of a node that has a state.
 
 Announcements and handshakes name the blocks that peers have. Four tasks work on them independently:
 
@@ -56,9 +56,9 @@ HISTORY = (
 
 
 class Follower:
-    """Imports the blocks that peers announce. `run` it once the chain has a state.
+    """The importer of the blocks that peers announce. `run` it once the chain has a state.
 
-    `may_give_up`: a newer state may replace the present one, where no peer has the blocks in between.
+    `may_give_up`: a newer state may replace the present one if no peer has the blocks in between.
     """
 
     def __init__(self, chain: Chain, asker: Asker, progress: Progress, *, may_give_up: bool) -> None:
@@ -82,7 +82,7 @@ class Follower:
         self._asker.fail(peer, Failure.BAD_JUSTIFICATION, reason)
 
     def announced(self, peer: str, block: bytes, number: int, header: Header | None = None) -> None:
-        """A peer has announced a block. A peer that announces a known bad block is disconnected."""
+        """Handle a peer's announcement of a block; drop the peer if the block is known to be bad."""
         if self._imports.is_bad(block):
             self._asker.fail(peer, Failure.BAD_BLOCK, f"it announced block #{number}, which is bad")
         elif number <= self._chain.finalized.number or self._chain.descends_from_finalized(block):
@@ -96,7 +96,7 @@ class Follower:
             self._announcement.notify()
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected: drop its announcements."""
+        """Drop the announcements of a peer that has disconnected."""
         self._wanted.forget(peer)
         self._links.forget(peer)
         self._lag.forget(peer)
@@ -119,7 +119,7 @@ class Follower:
         self._lag.imported()
 
     def _imported(self) -> None:
-        """Blocks have been imported."""
+        """Continue the parts that wait for imported blocks."""
         self._lag.imported()
         self._bodies.wake()
 
@@ -157,7 +157,10 @@ class Follower:
         self._bodies.wake()
 
     def _next_of(self, peer: str) -> Announced | None:
-        """The lowest near block of a peer; a block far ahead is a claim, which `catch_up.py` checks."""
+        """Return the lowest near block of a peer; None without one.
+
+        A block far ahead is a claim, which `catch_up.py` checks.
+        """
         for block in list(self._wanted.of(peer)):
             if block.number >= self._chain.best.number + SYNCING_LAG:
                 return None
@@ -171,18 +174,20 @@ class Follower:
         return None
 
     def _is_linked_by_better(self, peer: str, block: bytes) -> bool:
-        """Is the block being linked from a peer with no worse record that is not silent?"""
+        """Return whether the block is being linked from a peer with no worse record that is not silent."""
         now, rank = trio.current_time(), self._peer_set.record(peer).rank[:1]
         return any(
-            other == block and now - began < HEDGE_S and self._peer_set.record(by).rank[:1] <= rank
-            for by, (other, began) in self._linking.items()
+            linked_block == block and now - began < HEDGE_S and self._peer_set.record(source).rank[:1] <= rank
+            for source, (linked_block, began) in self._linking.items()
         )
 
     # --- how far behind
 
     def _judge(self) -> None:
-        """Is the node synced? The proved blocks decide. Only at the start, before anything is proved, the
-        claims of peers count, except discounted ones."""
+        """Decide whether the node is synced, by the proved blocks.
+
+        Only at the start, before anything is proved, the claims of peers count, except discounted ones.
+        """
         best = self._chain.best.number
         claims = self._peer_set.credible_claims(best)
         if self._lag.is_far:
@@ -197,21 +202,21 @@ class Follower:
             self._progress.waiting_for = no_peers_reason(self._asker.network)
 
     def _awaited(self, last: int) -> str:
-        """The blocks that the sync waits for, and why peers do not provide them."""
+        """Return the blocks that the sync waits for, and why peers do not provide them."""
         missing = with_reasons(f"blocks #{self._chain.best.number + 1} to #{last}", self._lag.unhelpful)
         if self._may_give_up or not self._lag.pruned_peers:
             return missing
         return f"{missing}. {HISTORY if self._chain.finalized.number else PRUNED}"
 
     def _is_lost(self) -> bool:
-        """Have all peers that are provably ahead lacked the next block for `LOST_S`?"""
+        """Return whether all peers that are provably ahead have lacked the next block for `LOST_S`."""
         pruned = self._lag.pruned_peers
         if not (self._may_give_up and self._lag.is_far and pruned):
             self._lost_since = None
             return False
         now = trio.current_time()
         self._lost_since = now if self._lost_since is None else self._lost_since
-        ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
+        peers_ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
         record = self._peer_set.record
-        others = any(peer not in pruned and not record(peer).claims_discounted for peer in ahead)
-        return not others and now - self._lost_since >= LOST_S
+        has_unpruned = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
+        return not has_unpruned and now - self._lost_since >= LOST_S

@@ -1,4 +1,4 @@
-"""How are fetched blocks imported?
+"""Import of fetched blocks: retries, bad blocks, and finality by their justifications.
 
 The chain verifies each block (slot, seal, execution). A bad block is never imported again. A block from the
 future, and one that this node could not execute because of a local fault, is postponed with a message in the
@@ -45,11 +45,11 @@ CLOCK_S = 15.0
 
 
 class BadBlock(Exception):
-    """The chain refuses the block for good; the text names the block and the reason."""
+    """A block that the chain refuses for good; the text names the block and the reason."""
 
 
 class Imports:
-    """Imports the blocks of peers one at a time, and remembers the bad ones.
+    """The importer of peers' blocks, one at a time, which remembers the bad ones.
 
     `on_imported`: called for each imported block. `on_bad_justification`: called with a peer that sent an
     invalid justification, and the reason.
@@ -70,32 +70,36 @@ class Imports:
         self._warned_at = float("-inf")
 
     def is_bad(self, block: bytes) -> bool:
-        """Has the chain refused this block recently?"""
+        """Return whether the chain has refused this block recently."""
         return block in self._bad
 
     async def import_blocks(self, peer: str, blocks: Sequence[FetchedBlock]) -> bool:
-        """Import blocks of a peer, oldest first; False where one cannot be imported now. Raises BadBlock."""
-        waiting: list[FetchedBlock] = []
+        """Import blocks of a peer, oldest first; return False if one cannot be imported now.
+
+        Raise BadBlock.
+        """
+        unfinalized: list[FetchedBlock] = []
         try:
             for block, child in zip(blocks, [*blocks[1:], None], strict=True):
                 if not await self._import_block(peer, block, child):
                     return False
-                waiting.append(block)
-                if len(waiting) == FINALIZE_EVERY or scheduled_change(block.header) is not None:
-                    await self._finalize(peer, waiting)
-                    waiting = []
+                unfinalized.append(block)
+                if len(unfinalized) == FINALIZE_EVERY or scheduled_change(block.header) is not None:
+                    await self._finalize(peer, unfinalized)
+                    unfinalized = []
         finally:
-            await self._finalize(peer, waiting)
+            await self._finalize(peer, unfinalized)
         return True
 
     async def _import_block(self, peer: str, block: FetchedBlock, child: FetchedBlock | None) -> bool:
         number = block.header.number
-        then = None if child is None or child.hash in self._bad else (child.header, child.body)
+        next_block = None if child is None or child.hash in self._bad else (child.header, child.body)
         if block.hash in self._bad:
             raise BadBlock(f"block #{number} is bad")
         try:
             await retry_import(
-                BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body, then)
+                BlockRef(block.hash, number),
+                lambda: self._chain.import_block(block.header, block.body, next_block),
             )
         except FutureSlot as error:
             self.warn_of_clock(f"Block #{number} of {peer} is postponed", error)
@@ -115,7 +119,7 @@ class Imports:
         return True
 
     async def _finalize(self, peer: str, blocks: Sequence[FetchedBlock]) -> None:
-        """Finalize by the newest valid justification; an invalid one is charged to its peer."""
+        """Finalize by the newest valid justification; charge an invalid one to its peer."""
         for block in reversed(blocks):
             justification = dict(block.justifications).get(ENGINE)
             if justification is None and not self._chain.is_expected(block.hash):
@@ -128,7 +132,7 @@ class Imports:
                 self._on_bad_justification(peer, f"an invalid justification: {error}")
             except FinalityRefused as error:
                 log.debug("Block #%d is not final yet: %s", block.header.number, error)
-            except LocalFault as fault:  # its votes come again with a later block
+            except LocalFault as fault:  # a later block brings its votes again
                 log.warning("Block #%d is not final yet: %s", block.header.number, fault)
 
     def warn_of_clock(self, what: str, error: FutureSlot) -> None:
@@ -139,5 +143,5 @@ class Imports:
             log.warning("%s (is the clock right?): %s", what, error)
 
     def mark_bad(self, block: bytes) -> None:
-        """Never import this block, whichever peer sends it."""
+        """Record that a block is bad: it is never imported, whichever peer sends it."""
         self._bad[block] = None

@@ -1,4 +1,4 @@
-"""How far behind is the node? By what peers have proved, not by what they claim.
+"""How far the node is behind, by what peers have proved, not by what they claim.
 
 The proof is a block or a header that is linked to our tree. A claim is only a reason to ask (`catch_up.py`).
 """
@@ -19,40 +19,40 @@ class SyncLag:
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
         self.proven = 0
-        """The highest block whose header leads to our tree."""
+        """The number of the highest block whose header leads to our tree."""
         self.unhelpful: dict[str, str] = {}
-        """Why a peer did not provide the next blocks."""
+        """The reasons why peers did not provide the next blocks."""
         self.pruned_peers: set[str] = set()
         """The peers that are provably ahead and no longer have the next block."""
 
     @property
     def is_far(self) -> bool:
-        """Is the node far behind?"""
+        """Whether the node is far behind."""
         return self.proven >= self._chain.best.number + SYNCING_LAG
 
     def add_proven(self, number: int) -> None:
-        """A header at this number leads to our tree."""
+        """Record that a header at this number leads to our tree."""
         self.proven = max(self.proven, number)
 
     def reset_proven(self) -> None:
-        """A block that counted as proved turned out to be bad."""
+        """Forget the highest proved block, since a block that counted as proved is bad."""
         self.proven = self._chain.best.number
 
     def imported(self) -> None:
-        """Blocks have been imported: the next block is another one now."""
+        """Forget which peers lack the next block, since blocks have been imported."""
         self.pruned_peers.clear()
 
     def peer_failed(self, peer: str, reason: str) -> None:
-        """A peer did not provide the next blocks."""
+        """Record why a peer did not provide the next blocks."""
         self.unhelpful.pop(peer, None)
         self.unhelpful[peer] = reason
 
     def peer_helped(self, peer: str) -> None:
-        """A peer provides the next blocks."""
+        """Record that a peer provides the next blocks."""
         self.unhelpful.pop(peer, None)
         self.pruned_peers.discard(peer)
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         self.unhelpful.pop(peer, None)
         self.pruned_peers.discard(peer)

@@ -1,9 +1,9 @@
-"""Does an announced block lead to our chain? Headers first: no body is fetched before its header is linked.
+"""Linking announced blocks to our tree by their headers, before any body is fetched.
 
 1. The headers of the block and of its ancestors are fetched from the peer that announced it, many at a time,
    down to a block of our tree. Often the announcement itself holds the only header that is needed.
 2. The headers are verified: numbers and parent hashes, slots in order, and the seals as long as the
-   authorities are known (up to the first header that announces new ones; the rest is verified at import).
+   authorities are known (up to the first header that announces new ones; the others are verified at import).
 3. Valid headers are *linked*: their bodies may be fetched (`bodies.py`). Only an authority can forge one.
 
 Memory is bounded by peer and in total. A peer whose announced block does not lead to our tree is charged.
@@ -41,8 +41,7 @@ MAX_LINKED = 4_096
 """Linked headers that wait for their bodies."""
 
 MAX_PARTIAL = 3
-"""Answers with fewer headers than were asked for, for one announced block: a server stops at 128, no
-earlier."""
+"""Answers with fewer headers than requested, for one announced block: a server stops at 128, no earlier."""
 
 MAX_PEER_BYTES = 2 << 20
 """Bytes of headers of one peer that are being linked: the deepest search takes no more."""
@@ -58,8 +57,10 @@ Authorities = tuple[bytes, ...]
 
 @dataclass(slots=True)
 class Linked:
-    """A header that leads to our tree, and the peers that have its block. `authorities`: those that seal its
-    children; None where they are unknown."""
+    """A header that leads to our tree, and the peers that have its block.
+
+    `authorities`: those that seal its children; None if they are unknown.
+    """
 
     header: Header
     authorities: Authorities | None
@@ -67,17 +68,17 @@ class Linked:
 
 
 class Unlinked(Exception):
-    """The block does not lead to our tree, or not yet; the peer has been charged where it is at fault."""
+    """A block that does not lead to our tree, or not yet; the peer has been charged if it is at fault."""
 
 
 def verify_headers(
     headers: Sequence[Header], parent: Header, authorities: Authorities | None, now: int
 ) -> list[Authorities | None]:
-    """Check consecutive headers above a known one; returns, for each, the authorities of its children.
+    """Check consecutive headers above a known one; return, for each, the authorities of its children.
 
-    Raises ImportRefused. Signatures take time: call it in a thread.
+    Raise ImportRefused. Signatures take time: call it in a thread.
     """
-    following: list[Authorities | None] = []
+    authority_sets: list[Authorities | None] = []
     for header in headers:
         if header.number != parent.number + 1:
             raise refused.WrongNumber(f"block #{header.number} names block #{parent.number} as its parent")
@@ -87,9 +88,9 @@ def verify_headers(
             check_time(header, now)
         if authorities_change(header) is not None or scheduled_change(header) is not None:
             authorities = None
-        following.append(authorities)
+        authority_sets.append(authorities)
         parent = header
-    return following
+    return authority_sets
 
 
 def _check_seal(header: Header, authorities: Authorities) -> None:
@@ -114,25 +115,25 @@ class LinkedHeaders:
 
     @property
     def bytes_held(self) -> int:
-        """Bytes of headers that are being linked."""
+        """The number of bytes of headers that are being linked."""
         return sum(self._bytes_of.values())
 
     def add_source(self, peer: str, block: bytes) -> None:
-        """A peer has announced a linked block."""
+        """Record that a peer has announced a linked block."""
         self._linked[block].sources.add(peer)
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         for linked in self._linked.values():
             linked.sources.discard(peer)
 
     def sources(self, block: bytes) -> set[str]:
-        """The peers that have a linked block; none for a block that is not linked."""
+        """Return the peers that have a linked block; none for a block that is not linked."""
         linked = self._linked.get(block)
         return set() if linked is None else linked.sources
 
     def ready(self) -> list[bytes]:
-        """The linked blocks whose parent has its state."""
+        """Return the linked blocks whose parent is in the tree."""
         return [
             block
             for block, linked in self._linked.items()
@@ -140,15 +141,15 @@ class LinkedHeaders:
         ]
 
     def segment(self, block: bytes, peer: str, max_blocks: int) -> list[bytes]:
-        """Linked blocks from `block` upwards that the peer has, up to the first fork."""
+        """Return linked blocks from `block` upwards that the peer has, up to the first fork."""
         children: dict[bytes, list[bytes]] = {}
         for child, linked in self._linked.items():
             if peer in linked.sources:
                 children.setdefault(linked.header.parent_hash, []).append(child)
-        found = [block]
-        while len(found) < max_blocks and len(above := children.get(found[-1], [])) == 1:
-            found += above
-        return found
+        hashes = [block]
+        while len(hashes) < max_blocks and len(next_hashes := children.get(hashes[-1], [])) == 1:
+            hashes += next_hashes
+        return hashes
 
     def remove(self, blocks: Sequence[bytes]) -> None:
         """Drop blocks that have been imported."""
@@ -170,7 +171,7 @@ class LinkedHeaders:
                 del self._linked[block]
 
     async def link(self, peer: str, block: Announced) -> None:
-        """Link an announced block to our tree. Raises Unlinked."""
+        """Link an announced block to our tree. Raise Unlinked."""
         answers: list[Answer[list[FetchedHeader]]] = []
         try:
             fetched = await self._down_to_tree(peer, block, answers)
@@ -184,25 +185,27 @@ class LinkedHeaders:
             self._bytes_of.pop(peer, None)
 
     async def add(self, peer: str, fetched: Sequence[FetchedHeader]) -> None:
-        """Verify headers above our tree, and link them. Raises Unlinked."""
-        following = await self.check_headers(peer, fetched)
-        for each, after in zip(fetched, following, strict=True):
-            self._linked.setdefault(each.hash, Linked(each.header, after))
-            self.add_source(peer, each.hash)
+        """Verify headers above our tree, and link them. Raise Unlinked."""
+        authority_sets = await self.check_headers(peer, fetched)
+        for fetched_header, authorities in zip(fetched, authority_sets, strict=True):
+            self._linked.setdefault(fetched_header.hash, Linked(fetched_header.header, authorities))
+            self.add_source(peer, fetched_header.hash)
 
     async def check_headers(
         self, peer: str, fetched: Sequence[FetchedHeader | FetchedBlock]
     ) -> list[Authorities | None]:
-        """Verify headers above our tree; returns, for each, the authorities of its children. Raises
-        Unlinked."""
-        below = fetched[0].header.parent_hash
-        linked = self._linked.get(below)
-        parent = self._chain.header(below) if linked is None else linked.header
+        """Verify headers above our tree; return, for each, the authorities of its children.
+
+        Raise Unlinked.
+        """
+        parent_hash = fetched[0].header.parent_hash
+        linked = self._linked.get(parent_hash)
+        parent = self._chain.header(parent_hash) if linked is None else linked.header
         if parent is None:
             raise Unlinked(f"the parent of block #{fetched[0].header.number} has been pruned")
-        authorities = await self._authorities(below) if linked is None else linked.authorities
+        authorities = await self._authorities(parent_hash) if linked is None else linked.authorities
         try:
-            headers = [each.header for each in fetched]
+            headers = [fetched_header.header for fetched_header in fetched]
             now = self._chain.slot_now()
             return await check_in_thread(verify_headers, headers, parent, authorities, now)
         except refused.FutureSlot as error:
@@ -228,7 +231,10 @@ class LinkedHeaders:
     async def _down_to_tree(
         self, peer: str, block: Announced, answers: list[Answer[list[FetchedHeader]]]
     ) -> list[FetchedHeader]:
-        """The headers from the block's lowest missing ancestor up to it; none where we have the block."""
+        """Return the headers from the block's lowest missing ancestor up to it; none if we have the block.
+
+        Raise PeerFailed or Unlinked.
+        """
         finalized = self._chain.finalized
         fetched = [] if block.header is None else [FetchedHeader(block.header, block.hash)]
         missing, number, partial = block.hash, block.number, 0
@@ -236,9 +242,9 @@ class LinkedHeaders:
             missing, number = block.header.parent_hash, block.number - 1
         while not (missing in self._linked or self._chain.descends_from_finalized(missing)):
             self._check_depth(peer, block, number, finalized)
-            below = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
-            wanted = number - (below or self._chain.finalized).number
-            count = max(1, min(wanted, MAX_BLOCKS))
+            best = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
+            distance = number - (best or self._chain.finalized).number
+            count = max(1, min(distance, MAX_BLOCKS))
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
                 reason = f"block #{block.number} has another number"
@@ -253,9 +259,12 @@ class LinkedHeaders:
         return fetched
 
     def _check_depth(self, peer: str, block: Announced, number: int, finalized: BlockRef) -> None:
-        """May the ancestor at this number be above our tree? `finalized`: our block when the search began."""
-        passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
-        if number <= self._chain.finalized.number and passed:
+        """Raise Unlinked if the ancestor at this number cannot be above our tree.
+
+        `finalized`: our final block when the search began.
+        """
+        is_passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
+        if number <= self._chain.finalized.number and is_passed:
             raise Unlinked("finality has passed it")
         if number <= finalized.number or block.number - number >= MAX_DEPTH:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
@@ -266,12 +275,12 @@ class LinkedHeaders:
         if self._bytes_of[peer] > MAX_PEER_BYTES:
             raise self._charged(peer, Failure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
         record = self._asker.peer_set.record
-        of_unknown = sum(held for other, held in self._bytes_of.items() if not record(other).in_credit)
+        of_unknown = sum(count for other, count in self._bytes_of.items() if not record(other).in_credit)
         is_full = self.bytes_held > MAX_BYTES
         if is_full or (of_unknown > MAX_UNKNOWN_PEERS_BYTES and not record(peer).in_credit):
             raise Unlinked("too many headers are being linked")
 
     def _charged(self, peer: str, failure: Failure, reason: str) -> Unlinked:
-        """The error to raise, after charging the peer."""
+        """Return the error to raise, after charging the peer."""
         self._asker.fail(peer, failure, reason)
         return Unlinked(reason)

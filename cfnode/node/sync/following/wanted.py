@@ -1,7 +1,7 @@
-"""Which announced blocks are not yet linked to our chain?
+"""Announced blocks that are not yet linked to our chain, by peer.
 
-The announcements are kept by peer, a bounded number of each, so that a peer can only displace its own. None
-is verified yet: an announced header is kept to save a request.
+A bounded number of announcements is kept of each peer, so that a peer can only displace its own. They are
+not verified yet: an announced header is kept to save a request.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Wanted:
         return sum(map(len, self._of.values()))
 
     def add(self, peer: str, block: Announced) -> None:
-        """A peer has announced a block."""
+        """Add a block that a peer has announced."""
         if block.header is not None and len(block.header.encode()) > MAX_ANNOUNCED_HEADER:
             block = Announced(block.hash, block.number)
         announced = self._of.setdefault(peer, BoundedDict(MAX_ANNOUNCED))
         announced.setdefault(block.hash, block)
 
     def forget(self, peer: str) -> None:
-        """A peer has disconnected."""
+        """Forget a peer that has disconnected."""
         self._of.pop(peer, None)
 
     def remove(self, block: bytes) -> None:
-        """Drop the block of all peers: it is linked, or never will be."""
+        """Drop the block of all peers, since it is linked, or never will be."""
         for peer in list(self._of):
             self.remove_of(peer, block)
 
@@ -64,15 +64,15 @@ class Wanted:
                 del self._of[peer]
 
     def peers(self) -> list[str]:
-        """The peers with announced blocks that are not linked."""
+        """Return the peers with announced blocks that are not linked."""
         return list(self._of)
 
     def of(self, peer: str) -> Iterator[Announced]:
-        """The blocks that a peer has announced, lowest first."""
+        """Return the blocks that a peer has announced, lowest first."""
         return iter(sorted(self._of.get(peer, {}).values(), key=lambda block: block.number))
 
     def announcers(self, block: bytes) -> list[str]:
-        """The peers that have announced the block."""
+        """Return the peers that have announced the block."""
         return [peer for peer, announced in self._of.items() if block in announced]
 
     def prune(self, finalized: int) -> None:

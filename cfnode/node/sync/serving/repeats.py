@@ -1,4 +1,4 @@
-"""Has this peer sent the same request before?
+"""Counts of equal requests of a peer, which is answered twice.
 
 A peer that requests the same blocks or the same part of a state a third time is broken, or wants to waste our
 resources; a Substrate server closes the connection then. An answer counts as soon as it is begun, so that
@@ -23,24 +23,24 @@ ALLOWED = 2
 
 @dataclass(slots=True)
 class Answering:
-    """An answer in progress. `useful`: it has given the peer something."""
+    """An answer in progress. `useful`: whether it has given the peer something."""
 
     useful: bool = False
 
 
 class Repeats:
-    """Counts answers by peer and request."""
+    """The counts of answers by peer and request."""
 
     def __init__(self, max_requests: int = MAX_REMEMBERED) -> None:
         self._answered = BoundedDict[tuple[str, bytes], int](max_requests)
 
     def exhausted(self, peer: str, request: bytes) -> bool:
-        """Has the peer received its two answers to this request?"""
+        """Return whether the peer has received its two answers to this request."""
         return self._answered.get((peer, blake2_128(request)), 0) >= ALLOWED
 
     @contextmanager
     def answering(self, peer: str, request: bytes) -> Iterator[Answering]:
-        """Answer inside the `with`; the answer counts if it is marked useful."""
+        """Count an answer that is given inside the `with`, if it is marked useful."""
         key = (peer, blake2_128(request))
         self._answered.put_last(key, self._answered.get(key, 0) + 1)
         answer = Answering()

@@ -1,4 +1,4 @@
-"""What does this node answer peers that sync from it?
+"""Request handlers for peers that sync from this node: blocks, states, and both kinds of proofs.
 
 All four request protocols are answered from the store (calls with proof by the executor), with Substrate's
 limits and rules of refusal. Data that the node lacks (a pruned state, blocks before an imported state) is
@@ -36,20 +36,19 @@ LIMITS = {
     state.SUFFIX: RequestLimits(request=130 * KIB, response=32 * MIB, timeout=40, window=8 * MIB),
     light.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=15, window=4 * MIB),
 }
-"""Substrate's bounds; the time of a warp request is smoldot's, for slow servers. Requests for blocks have
+"""Substrate's limits; the time of a warp request is smoldot's, for slow servers. Requests for blocks have
 less than 100 bytes, those for states two keys at most: Substrate allows a megabyte, which we would have to
-buffer.
-"""
+buffer."""
 
 MAX_CALLS = 1
-"""Runtime calls of all peers together that may be with the executor: our own clients come first, and wait for
-one such call at most."""
+"""Runtime calls of all peers together in the executor at a time: our own clients come first, and wait for one
+such call at most."""
 
 Answer = Callable[[str, bytes], Awaitable[bytes | None]]
 
 
 class Server:
-    """Answers requests about the chain. `declare` it before the network runs."""
+    """The server of requests about the chain. `declare` it before the network runs."""
 
     def __init__(self, network: Network, chain: Chain, store: Store) -> None:
         self._network = network
@@ -73,7 +72,7 @@ class Server:
             self._network.serve_requests(suffix, self._guarded(suffix, answer), LIMITS[suffix])
 
     def _guarded(self, suffix: str, answer: Answer) -> Answer:
-        """The handler with its errors mapped: a malformed request is charged, missing data refused."""
+        """Return the handler with its errors mapped: a malformed request is charged, missing data refused."""
 
         async def guarded(peer: str, data: bytes) -> bytes | None:
             try:
@@ -87,8 +86,8 @@ class Server:
         return guarded
 
     async def _warp(self, peer: str, data: bytes) -> bytes | None:
-        begin = warp.read_begin(data)
-        return await self._warps.run(peer, lambda: warp_proof(self._store, begin))
+        start = warp.read_begin(data)
+        return await self._warps.run(peer, lambda: warp_proof(self._store, start))
 
     async def _state(self, peer: str, data: bytes) -> bytes | None:
         request = state.StateRequest.decode(data)

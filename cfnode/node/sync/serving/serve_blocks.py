@@ -1,8 +1,9 @@
-"""Which blocks does a block request return? Protocol `sync/2`, as Substrate's block request handler does it.
+"""Answers to block requests, protocol `sync/2`, by the rules of Substrate's block request handler.
 
-Upwards along the best chain, downwards along the ancestors; at most 128 blocks and about 8 MiB of bodies, but
-at least one block; the list ends at the first block that lacks a requested part. Justifications are those
-that every node keeps: peers penalize others as unnecessary, and learn of finality by gossip.
+A request goes upwards along the best chain, or downwards along the ancestors; an answer has at most 128
+blocks and about 8 MiB of bodies, but at least one block, and ends at the first block that lacks a requested
+part. Justifications are those that every node keeps: peers penalize others as unnecessary, and learn of
+finality by gossip.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["BlockServer"]
 
 
 class BlockServer:
-    """Answers block requests from a chain."""
+    """The server of block requests from a chain."""
 
     def __init__(self, network: Network, chain: ChainView, repeats: Repeats, queue: RequestQueue) -> None:
         self._network = network
@@ -37,7 +38,7 @@ class BlockServer:
         self._queue = queue
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
-        """The answer to one request; None refuses. Raises WireError."""
+        """Return the answer to one request; None refuses. Raise WireError."""
         request = BlockRequest.decode(data)
         if self._repeats.exhausted(peer, data):
             if Attributes.BODY in request.attributes:
@@ -49,32 +50,32 @@ class BlockServer:
                 first = self._first(request)
                 above = self._above(request, first)
                 job = partial(self._answer, request, first, above)
-                found, answer = await self._queue.threads.run(job)
-            answering.useful = bool(found and request.attributes & (Attributes.HEADER | Attributes.BODY))
+                count, answer = await self._queue.threads.run(job)
+            answering.useful = bool(count and request.attributes & (Attributes.HEADER | Attributes.BODY))
         return answer
 
     def _first(self, request: BlockRequest) -> bytes | None:
         return request.start if isinstance(request.start, bytes) else self._chain.hash_at(request.start)
 
     def _above(self, request: BlockRequest, first: bytes | None) -> list[bytes]:
-        """The hashes of an upward request, read at once: the best chain may change later."""
+        """Return the hashes of an upward request, read at once since the best chain may change later."""
         header = self._chain.header(first) if first is not None else None
         if request.descending or first is None or header is None:
             return []
         if self._chain.hash_at(header.number) != first:
             return [first]  # a block of a fork has nothing above it on the best chain
-        above = (self._chain.hash_at(header.number + step) for step in range(_max_blocks(request)))
-        return [block for block in above if block is not None]
+        hashes = (self._chain.hash_at(header.number + step) for step in range(_max_blocks(request)))
+        return [block for block in hashes if block is not None]
 
     def _answer(self, request: BlockRequest, first: bytes | None, above: list[bytes]) -> tuple[int, bytes]:
-        """The number of blocks, and the encoded answer. Reads much: call it in a thread."""
+        """Return the number of blocks, and the encoded answer. Reads much: call it in a thread."""
         hashes = list(self._below(first, _max_blocks(request))) if request.descending else above
-        found = self._read(hashes, request.attributes)
-        encoded = BlockResponse(tuple(found)).encode(multiple_justifications=request.multiple_justifications)
-        return len(found), encoded
+        blocks = self._read(hashes, request.attributes)
+        encoded = BlockResponse(tuple(blocks)).encode(multiple_justifications=request.multiple_justifications)
+        return len(blocks), encoded
 
     def _below(self, block: bytes | None, limit: int) -> Iterator[bytes]:
-        """A block and its ancestors, downwards, as far as they are known."""
+        """Yield a block and its ancestors, downwards, as far as they are known."""
         for _ in range(limit):
             header = None if block is None else self._chain.header(block)
             if block is None or header is None:
@@ -83,17 +84,17 @@ class BlockServer:
             block = header.parent_hash
 
     def _read(self, hashes: list[bytes], attributes: Attributes) -> list[BlockData]:
-        found: list[BlockData] = []
+        blocks: list[BlockData] = []
         size = 0
         for block_hash in hashes:
             data = self._block(block_hash, attributes)
             if data is None:
                 break
             size += sum(map(len, data.body))
-            if found and size > MAX_BODY_BYTES:
+            if blocks and size > MAX_BODY_BYTES:
                 break
-            found.append(data)
-        return found
+            blocks.append(data)
+        return blocks
 
     def _block(self, block: bytes, attributes: Attributes) -> BlockData | None:
         chain = self._chain

@@ -1,4 +1,4 @@
-"""How much of this machine do peers that sync from it get?
+"""Limits of the work for peers that sync from this node: queues, fair turns, and threads.
 
 Each kind of request has its own queue, of which one request at a time is processed; the peer that has used
 the least time is next (`cfnode.flow.fairness`). All queues share two threads. Their work is Python, which
@@ -32,7 +32,7 @@ SWITCH_S = 0.0005
 
 
 class Refused(Exception):
-    """The peer has too many requests waiting; it may ask again."""
+    """The refusal of a request, since too many wait; the peer may ask again."""
 
 
 class WorkerThreads:
@@ -44,7 +44,7 @@ class WorkerThreads:
         self._usual = 0.0
 
     async def run(self, job: Callable[[], T]) -> T:
-        """Run the job in a thread; returns or raises what the job does."""
+        """Return the result of the job, run in a thread. Raise what the job raises."""
         with self._switching():
             return await trio.to_thread.run_sync(job, limiter=self._limiter)
 
@@ -63,7 +63,7 @@ class WorkerThreads:
 
 
 class RequestQueue:
-    """The queue of one kind of request. `limit`: how many are processed at a time."""
+    """The queue of one kind of request. `limit`: the number of requests processed at a time."""
 
     def __init__(self, threads: WorkerThreads, limit: int = 1) -> None:
         self.threads = threads
@@ -71,13 +71,16 @@ class RequestQueue:
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:
-        """Wait for the peer's turn, and hold it while the block runs. Raises Refused."""
+        """Wait for the peer's turn, and hold it while the block runs. Raise Refused."""
         async with self._slots.slot(peer) as has_slot:
             if not has_slot:
                 raise Refused(f"{peer} or all peers together have too many requests waiting")
             yield
 
     async def run(self, peer: str, job: Callable[[], T]) -> T:
-        """Run the job in a thread, in the peer's turn. Raises Refused, and what the job raises."""
+        """Return the result of the job, run in a thread in the peer's turn.
+
+        Raise Refused, or what it raises.
+        """
         async with self.turn(peer):
             return await self.threads.run(job)

@@ -1,6 +1,6 @@
-"""Which part of a state does a request return? Protocols `state/2` and `light/2`.
+"""Answers to state requests: parts of a state, and proofs of keys, for `state/2` and `light/2`.
 
-Each function reads one snapshot of the store, and raises UnknownBlock or StateDiscarded where the state is
+Each function reads one snapshot of the store, and raises UnknownBlock or StateDiscarded if the state is
 missing. Call them in a thread.
 """
 
@@ -22,7 +22,7 @@ MAX_PROOF = 15 << 20
 
 
 def state_range(store: Store, request: StateRequest) -> StateResponse:
-    """About 2 MiB of the state after the request's start. Raises TrieError for a malformed start."""
+    """Return about 2 MiB of the state after the request's start. Raise TrieError for a malformed start."""
     with store.state(request.block) as state:
         if request.no_proof:
             return StateResponse(entries=(_entries(state, request.start),))
@@ -31,7 +31,10 @@ def state_range(store: Store, request: StateRequest) -> StateResponse:
 
 
 def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
-    """The entries without proof, of the top trie; a start within a child trie continues in that trie."""
+    """Return the entries of the top trie without proof.
+
+    A start within a child trie continues in that trie.
+    """
     child = start[0].removeprefix(CHILD_STORAGE_PREFIX) if len(start) == 2 and start[0] else TOP
     root = state.get(start[0]) or b"" if child else b""
     entries: list[tuple[bytes, bytes]] = []
@@ -45,6 +48,6 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
 
 
 def read_proof(store: Store, request: RemoteRead) -> list[bytes]:
-    """The nodes and values that prove the keys of a state, or of one of its child tries."""
+    """Return the nodes and values that prove the keys of a state, or of one of its child tries."""
     with store.state(request.block) as state:
         return prove_keys(state, request.keys, request.child, max_bytes=MAX_PROOF)

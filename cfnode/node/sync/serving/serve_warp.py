@@ -1,8 +1,8 @@
-"""Which proof does a warp sync request return? Protocol `sync/warp`.
+"""Answers to warp sync requests, protocol `sync/warp`.
 
-Substrate, GRANDPA warp proofs: one fragment for each change of authorities after the block in the request,
-oldest first, up to 8 MiB; at the end the newest justification, if it is for a later block. A node that has
-imported a state lacks the changes before it, and refuses requests from an earlier block on.
+They follow Substrate's GRANDPA warp proofs: one fragment for each change of authorities after the block in
+the request, oldest first, up to 8 MiB; at the end the newest justification, if it is for a later block. A
+node that has imported a state lacks the changes before it, and refuses requests from an earlier block on.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cfnode.store import Store
 __all__ = ["warp_proof"]
 
 CHANGES_AT_ONCE = 64
-"""Set changes read from the store at a time."""
+"""Authority set changes read from the store at a time."""
 
 
 def warp_proof(store: Store, begin: bytes) -> bytes | None:
-    """The encoded proof from a final block on; None to refuse. Reads much: call it in a thread."""
+    """Return the encoded proof from a final block on; None to refuse. Reads much: call it in a thread."""
     number = _start_number(store, begin)
     if number is None:
         return None
@@ -39,7 +39,7 @@ def warp_proof(store: Store, begin: bytes) -> bytes | None:
 
 
 def _start_number(store: Store, begin: bytes) -> int | None:
-    """The number of the block, if it is final and all changes after it are in the store."""
+    """Return the block's number; None unless it is final and all changes after it are in the store."""
     header = store.header(begin)
     if header is None or header.number < store.oldest_header or store.hash_at(header.number) != begin:
         return None
@@ -47,13 +47,13 @@ def _start_number(store: Store, begin: bytes) -> int | None:
 
 
 def _changes(store: Store, after: int) -> Iterator[BlockRef]:
-    while found := store.set_changes(after, CHANGES_AT_ONCE):
-        yield from found
-        after = found[-1].number
+    while changes := store.set_changes(after, CHANGES_AT_ONCE):
+        yield from changes
+        after = changes[-1].number
 
 
 def _fragment(store: Store, block: BlockRef) -> bytes | None:
-    """A justified header; None where a proof has to end: at a forced change, or missing votes."""
+    """Return a justified header; None where a proof has to end: at a forced change, or missing votes."""
     header, votes = store.header(block.hash), dict(store.justifications(block.hash)).get(ENGINE)
     if header is None or votes is None or forced_change(header) is not None:
         return None
@@ -61,7 +61,7 @@ def _fragment(store: Store, block: BlockRef) -> bytes | None:
 
 
 def _newest(store: Store, number: int, *, known: bool) -> list[bytes]:
-    """The newest justified block, unless the proof reaches it already."""
+    """Return the fragment of the newest justified block; none if the proof reaches it already."""
     header = store.header(store.chain_metadata.newest_justified)
     if header is None or header.number < number or (known and header.number == number):
         return []

@@ -1,10 +1,10 @@
-"""What need not be proven again after a restart?
+"""File of the authority set that warp proofs have led to, so that a restart need not prove it again.
 
-The authority set that warp proofs have led to: the last proven header and the set after it are saved in a
-file next to the database (which light-RPC mode deletes). The file is keyed by the genesis hash and by the
-block where the proofs began (genesis, or a checkpoint), and ends with a hash: a truncated file, and one of
-another chain or of another beginning, is ignored. The file is trusted as our own keys are. A peer still has
-to continue from its block; when none does, or two prove another block (`cross_check.py`), it is deleted.
+The last proven header and the set after it are saved in a file next to the database (which light-RPC mode
+deletes). The file is keyed by the genesis hash and by the block where the proofs began (genesis, or a
+checkpoint), and ends with a hash: a truncated file, and one of another chain or of another beginning, is
+ignored. The file is trusted as our own keys are. A peer still has to continue from its block; when none does,
+or two prove another block (`cross_check.py`), it is deleted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ MAX_SIZE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class TrustedSet:
-    """A final block, and the authorities that finalize the next one; `votes`: its encoded justification, if
-    known."""
+    """A final block, and the authorities that finalize the next one.
+
+    `votes`: its encoded justification, if known.
+    """
 
     header: Header
     authorities: AuthoritySet
@@ -41,7 +43,7 @@ class TrustedSet:
 
 
 class AuthoritySetCache:
-    """The file of one chain; `root`: the block where its proofs begin, None for genesis.
+    """The file of one chain. `root`: the block where its proofs begin; None for genesis.
 
     Its methods block: call them in a thread.
     """
@@ -51,7 +53,7 @@ class AuthoritySetCache:
         self._head = _MAGIC + genesis_hash + (root or genesis_hash)
 
     def load(self) -> TrustedSet | None:
-        """The set that was saved last; None without a valid file."""
+        """Return the set that was saved last; None without a valid file."""
         try:
             if self.path.stat().st_size > MAX_SIZE:
                 return None
@@ -60,7 +62,7 @@ class AuthoritySetCache:
             return None
 
     def save(self, trusted: TrustedSet) -> None:
-        """Save this set in place of the present one. Raises StoreError."""
+        """Save a set in place of the present one. Raise StoreError."""
         atomic_file.replace(self.path, self._encode(trusted))
 
     def forget(self) -> None:

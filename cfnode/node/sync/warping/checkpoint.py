@@ -1,4 +1,4 @@
-"""How does a block that the operator trusts become the beginning of the proofs?
+"""Checkpoint: a block that the operator trusts as the beginning of the proofs.
 
 A checkpoint is the hash of a block that announces a change of authorities, and the id of the set that begins
 with it. Any peer can provide the header, which is verified by its hash and holds the keys. Only the set id
@@ -30,13 +30,13 @@ DAY_MS = 24 * 3_600 * 1_000
 
 
 class BadCheckpoint(Exception):
-    """The block cannot be a checkpoint; the text says why, and which blocks can."""
+    """A block that cannot be a checkpoint; the text gives the reason, and which blocks can."""
 
 
 async def load_checkpoint(
     asker: Asker, checkpoint: Checkpoint, progress: Progress, slot_now: int
 ) -> TrustedSet:
-    """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
+    """Return the block and its authorities, as soon as a peer provides the header. Raise BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
     question, peer_set = headers_up_to(checkpoint.block, 1, known=True), asker.peer_set

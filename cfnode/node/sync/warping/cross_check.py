@@ -1,4 +1,4 @@
-"""Does the cached authority set of an earlier run agree with what peers can prove today?
+"""Cross-check of the cached authority set of an earlier run with what peers can prove today.
 
 The cache saves a restart hundreds of signatures. But an attacker that misled the node once, or took over
 authorities that have retired since, would mislead it for good. So while a cached set is in use, each peer is
@@ -41,18 +41,18 @@ PATIENCE_S = 60.0
 
 
 def contradicts(cached: TrustedSet, passed: TrustedSet) -> bool:
-    """Is a block that a proof passes on another chain than the cached one?"""
+    """Return whether a block that a proof passes is on another chain than the cached one."""
     if passed.number == cached.number:
         return passed.header != cached.header
-    before, here, there = passed.number < cached.number, passed.authorities, cached.authorities
-    if here.set_id != there.set_id:
-        return before != (here.set_id < there.set_id)
+    before, proven, expected = passed.number < cached.number, passed.authorities, cached.authorities
+    if proven.set_id != expected.set_id:
+        return before != (proven.set_id < expected.set_id)
     begins = scheduled_change(passed.header) is not None
-    return here != there or (begins and not before)
+    return proven != expected or (begins and not before)
 
 
 class CrossCheck:
-    """Asks peers about a cached set. `beginning`: where its proofs began."""
+    """The questions to peers about a cached set. `beginning`: where its proofs began."""
 
     def __init__(self, asker: Asker, beginning: TrustedSet, cached: TrustedSet) -> None:
         self._asker = asker
@@ -67,7 +67,7 @@ class CrossCheck:
         self._proving = trio.CapacityLimiter(MIN_REFUTATIONS)
 
     async def wait_refuted(self) -> None:
-        """Returns when enough peers have refuted the cached set, and never before: cancel it."""
+        """Return when enough peers have refuted the cached set; otherwise wait until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ask_everyone, nursery)
             await self._refuted.wait()
@@ -79,8 +79,10 @@ class CrossCheck:
         return frozenset(self._against)
 
     async def wait_answered(self) -> None:
-        """Returns when each asked peer has answered or timed out, but never once the cached set is refuted:
-        the last answer may be the one that refutes it."""
+        """Return when each asked peer has answered or timed out; never once the cached set is refuted.
+
+        The last answer may be the one that refutes it.
+        """
         with trio.move_on_after(PATIENCE_S):
             while self._asking:
                 await self._answered.wait()
@@ -88,7 +90,7 @@ class CrossCheck:
             await trio.sleep_forever()
 
     async def wait_undisputed(self) -> None:
-        """As `wait_answered`, but never returns if a single peer has refuted the cached set."""
+        """Return when each asked peer has answered or timed out; never if one has refuted the cached set."""
         await self.wait_answered()
         if self._against:
             await trio.sleep_forever()
@@ -125,11 +127,11 @@ class CrossCheck:
             self._refuted.set()
 
     async def _refutes(self, peer: str) -> bool:
-        """Do the peer's proofs from the beginning contradict the cached set?"""
+        """Return whether the peer's proofs from the beginning contradict the cached set. Raise PeerFailed."""
         trusted = self._beginning
         while True:
             followed, passed = await self._proof(peer, trusted)
-            if any(contradicts(self._cached, each) for each in passed):
+            if any(contradicts(self._cached, passed_set) for passed_set in passed):
                 return True
             beyond = followed.trusted.number >= self._cached.number
             if beyond or followed.finished or followed.refused is not None or not followed.sets:
@@ -137,7 +139,10 @@ class CrossCheck:
             trusted = followed.trusted
 
     async def _proof(self, peer: str, trusted: TrustedSet) -> tuple[Followed, list[TrustedSet]]:
-        """Where the peer's proof leads, and the sets that it passes. A server may lack the history."""
+        """Return where the peer's proof leads, and the sets that it passes. Raise PeerFailed.
+
+        A server may lack the history.
+        """
         passed: list[TrustedSet] = []
 
         def step(reached: TrustedSet) -> None:

@@ -1,10 +1,11 @@
-"""How does a node get to the newest final block without executing the blocks before it?
+"""Download of the newest final block and its state, without executing the blocks before it.
 
-Proofs → the target block → its state → the chain continues from there. A node with an empty database starts
-like this. So does a node that has fallen too far behind; it answers for its old blocks until the new state is
-imported. When peers no longer provide the state of the target, a newer target is proven, and the downloaded
-part of the state is kept (`state.py`). Proofs begin at genesis, at a checkpoint, or at the cached set of an
-earlier run. Peers may refute the cached set (`cross_check.py`): then the proofs start again at the beginning.
+The steps are: proofs, the target block, its state; then the chain continues from there. A node with an empty
+database starts like this. So does a node that has fallen too far behind; it answers for its old blocks until
+the new state is imported. When peers no longer provide the state of the target, a newer target is proven, and
+the downloaded part of the state is kept (`state.py`). Proofs begin at genesis, at a checkpoint, or at the
+cached set of an earlier run. Peers may refute the cached set (`cross_check.py`): then the proofs start again
+at the beginning.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ RETRY_S = 5.0
 """Seconds before the next search for a newer target."""
 
 TARGET_S = 60.0
-"""Seconds in which one of the peers has to provide the body of the target."""
+"""Seconds within which one of the peers has to provide the body of the target."""
 
 
 class Download:
@@ -71,7 +72,7 @@ class Download:
             await self._sync()
 
     async def _sync_unless_refuted(self, cross_check: CrossCheck) -> bool:
-        """Continue from the cached set; False when it has been refuted first."""
+        """Continue from the cached set; return False if it has been refuted first."""
         synced = False
         async with trio.open_nursery() as nursery:
 
@@ -90,19 +91,19 @@ class Download:
 
     @property
     def _active_cross_check(self) -> CrossCheck | None:
-        """None when no cached set is in use, or not any more."""
+        """The cross-check of the cached set; None if no cached set is in use, or not any more."""
         return None if self._warp.cache_dropped else self._cross_check
 
     async def _sync(self) -> None:
         trusted: TrustedSet | None = None
-        lost = 0
+        lost_number = 0
         while True:
             trusted = await self._warp.run(trusted)
             if trusted.number <= self._above:
                 self._progress.waiting_for = f"a proof of a later block than #{self._above}"
                 await trio.sleep(RETRY_S)
                 continue
-            if trusted.number > lost:
+            if trusted.number > lost_number:
                 log.info("⏩ Proven: block #%d (%s), set %d", trusted.number, short(trusted.header.hash),
                          trusted.authorities.set_id)  # fmt: skip
             try:
@@ -110,11 +111,11 @@ class Download:
                 return
             except TargetLost as error:
                 self._progress.waiting_for = f"a newer block than #{trusted.number}: {error}"
-                if trusted.number > lost:
+                if trusted.number > lost_number:
                     log.warning("%s: looking for a newer one", error)
                 else:
                     await trio.sleep(RETRY_S)
-                lost = trusted.number
+                lost_number = trusted.number
 
     async def _finish(self, trusted: TrustedSet) -> None:
         target = await self._target_block(trusted)
@@ -131,7 +132,7 @@ class Download:
     async def _compare_authorities(self, trusted: TrustedSet) -> None:
         try:
             voters = await self._chain.voters()
-        except LocalFault as fault:  # they are read again when votes come
+        except LocalFault as fault:  # the authorities are read again when votes come
             log.error("The authorities in the state of block #%d cannot be read: %s", trusted.number, fault)
             return
         if voters != trusted.authorities:
@@ -139,22 +140,24 @@ class Download:
                       trusted.number, voters.set_id, trusted.authorities.set_id)  # fmt: skip
 
     async def _download(self, trusted: TrustedSet, target: FetchedBlock) -> int:
-        """Download the state, while peers answer about it; returns the number of its keys. Raises
-        TargetLost."""
-        done: int | TargetLost
+        """Download the state, while peers answer about it; return the number of its keys.
+
+        Raise TargetLost.
+        """
+        outcome: int | TargetLost
         if self._above:  # the first piece of the state replaces the present chain
             await self._set_early_anchor(trusted, target)
         async with trio.open_nursery() as nursery:
             if not self._above:
                 nursery.start_soon(self._set_early_anchor, trusted, target)
             try:
-                done = await self._state.run(trusted.header)
+                outcome = await self._state.run(trusted.header)
             except TargetLost as error:  # raised below, outside of the nursery's exception group
-                done = error
+                outcome = error
             nursery.cancel_scope.cancel()
-        if isinstance(done, TargetLost):
-            raise done
-        return done
+        if isinstance(outcome, TargetLost):
+            raise outcome
+        return outcome
 
     async def _set_early_anchor(self, trusted: TrustedSet, target: FetchedBlock) -> None:
         """Make the target the anchor of the chain, as soon as the cross-check has no objection."""
@@ -168,7 +171,7 @@ class Download:
         )
 
     async def _target_block(self, trusted: TrustedSet) -> FetchedBlock:
-        """The proven block with its body, from any peer. Raises TargetLost."""
+        """Return the proven block with its body, from any peer. Raise TargetLost."""
         self._progress.enter(Phase.TARGET, f"the body of #{trusted.number}")
         question = replace(whole_up_to(trusted.header.hash, 1), may_lack=True)
         try:

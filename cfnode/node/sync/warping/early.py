@@ -1,4 +1,4 @@
-"""How does the node answer for a proven block while its state is still being downloaded?
+"""Reads and runtime calls at a proven block whose state is still being downloaded.
 
 A read is a walk over a growing proof: when the proof lacks a node, the node is requested from peers, and the
 walk starts again. A runtime call runs in our own executor, over a peer's proof of everything that the call
@@ -43,17 +43,17 @@ MAX_QUESTIONS = 8
 """Reads and calls that ask peers at a time; others wait."""
 
 MAX_ROUNDS = 64
-"""Times that a walk or a call may find something missing."""
+"""How often a walk or a call may find something missing."""
 
 MAX_KEPT = 16 << 20
 """Bytes of cached outputs, and of proofs that reads have fetched."""
 
 MAX_KEYS = 256
-"""Keys of one request, and branches that a long walk requests at most."""
+"""The maximum number of keys of one request, and of branches that a long walk requests."""
 
 
 class EarlyState:
-    """A proven block whose state peers have; a `cfnode.node.chain.states.RemoteState`."""
+    """A proven block whose state peers have (`cfnode.node.chain.states.RemoteState`)."""
 
     def __init__(self, asker: Asker, executor: Executor, header: Header, body: list[bytes]) -> None:
         self.block = BlockRef(header.hash, header.number)
@@ -70,7 +70,10 @@ class EarlyState:
         self._kept = 0
 
     async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of runtime functions. Raises RuntimeCallError; StateDiscarded if no peer helps."""
+        """Return the outputs of runtime functions.
+
+        Raise RuntimeCallError; StateDiscarded if no peer helps.
+        """
         return [await self._call(function, args) for function, args in calls]
 
     async def _call(self, function: str, args: bytes) -> bytes:
@@ -82,23 +85,29 @@ class EarlyState:
         return output
 
     async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
-        """The result of `walk`. Raises StateDiscarded if no peer helps in time, or it reads too much."""
+        """Return the result of `walk`.
+
+        Raise StateDiscarded if no peer helps in time, or it reads too much.
+        """
         async with self._with_timeout("a read"):
             for start in range(0, len(keys), MAX_KEYS):
                 await self._learn(list(keys[start : start + MAX_KEYS]), child)
             for rounds in range(MAX_ROUNDS):
-                known = self._known
+                known_state = self._known
                 try:
-                    return await convert_in_thread(walk, known)
+                    return await convert_in_thread(walk, known_state)
                 except MissingNode as missing:
                     ahead = min(4**rounds, MAX_KEYS) if rounds else 0  # further branches, for a long walk
-                    further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []
+                    further = known_state.unknown_after(missing.key, ahead, missing.child) if ahead else []
                     await self._learn([missing.key, *further], missing.child)
         raise StateDiscarded(self.block.hash)
 
     @asynccontextmanager
     async def _with_timeout(self, what: str) -> AsyncIterator[None]:
-        """Wait for a free slot and for peers, at most `ANSWER_S`. Raises StateDiscarded."""
+        """Hold a slot inside the `with`; the wait for it and the work may take `ANSWER_S` together.
+
+        Raise StateDiscarded after that time.
+        """
         try:
             with trio.fail_after(ANSWER_S):
                 async with self._asking:
@@ -136,7 +145,10 @@ class EarlyState:
         raise StateDiscarded(self.block.hash)
 
     async def _load(self) -> tuple[bytes, list[bytes]]:
-        """The code, and the proof of how much memory it may have, which peers leave out of their proofs."""
+        """Return the code, and the proof of how much memory it may have.
+
+        Peers leave the latter out of their proofs.
+        """
         async with self._loading:
             if self._code is None:
                 proof = await self._proofs.read([CODE, HEAP_PAGES])

@@ -1,4 +1,4 @@
-"""How are the trie nodes and values fetched that a nearly complete state still lacks?
+"""Healing: fetching the trie nodes and values that a nearly complete state still lacks.
 
 Protocol `light/2` returns the proof of any keys, and each missing node lies on the path of a known key. An
 entry is verified by its hash alone, so anything else in an answer does no harm.
@@ -34,11 +34,11 @@ FetchedEntry = tuple[MissingSubtrie, bytes]
 
 
 class TargetLost(Exception):
-    """No peer provides the state of this block any more: a newer block has to be found."""
+    """The loss of a target: no peer provides its state any more, and a newer block has to be found."""
 
 
 class Healer:
-    """Fetches missing nodes and values of the state of one block from peers."""
+    """The requests for missing nodes and values of the state of one block."""
 
     def __init__(self, asker: Asker, header: Header, progress: Progress) -> None:
         self._asker = asker
@@ -49,17 +49,21 @@ class Healer:
         self._useless: dict[str, str] = {}
 
     async def fetch(self, missing: Sequence[MissingSubtrie]) -> list[FetchedEntry]:
-        """All missing entries. Raises TargetLost."""
-        found: list[FetchedEntry] = []
-        for child, left in _batches(missing):
-            while left:
-                entries = await self._ask_any(child, left)
-                found += [(each, entries[each.hash]) for each in left if each.hash in entries]
-                left = [each for each in left if each.hash not in entries]
-        return found
+        """Return all missing entries. Raise TargetLost."""
+        fetched: list[FetchedEntry] = []
+        for child, remaining in _batches(missing):
+            while remaining:
+                entries = await self._ask_any(child, remaining)
+                fetched += [
+                    (missing_node, entries[missing_node.hash])
+                    for missing_node in remaining
+                    if missing_node.hash in entries
+                ]
+                remaining = [missing_node for missing_node in remaining if missing_node.hash not in entries]
+        return fetched
 
     async def _ask_any(self, child: bytes, missing: Sequence[MissingSubtrie]) -> dict[bytes, bytes]:
-        """The entries that the first helpful peer sends, by hash. Raises TargetLost."""
+        """Return the entries that the first helpful peer sends, by hash. Raise TargetLost."""
         while True:
             try:
                 return await self._asker.race(lambda peer: self._ask(peer, child, missing), self._left)
@@ -70,13 +74,15 @@ class Healer:
             await self._peer_set.wait_changed(RETRY_S)
 
     def _left(self) -> list[str]:
-        """The peers that can be asked."""
+        """Return the peers that can still be asked, the best first."""
         return [peer for peer in self._peer_set.candidates() if peer not in self._useless]
 
     async def _ask(self, peer: str, child: bytes, missing: Sequence[MissingSubtrie]) -> dict[bytes, bytes]:
-        """The entries that a peer sends, by hash. A peer that omits any is not asked again. Raises
-        PeerFailed."""
-        keys = tuple(dict.fromkeys(each.key for each in missing))
+        """Return the entries that a peer sends, by hash. Raise PeerFailed if it sends none.
+
+        A peer that omits any is not asked again.
+        """
+        keys = tuple(dict.fromkeys(missing_node.key for missing_node in missing))
         self._progress.waiting_for = f"{len(keys)} keys of the state of #{self._header.number} by {peer}"
         request = RemoteRead(self._hash, keys, child).encode()
         question = Question(SUFFIX, request, _by_hash, error_prefix=ERROR_PREFIX, may_lack=True)
@@ -85,7 +91,7 @@ class Healer:
         except PeerFailed as error:
             self._useless[peer] = str(error)
             raise
-        omitted = sum(each.hash not in entries for each in missing)
+        omitted = sum(missing_node.hash not in entries for missing_node in missing)
         if omitted:
             self._useless[peer] = reason = f"it omits {omitted} of {len(missing)} entries"
             self._asker.fail(peer, Failure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")
@@ -95,7 +101,10 @@ class Healer:
 
 
 def _by_hash(answer: bytes) -> dict[bytes, bytes]:
-    """The entries of an answer by their hashes, which verify them. Raises RequestRefused, WireError."""
+    """Return the entries of an answer by their hashes, which verify them.
+
+    Raise RequestRefused or WireError.
+    """
     proof = LightResponse.decode(answer).proof
     if proof is None:
         raise RequestRefused("it has no proof")
@@ -103,7 +112,7 @@ def _by_hash(answer: bytes) -> dict[bytes, bytes]:
 
 
 def _batches(missing: Sequence[MissingSubtrie]) -> Iterator[tuple[bytes, list[MissingSubtrie]]]:
-    """The missing entries of one child trie each, at most `MAX_KEYS` at once."""
+    """Yield child trie and missing entries in batches of one child trie, at most `MAX_KEYS` at once."""
     for child, group in groupby(sorted(missing, key=lambda each: each.child), lambda each: each.child):
         of_child = list(group)
         for begin in range(0, len(of_child), MAX_KEYS):

@@ -1,6 +1,7 @@
-"""How is the whole state of a proven block downloaded?
+"""Download of the whole state of a proven block: ranges first, then healing.
 
-First in ranges (`state_ranges.py`). Then the trie is walked from the state root over everything downloaded.
+The ranges are downloaded first (`state_ranges.py`). Then the trie is walked from the state root over
+everything downloaded.
 
 Servers keep a state for a few minutes only. When no peer has the state of the target any more, a newer block
 becomes the target, and the downloaded part is kept: the remaining parts are requested from the newer state,
@@ -47,9 +48,9 @@ class StateSync:
         self._rate = DownloadRate()
 
     async def run(self, header: Header) -> int:
-        """Download until the state of this block is complete; returns the number of its keys.
+        """Download until the state of this block is complete; return the number of its keys.
 
-        Raises TargetLost; the downloaded part is kept for another block.
+        Raise TargetLost; the downloaded part is kept for another block.
         """
         self._progress.target = header.number
         if self._plan is None:
@@ -61,17 +62,20 @@ class StateSync:
         return await self._complete(header)
 
     async def _complete(self, header: Header) -> int:
-        """Walk the downloaded trie, and fetch the missing nodes and values."""
+        """Walk the downloaded trie, and fetch the missing nodes and values; return the number of keys.
+
+        Raise TargetLost.
+        """
         self._progress.enter(Phase.IMPORTING, WALKING)
         healing = Healing(header.state_root)
         healer = Healer(self._asker, header, self._progress)
         fetched = 0
         while not healing.done:
-            found = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)
-            received = await healer.fetch(found.missing)
-            await self._write(found, received)
-            for part, _ in received:
-                healing.complete(part)
+            walked = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)
+            received = await healer.fetch(walked.missing)
+            await self._write(walked, received)
+            for missing_node, _ in received:
+                healing.complete(missing_node)
             fetched += len(received)
             self._progress.keys = healing.keys
             self._progress.step(WALKING)
@@ -83,7 +87,15 @@ class StateSync:
         return healing.keys
 
     async def _write(self, found: Found, received: list[FetchedEntry]) -> None:
-        values = [(part.child, part.key, entry) for part, entry in received if part.is_value]
-        nodes = [(part.child, part.path, entry) for part, entry in received if not part.is_value]
+        values = [
+            (missing_node.child, missing_node.key, entry)
+            for missing_node, entry in received
+            if missing_node.is_value
+        ]
+        nodes = [
+            (missing_node.child, missing_node.path, entry)
+            for missing_node, entry in received
+            if not missing_node.is_value
+        ]
         if found.values or values or nodes:
             await trio.to_thread.run_sync(self._state_import.write, [*found.values, *values], nodes)

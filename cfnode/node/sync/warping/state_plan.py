@@ -1,9 +1,9 @@
-"""Which peer downloads which part of a state?
+"""The parts of a state, and the peers that download them.
 
-At first there is one part, the whole key space. A peer without work takes half of the rest of another part,
-cut at a key that lies ahead according to the last proof; so the parts follow the data, not the key space. A
-part is a start position and the key where it ends. An answer that reaches beyond its part shortens the next
-one.
+At first there is one part, the whole key space. A peer without work takes half of what is left of another
+part, cut at a key that lies ahead according to the last proof; so the parts follow the data, not the key
+space. A part is a start position and the key where it ends. An answer that reaches beyond its part shortens
+the next one.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Part:
     turn: Turn | None = None
 
     def contains(self, key: bytes) -> bool:
-        """Is the key strictly inside of this part?"""
+        """Return whether the key is strictly inside of this part."""
         return (not self.start or key > self.start[0]) and (self.end is None or key < self.end)
 
     def ends_before(self, position: Position) -> bool:
-        """Does the part end at or before the position?"""
+        """Return whether the part ends at or before the position."""
         return self.end is not None and (position[:1] > (self.end,) or position == (self.end,))
 
 
@@ -55,17 +55,23 @@ class StatePlan:
 
     @property
     def done(self) -> bool:
-        """Has every part been downloaded?"""
+        """Whether every part has been downloaded."""
         return not self._parts
 
     def retarget(self) -> None:
-        """Request the remaining parts from another state. It may lack the child trie in which a part has
-        stopped: the part continues after that trie, whose rest is left to the last walk."""
+        """Prepare the remaining parts for requests from another state.
+
+        It may lack the child trie in which a part has stopped: the part continues after that trie, and the
+        last walk finds the entries that are left out.
+        """
         for part in self._parts:
             part.start, part.turn = part.start[:1], None
 
     def assign(self, turn: Turn, may_take_over: Callable[[Turn], bool]) -> Part | None:
-        """A part for a peer to work on, perhaps one that another peer is too slow with; None without one."""
+        """Return a part for a peer to work on, which becomes that peer's; None without one.
+
+        It may be a part that another peer is too slow with.
+        """
         part = next((part for part in self._parts if part.turn is None), None) or self._split()
         part = part or next((part for part in self._parts if part.turn and may_take_over(part.turn)), None)
         if part is not None:
@@ -73,16 +79,21 @@ class StatePlan:
         return part
 
     def is_pending(self, part: Part, start: Position) -> bool:
-        """Are the keys after `start` of this part still missing? If not, another peer was faster."""
+        """Return whether the keys after `start` of this part are still missing.
+
+        If not, another peer was faster.
+        """
         return part in self._parts and part.start == start
 
     def release(self, part: Part) -> None:
-        """The peer did not finish the part: another one can take it."""
+        """Release a part that its peer did not finish: another peer can take it."""
         part.turn = None
 
     def advance(self, part: Part, position: Position | None, ahead: list[bytes]) -> None:
-        """A part has been downloaded up to `position` (None: to the end of the state); release the rest, or
-        remove a finished part."""
+        """Record that a part has been downloaded up to `position`; None: to the end of the state.
+
+        What is left of the part is released; a finished part is removed.
+        """
         part.turn = None
         if position is None or part.ends_before(position):
             self._parts.remove(part)
@@ -92,19 +103,19 @@ class StatePlan:
         part.ahead = [key for key in ahead if part.contains(key)]
 
     def _shorten_next(self, end: bytes | None, position: Position | None) -> None:
-        following = next((part for part in self._parts if end is not None and part.start == (end,)), None)
-        if following is not None and following.turn is None:
-            self.advance(following, position, following.ahead)
+        next_part = next((part for part in self._parts if end is not None and part.start == (end,)), None)
+        if next_part is not None and next_part.turn is None:
+            self.advance(next_part, position, next_part.ahead)
 
     def _split(self) -> Part | None:
-        """Cut the part with the most known keys ahead, in the middle."""
-        whole = max(self._parts, key=lambda part: len(part.ahead), default=None)
-        if whole is None or not whole.ahead or len(self._parts) >= MAX_PARTS:
+        """Cut the part with the most known keys ahead in the middle; return the later half, or None."""
+        largest = max(self._parts, key=lambda part: len(part.ahead), default=None)
+        if largest is None or not largest.ahead or len(self._parts) >= MAX_PARTS:
             return None
-        shortest = min(map(len, whole.ahead))
-        candidates = [key for key in whole.ahead if len(key) == shortest]
+        shortest = min(map(len, largest.ahead))
+        candidates = [key for key in largest.ahead if len(key) == shortest]
         cut = candidates[len(candidates) // 2]
-        later = Part((cut,), whole.end, [key for key in whole.ahead if key > cut])
-        whole.end, whole.ahead = cut, [key for key in whole.ahead if key < cut]
-        self._parts.append(later)
-        return later
+        upper = Part((cut,), largest.end, [key for key in largest.ahead if key > cut])
+        largest.end, largest.ahead = cut, [key for key in largest.ahead if key < cut]
+        self._parts.append(upper)
+        return upper

@@ -1,9 +1,9 @@
-"""How are the ranges of one block's state downloaded from all peers at once?
+"""Download of the ranges of one block's state from all peers at once.
 
-Range by range, each with its proof, which is checked against the block's state root in a thread; then the
-range is written in one sorted batch. A peer is disconnected for an invalid range, and for a few valid but
-tiny ones; another peer takes over its part. Another peer also takes over from one that is silent for a while;
-the first answer of the two counts.
+Each range comes with its proof, which is checked against the block's state root in a thread; then the range
+is written in one sorted batch. A peer is disconnected for an invalid range, and for a few valid but tiny
+ones; another peer takes over its part. Another peer also takes over from one that is silent for a while; the
+first answer of the two counts.
 """
 
 from __future__ import annotations
@@ -38,25 +38,28 @@ MIN_RATE = 16 << 10
 """Bytes per second below which a peer is replaced, if there is another one."""
 
 UNKNOWN_PEER_S = 0.5
-"""Seconds after which a peer that has delivered takes over from one that never has."""
+"""Seconds after which a peer that has delivered takes over from a peer that never has."""
 
 POLL_S = 0.5
 """Seconds between two checks for a part whose peer is silent."""
 
 
 def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
-    """The range that a state answer proves. Raises WireError or TrieError. Slow: call it in a thread."""
+    """Return the range that a state answer proves. Raise WireError or TrieError.
+
+    Slow: call it in a thread.
+    """
     response = StateResponse.decode(answer)
     if not response.proof:
         raise WireError("state answer: it has no proof")
-    found = read_range(response.proof, root, start)
-    if found.next == start:
+    state_range = read_range(response.proof, root, start)
+    if state_range.next == start:
         raise WireError("state answer: it contains nothing after the requested key")
-    return found
+    return state_range
 
 
 class RangeSync:
-    """Downloads the remaining parts of a plan from one block's state into the store."""
+    """The download of a plan's remaining parts from one block's state into the store."""
 
     def __init__(
         self, asker: Asker, state_import: StateImport, header: Header, plan: StatePlan,
@@ -76,7 +79,7 @@ class RangeSync:
         self._change = Wakeup()
 
     async def run(self) -> None:
-        """Download until the plan is done. Raises TargetLost where no peer provides this state."""
+        """Download until the plan is done. Raise TargetLost if no peer provides this state."""
         self._progress.enter(Phase.STATE, f"the state of #{self._header.number}")
         self._report()
         async with trio.open_nursery() as nursery:
@@ -127,13 +130,16 @@ class RangeSync:
             self._change.notify()
 
     def _may_take_over(self, peer: str, turn: Turn) -> bool:
-        """Is a part's peer silent, or has it never delivered while `peer` has?"""
-        mine, theirs = self._peer_set.record(peer), self._peer_set.record(turn.peer)
-        patience = UNKNOWN_PEER_S if mine.in_credit and not theirs.in_credit else PATIENCE_S
+        """Return whether `peer` may take over the part of a silent peer.
+
+        A peer that has delivered need not wait long for one that never has.
+        """
+        record, other_record = self._peer_set.record(peer), self._peer_set.record(turn.peer)
+        patience = UNKNOWN_PEER_S if record.in_credit and not other_record.in_credit else PATIENCE_S
         return peer != turn.peer and trio.current_time() - turn.since > patience
 
     async def _fetch(self, peer: str, part: Part) -> bool:
-        """Download one range; False where this peer is of no use."""
+        """Download one range; return False if this peer is of no use."""
         start, root = part.start, self._header.state_root
         question = Question(
             SUFFIX,
@@ -149,19 +155,22 @@ class RangeSync:
             self._useless[peer] = str(error)
             self._progress.waiting_for = with_reasons(f"the state of #{self._header.number}", self._useless)
             return False
-        found = answer.value
+        state_range = answer.value
         if not self._plan.is_pending(part, start):
             return True
-        await trio.to_thread.run_sync(self._state_import.write, found.pairs, found.nodes)
+        await trio.to_thread.run_sync(self._state_import.write, state_range.pairs, state_range.nodes)
         if self._plan.is_pending(part, start):
-            self._plan.advance(part, found.next, found.ahead)
-        self._rate.add(trio.current_time(), answer.size, len(found.pairs), found.share)
+            self._plan.advance(part, state_range.next, state_range.ahead)
+        self._rate.add(trio.current_time(), answer.size, len(state_range.pairs), state_range.share)
         self._progress.step(f"the state of #{self._header.number}")
         self._report()
-        return found.next is None or not self._is_too_slow(peer, answer.size, answer.seconds)
+        return state_range.next is None or not self._is_too_slow(peer, answer.size, answer.seconds)
 
     def _is_too_slow(self, peer: str, size: int, seconds: float) -> bool:
-        """Are the peer's answers so small, or so slow, that the download might never end? Charge it."""
+        """Charge a peer whose answers are so small or slow that the download might never end.
+
+        Return whether the peer was charged.
+        """
         self._small[peer] = self._small[peer] + 1 if size < SMALL_ANSWER else 0
         if self._small[peer] == MAX_SMALL:
             reason = f"{MAX_SMALL} ranges of a state in a row of less than {SMALL_ANSWER >> 10} KiB"

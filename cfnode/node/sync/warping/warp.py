@@ -1,14 +1,14 @@
-"""How does the node get from the genesis authorities to the newest final block without trusting a peer?
+"""Warp sync: finality proofs from the genesis authorities to the newest final block, from untrusted peers.
 
-It asks peers (`asker.py`) for a warp proof from the last block that it trusts, and checks the fragments in a
-thread, each against the weights of the authority set before. A fragment that was valid stays so, whatever
-follows it:
+The node asks peers (`asker.py`) for a warp proof from the last block that it trusts, and checks the fragments
+in a thread, each against the weights of the authority set before. A fragment that was valid stays so,
+whatever follows it:
 
 - a peer that sends an invalid fragment is disconnected; another peer continues from the last good block;
 - a peer that does not answer, has no history from our block on, or has no final block after genesis, is set
   aside for a while;
-- when no peer continues from the cached authority set of an earlier run, and one has said so, the cache is
-  dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
+- when no peer continues from the cached authority set of an earlier run, and one has answered so, the cache
+  is dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
   without an answer, since its connection ended or it took too long, drops nothing.
 
 Substrate, GRANDPA warp sync.
@@ -44,18 +44,19 @@ log = logging.getLogger("cfnode.sync")
 MAX_USELESS = 16
 """Peers whose reasons are kept for the log."""
 MIN_SETS = 16
-"""A peer that returns fewer set changes without reaching the end is asked after others: one answer holds
-many."""
+"""Set changes of an answer: a peer that returns fewer without reaching the end is asked after others, since
+one answer holds many."""
 RETRY_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Where an answer leads. `refused`: why it goes no further; None where nothing in it is wrong.
+    """The block and the set that an answer leads to.
 
-    `finished`: the peer has no later final block. An answer from genesis that leads nowhere is not finished,
-    whatever it claims: it proves nothing.
+    `refused`: why the answer goes no further; None if nothing in it is wrong. `finished`: the peer has no
+    later final block. An answer from genesis that leads nowhere is not finished, whatever it claims: it
+    proves nothing.
     """
 
     trusted: TrustedSet
@@ -67,12 +68,10 @@ class Followed:
 def follow_answer(
     answer: bytes, trusted: TrustedSet, step: Callable[[TrustedSet], None] = lambda _: None
 ) -> Followed:
-    """Check a warp answer from a trusted block on, up to the first invalid fragment.
+    """Check a warp answer from a trusted block on, up to the first invalid fragment; return where it leads.
 
-    `step` is called with the set that each valid fragment leads to, in the same thread.
-
-    It takes seconds for hundreds of sets: call it in a thread, and let `step` leave where its task is
-    cancelled.
+    `step` is called with the set that each valid fragment leads to, in the same thread. It takes seconds for
+    hundreds of sets: call it in a thread, and let `step` leave if its task is cancelled.
     """
     sets = 0
     try:
@@ -91,8 +90,10 @@ def follow_answer(
 
 
 def _has_nothing_new(proof: PackedWarpProof, trusted: TrustedSet) -> bool:
-    """Is this the newest block once more? A server sends it where it has nothing newer; the set before it
-    signed it."""
+    """Return whether the proof is only the newest block once more, which the trusted set is from.
+
+    A server sends it if it has nothing newer; the set before it signed it.
+    """
     return proof.finished and len(proof) == 1 and next(iter(proof)).header == trusted.header
 
 
@@ -112,19 +113,22 @@ class WarpSync:
         self._set_cache = set_cache
         self._progress = progress
         self.cache_dropped = False
-        """Is the cached authority set of an earlier run no longer used?"""
+        """Whether the cached authority set of an earlier run is no longer used."""
         self._set_aside: set[str] = set()
         self._declined: set[str] = set()
         """The peers set aside that answered, but did not continue from our block."""
         self._useless = BoundedDict[str, str](MAX_USELESS)
 
     async def run(self, trusted: TrustedSet | None = None) -> TrustedSet:
-        """The newest final block that a peer can prove, from `trusted` on (default: the cached set)."""
+        """Return the newest final block that a peer can prove, from `trusted` on.
+
+        `trusted`: None for the cached set, or without one the beginning.
+        """
         trusted = trusted or await self.cached_set() or self._beginning
         while True:
             if self._left():
-                wanted = f"a warp proof from #{trusted.number}"
-                self._progress.enter(Phase.PROOFS, with_reasons(wanted, self._useless))
+                request = f"a warp proof from #{trusted.number}"
+                self._progress.enter(Phase.PROOFS, with_reasons(request, self._useless))
             try:
                 followed = await self._asker.race(partial(self._ask, trusted), self._left, hedge=PATIENCE_S)
             except AllPeersFailed:
@@ -138,7 +142,7 @@ class WarpSync:
                 return trusted
 
     def _left(self) -> list[str]:
-        """The peers that can be asked."""
+        """Return the peers that can be asked, the best first."""
         return [peer for peer in self._peer_set.candidates() if peer not in self._set_aside]
 
     def _ask_all_again(self) -> None:
@@ -146,7 +150,10 @@ class WarpSync:
         self._declined.clear()
 
     async def _no_peer_left(self, trusted: TrustedSet) -> TrustedSet:
-        """No peer is left to ask: wait; where a peer declined to continue from the cached block, drop it."""
+        """Handle the lack of peers to ask: wait, or drop the cached set; return the set to continue from.
+
+        The cached set is dropped if a peer declined to continue from its block.
+        """
         declined = not self._declined.isdisjoint(self._peer_set.candidates())
         if declined and trusted is not self._beginning and trusted == await self.cached_set():
             log.warning("No peer continues from block #%d, proven before: beginning at #%d",
@@ -165,11 +172,11 @@ class WarpSync:
         return with_reasons(f"no peer gives a valid proof from #{trusted.number}", self._useless)
 
     def _note_useless(self, peer: str, reason: str) -> None:
-        """Note why a peer was of no use."""
+        """Record why a peer was of no use."""
         self._useless.put_last(peer, reason)
 
     async def _ask(self, trusted: TrustedSet, peer: str) -> Followed:
-        """One peer's proof, up to its first invalid fragment. Raises PeerFailed if it did not help at all."""
+        """Return one peer's proof, up to its first invalid fragment. Raise PeerFailed if it did not help."""
         self._progress.enter(
             Phase.PROOFS, with_reasons(f"a warp proof from #{trusted.number} by {peer}", self._useless)
         )
@@ -214,7 +221,7 @@ class WarpSync:
             self._asker.fail(peer, Failure.TOO_LITTLE, f"{followed.sets} set changes")
 
     def _at_checkpoint(self, trusted: TrustedSet) -> bool:
-        """Has nothing been proven since the checkpoint? Its set id is unverified until then."""
+        """Return whether nothing has been proven since the checkpoint, so its set id is unverified."""
         return trusted is self._beginning and trusted.number > 0
 
     def _count_set(self) -> None:
@@ -228,7 +235,7 @@ class WarpSync:
         self._asker.fail(peer, Failure.BAD_PROOF, f"an invalid warp proof: {reason}")
 
     async def cached_set(self) -> TrustedSet | None:
-        """The set that an earlier run proved from the same beginning."""
+        """Return the set that an earlier run proved from the same beginning; None without one."""
         return None if self._set_cache is None else await trio.to_thread.run_sync(self._set_cache.load)
 
     async def _save(self, trusted: TrustedSet) -> None:
@@ -240,9 +247,12 @@ class WarpSync:
             log.warning("Proven authority sets cannot be saved (%s): the next start proves them again", error)
 
     async def drop_cache(self, ask_first: frozenset[str] = frozenset()) -> None:
-        """Delete the cached set. The peers that refuted it, `ask_first`, are asked next, and others only if
-        these fail. Without `ask_first`, the peers that could not continue from it are asked next: a peer that
-        could continue may have misled this node."""
+        """Delete the cached set.
+
+        The peers that refuted it, `ask_first`, are asked next, and others only if these fail. Without
+        `ask_first`, the peers that could not continue from it are asked next: a peer that could continue may
+        have misled this node.
+        """
         self.cache_dropped = True
         self._set_aside |= set(self._peer_set.candidates()) if ask_first else set()
         self._set_aside -= ask_first or self._useless.keys()

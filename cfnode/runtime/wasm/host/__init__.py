@@ -1,7 +1,7 @@
-"""Which host functions can a runtime in WebAssembly call?
+"""The host functions that a runtime in WebAssembly can call.
 
-Plain methods over bytes and numbers, on a journal; `signature.py` and `binding.py` transfer their arguments
-from WebAssembly memory. The allocator is not among them: it is in the shim.
+They are plain methods over bytes and numbers, on a journal; `signature.py` and `binding.py` transfer their
+arguments from WebAssembly memory. The allocator is not among them: it is in the shim.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Host(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
         self.leave()
 
     def enter(self, journal: Journal) -> None:
-        """A call begins on this journal."""
+        """Begin a call on this journal."""
         self.journal, self.floor = journal, journal.depth
         self.batch = None
         self.messages.clear()
 
     def leave(self) -> None:
-        """The call is over: drop its state."""
+        """End the call, and drop its state."""
         self.enter(Journal(ProofState(EMPTY_ROOT, [])))
 
 
 HOST_FUNCTIONS = host_functions(Host)
-"""Name to signature."""
+"""The signatures of the host functions by name."""

@@ -1,7 +1,7 @@
-"""Which signature checks and hashes does the host provide?
+"""Host functions for signature checks and hashes.
 
-Only functions of their arguments: a runtime in our process has no keys to sign with, so generating, listing
-and signing are left out.
+Each depends on its arguments alone: a runtime in this process has no keys to sign with, so generating,
+listing and signing are left out.
 
 Polkadot spec, host API: Crypto and Hashing. ed25519 holds by ZIP-215; sr25519 in the context `substrate`.
 """
@@ -20,14 +20,14 @@ from cfnode.runtime.wasm.host.signature import host_function
 __all__ = ["Crypto", "Hashing"]
 
 _BAD_RS, _BAD_V, _BAD_SIGNATURE = b"\x01\x00", b"\x01\x01", b"\x01\x02"
-"""Err(EcdsaVerifyError)."""
+"""The variants of Err(EcdsaVerifyError)."""
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-"""Of the group of secp256k1: r and s are below it."""
+"""The order of the group of secp256k1: r and s are below it."""
 
 
 def _recover(signature: bytes, message: bytes, reduce: bool) -> coincurve.PublicKey | bytes:
-    """The key that signed this 32-byte message, or the error as SCALE.
+    """Return the key that signed this 32-byte message, or the error as SCALE.
 
     `reduce`: version 1 took r and s modulo the order of the group instead of refusing them.
     """
@@ -47,24 +47,24 @@ def _recover(signature: bytes, message: bytes, reduce: bool) -> coincurve.Public
 
 
 def _whole(signature: bytes, message: bytes, reduce: bool) -> bytes:
-    """Result<[u8; 64], EcdsaVerifyError>."""
+    """Return the SCALE Result<[u8; 64], EcdsaVerifyError>."""
     key = _recover(signature, message, reduce)
     return key if isinstance(key, bytes) else b"\0" + key.format(compressed=False)[1:]
 
 
 def _compressed(signature: bytes, message: bytes, reduce: bool) -> bytes:
-    """Result<[u8; 33], EcdsaVerifyError>."""
+    """Return the SCALE Result<[u8; 33], EcdsaVerifyError>."""
     key = _recover(signature, message, reduce)
     return key if isinstance(key, bytes) else b"\0" + key.format()
 
 
 def _signed(signature: bytes, digest: bytes, public: bytes, reduce: bool) -> int:
-    """Whether this key signed; only here, a recovery id of 27 and more is invalid."""
+    """Return whether this key signed, 1 or 0; only here, a recovery id of 27 and more is invalid."""
     return int(signature[64] <= 3 and _compressed(signature, digest, reduce) == b"\0" + public)
 
 
 class Crypto:
-    """Crypto: checks of signatures."""
+    """Host functions of the part Crypto: checks of signatures."""
 
     batch: bool | None = None
     """Whether all signatures of the open batch hold; None if none is open."""
@@ -75,7 +75,10 @@ class Crypto:
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
-        """As version 2: signatures of the form before schnorrkel's audit (2019) are not accepted."""
+        """Check an sr25519 signature.
+
+        Signatures of the form before schnorrkel's audit (2019) are not accepted, as in version 2.
+        """
         return int(verify("sr25519", public, message, signature))
 
     @host_function("b64", "data", "b32", result="u32")
@@ -124,8 +127,8 @@ class Crypto:
 
     @host_function(result="u32")
     def ext_crypto_finish_batch_verify_version_1(self) -> int:
-        held, self.batch = self.batch, None
-        return int(held is not False)
+        batch, self.batch = self.batch, None
+        return int(batch is not False)
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_ed25519_batch_verify_version_1(
@@ -151,7 +154,7 @@ class Crypto:
 
 
 class Hashing:
-    """Hashing: `twox` is usually answered without leaving WebAssembly."""
+    """Host functions of the part Hashing; `twox` is usually answered without leaving WebAssembly."""
 
     @host_function("data", result="pointer")
     def ext_hashing_keccak_256_version_1(self, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Which other host functions does a runtime call? Trie roots, the version of new code, log messages.
+"""Further host functions: trie roots, the version of new code, and log messages.
 
 Polkadot spec, host API: Trie, Miscellaneous, Logging, Offchain Index; Substrate's panic handler, tracing and
 transaction index; Cumulus' proof size. Data for an archive or an off-chain worker is accepted and dropped:
@@ -30,7 +30,7 @@ _KEPT_LENGTH = 1_000
 
 
 def _pairs(data: bytes) -> dict[bytes, bytes]:
-    """SCALE Vec<(Vec<u8>, Vec<u8>)>."""
+    """Read the SCALE Vec<(Vec<u8>, Vec<u8>)>. Raises HostError."""
     try:
         cursor = Cursor(data)
         pairs = [(cursor.bytes(), cursor.bytes()) for _ in range(cursor.count(2))]
@@ -41,7 +41,7 @@ def _pairs(data: bytes) -> dict[bytes, bytes]:
 
 
 def _items(data: bytes) -> list[bytes]:
-    """SCALE Vec<Vec<u8>>."""
+    """Read the SCALE Vec<Vec<u8>>. Raises HostError."""
     try:
         cursor = Cursor(data)
         items = [cursor.bytes() for _ in range(cursor.count())]
@@ -52,7 +52,7 @@ def _items(data: bytes) -> list[bytes]:
 
 
 class Tries:
-    """Trie: roots over BLAKE2b-256."""
+    """Host functions of the part Trie: roots over BLAKE2b-256."""
 
     @host_function("data", result="pointer")
     def ext_trie_blake2_256_root_version_1(self, pairs: bytes) -> bytes:
@@ -72,16 +72,16 @@ class Tries:
 
 
 class Misc:
-    """Miscellaneous: small host functions."""
+    """Host functions of the part Miscellaneous, and other small ones."""
 
     version_of: Callable[[bytes], bytes | None]
-    """SCALE RuntimeVersion of some other code, or None if it has none."""
+    """The function that returns the SCALE RuntimeVersion of some other code, or None if it has none."""
 
     def __init__(self) -> None:
         self.messages: deque[str] = deque(maxlen=_KEPT_LINES)
         """The last log messages of the runtime: they explain a trap."""
         self.dropped = 0
-        """Entries meant for an off-chain index or a transaction index."""
+        """The number of entries meant for an off-chain index or a transaction index."""
 
     def _keep_message(self, text: bytes) -> None:
         self.messages.append(text[:_KEPT_LENGTH].decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""How are the arguments and results of a host function passed in WebAssembly?
+"""Signatures of host functions: how WebAssembly passes their arguments and results.
 
 Polkadot's host functions pass numbers as they are, arrays of fixed size as a pointer (i32), and everything
 else as a span (i64: pointer in the low half, length in the high half). The functions themselves take plain
@@ -6,6 +6,7 @@ else as a span (i64: pointer in the low half, length in the high half). The func
 
 Arguments: `data` is a span of bytes; `buffer` a span to be written to, of which the function gets the length;
 `b32`, `b33`, `b64`, `b65` a pointer to that many bytes; `u32` and `u64` numbers.
+
 Results: `data` a span of new memory; `pointer` a pointer to new memory, whose size both sides know; `u32`,
 `u64`; None. A function with a `buffer` also returns the bytes to be written: `(written, result)`.
 """
@@ -30,7 +31,7 @@ class HostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How arguments and result are passed."""
+    """The form in which arguments and result are passed."""
 
     arguments: tuple[Argument, ...]
     result: Result
@@ -60,13 +61,13 @@ def host_function(*arguments: Argument, result: Result = None) -> Callable[[Func
 
 
 def host_functions(host: type) -> dict[str, Signature]:
-    """The host functions of a class, its bases' included, by name."""
-    found = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
-    return {name: signature for name, signature in found if isinstance(signature, Signature)}
+    """Return the host functions of a class, its bases' included, by name."""
+    signatures = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
+    return {name: signature for name, signature in signatures if isinstance(signature, Signature)}
 
 
 def state_version(number: int) -> int:
-    """The state version, checked to be 0 or 1; raises HostError."""
+    """Return the state version, checked to be 0 or 1. Raises HostError."""
     if number not in (0, 1):
         raise HostError(f"there is no state version {number}")
     return number

@@ -1,4 +1,4 @@
-"""How does a runtime read and write its state?
+"""Host functions for storage and child storage, on the journal of the call.
 
 Reads and writes go to the journal of the call, with nested transactions. A runtime can only end transactions
 that it began itself: the outer ones belong to the code that builds the block.
@@ -20,7 +20,7 @@ _NONE = b"\0"
 
 
 def option(value: bytes | None) -> bytes:
-    """SCALE Option<Vec<u8>>."""
+    """Encode a value as the SCALE Option<Vec<u8>>."""
     return _NONE if value is None else b"\x01" + encode_compact(len(value)) + value
 
 
@@ -33,8 +33,8 @@ class _OnJournal:
         value = self.journal.get(key, child)
         if value is None:
             return b"", _NONE
-        rest = value[offset:]
-        return rest[:length], b"\x01" + len(rest).to_bytes(4, "little")
+        tail = value[offset:]
+        return tail[:length], b"\x01" + len(tail).to_bytes(4, "little")
 
     def _clear(self, prefix: bytes, limit: int | None, child: bytes) -> bytes:
         count, all_gone = self.journal.clear_prefix(prefix, limit, child)
@@ -42,7 +42,7 @@ class _OnJournal:
 
 
 def _limit(encoded: bytes) -> int | None:
-    """SCALE Option<u32>."""
+    """Read the SCALE Option<u32>. Raises HostError."""
     if encoded == _NONE:
         return None
     if len(encoded) != 5 or encoded[0] != 1:
@@ -51,10 +51,10 @@ def _limit(encoded: bytes) -> int | None:
 
 
 class Storage(_OnJournal):
-    """Storage: the top trie."""
+    """Host functions of the part Storage: the top trie."""
 
     floor: int
-    """Transactions that were open before the runtime was called."""
+    """The number of transactions that were open before the runtime was called."""
 
     @host_function("data", "data")
     def ext_storage_set_version_1(self, key: bytes, value: bytes) -> None:
@@ -102,7 +102,7 @@ class Storage(_OnJournal):
 
     @host_function("data", result="data")
     def ext_storage_changes_root_version_1(self, parent: bytes) -> bytes:
-        """Substrate has removed changes tries: there is never a root."""
+        """Return that there is no root: Substrate has removed changes tries."""
         return _NONE
 
     @host_function()
@@ -125,14 +125,14 @@ class Storage(_OnJournal):
 
 
 def _child(name: bytes) -> bytes:
-    """A child trie's name, checked not to be empty: that would be the top trie."""
+    """Return a child trie's name, checked not to be empty: that would be the top trie. Raises HostError."""
     if not name:
         raise HostError("a child trie needs a name")
     return name
 
 
 class ChildStorage(_OnJournal):
-    """Child Storage: the default child tries, by name."""
+    """Host functions of the part Child Storage: the default child tries, by name."""
 
     @host_function("data", "data", result="data")
     def ext_default_child_storage_get_version_1(self, child: bytes, key: bytes) -> bytes:

@@ -113,14 +113,14 @@ class PartnerApi:
     ) -> tuple[int, tuple[bytes, bytes], Any]:
         """Return status, content type and body of the answer. Raises Problem."""
         try:
-            found = operation_of(scope["method"], scope["path"])
+            match = operation_of(scope["method"], scope["path"])
             partner = await self._partner(headers)
-            if found is None:
+            if match is None:
                 raise _unknown(scope["path"])
-            operation, names = found
-            given = [*names, *await _given(operation, scope, headers, receive)]
-            answer = await self._handlers[operation.name](partner, *given)
-            is_csv = operation.has_csv and given[-1].format == "csv"
+            operation, names = match
+            arguments = [*names, *await _given(operation, scope, headers, receive)]
+            answer = await self._handlers[operation.name](partner, *arguments)
+            is_csv = operation.has_csv and arguments[-1].format == "csv"
             return operation.status, CSV if is_csv else JSON, answer
         except Problem:
             raise
@@ -135,29 +135,29 @@ class PartnerApi:
 
     async def _partner(self, headers: RequestHeaders) -> Partner:
         """Return the partner whose key a request has, and count the request. Raises Problem."""
-        given = headers.get(b"authorization", b"")
-        if given[: len(_SCHEME)].lower() != _SCHEME:
+        authorization = headers.get(b"authorization", b"")
+        if authorization[: len(_SCHEME)].lower() != _SCHEME:
             raise Problem("unauthorized", "a partner's key is required: Authorization: Bearer KEY")
-        key = given[len(_SCHEME) :].strip()[:200].decode("latin-1")
+        key = authorization[len(_SCHEME) :].strip()[:200].decode("latin-1")
         find = partial(authorize, self._database, key)
-        found = await trio.to_thread.run_sync(find, limiter=self._readers)
-        if isinstance(found, AccessRefusal):
-            raise refused(found)
-        return found
+        partner = await trio.to_thread.run_sync(find, limiter=self._readers)
+        if isinstance(partner, AccessRefusal):
+            raise refused(partner)
+        return partner
 
     async def _quotes(self, partner: Partner, request: QuoteRequest) -> bytes:
         block, query = await self._source.best(), quote_query(request, partner)
         if not partner.allows(*(asset_pair(query, side, block.names) for side in ("src", "dest"))):
             raise Problem("asset_not_allowed")
-        return msgspec.json.encode(Quotes([quote_of(each) for each in await quotes(block, query)]))
+        return msgspec.json.encode(Quotes([quote_of(document) for document in await quotes(block, query)]))
 
     async def _channel(self, partner: Partner, key: str, request: ChannelRequest) -> bytes:
         return await self._opener.open(partner, key, request)
 
     async def _swap(self, partner: Partner, reference: str) -> bytes:
-        look = partial(own_swap, database=self._database, partner=partner.name, reference=reference)
-        found: Swap = await self._source.read(look)
-        return msgspec.json.encode(found)
+        read_swap = partial(own_swap, database=self._database, partner=partner.name, reference=reference)
+        swap: Swap = await self._source.read(read_swap)
+        return msgspec.json.encode(swap)
 
     async def _statement(self, partner: Partner, query: StatementQuery) -> IO[bytes]:
         write = partial(statement_file, self._database, partner.name, query)
@@ -170,17 +170,17 @@ class _Gone(Exception):
 
 async def _given(operation: Operation, scope: Scope, headers: RequestHeaders, receive: Receive) -> list[Any]:
     """Return key, body and query of a request, as far as the operation has them. Raises Problem."""
-    found: list[Any] = []
+    arguments: list[Any] = []
     if operation.takes_key:
         key = headers.get(b"idempotency-key", b"").decode("latin-1")
         if not re.fullmatch(IDEMPOTENCY_KEY, key):
             raise Problem("idempotency_key_required")
-        found.append(key)
+        arguments.append(key)
     if operation.body is not None:
-        found.append(_decoded(await _body(scope, headers, receive), operation.body))
+        arguments.append(_decoded(await _body(scope, headers, receive), operation.body))
     if operation.query is not None:
-        found.append(_queried(scope["query_string"], operation.query))
-    return found
+        arguments.append(_queried(scope["query_string"], operation.query))
+    return arguments
 
 
 async def _body(scope: Scope, headers: RequestHeaders, receive: Receive) -> bytes:
@@ -208,8 +208,8 @@ def _queried(query: bytes, kind: type) -> Any:
     if len(query) > MAX_QUERY:
         raise Problem("invalid_request", f"the query has more than {MAX_QUERY} bytes")
     try:
-        found = dict(parse_qsl(query.decode(), max_num_fields=32, keep_blank_values=True))
-        return msgspec.convert(found, kind, strict=False)
+        fields = dict(parse_qsl(query.decode(), max_num_fields=32, keep_blank_values=True))
+        return msgspec.convert(fields, kind, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
         raise Problem("invalid_request", str(error)[:300]) from None
 

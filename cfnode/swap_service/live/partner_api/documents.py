@@ -27,8 +27,8 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 def snake(value: Any) -> Any:
     """Return a document with its member names in snake_case."""
     if isinstance(value, dict):
-        return {_HUMP.sub(r"_\1", name).lower(): snake(each) for name, each in value.items()}
-    return [snake(each) for each in value] if isinstance(value, list) else value
+        return {_HUMP.sub(r"_\1", name).lower(): snake(member) for name, member in value.items()}
+    return [snake(member) for member in value] if isinstance(value, list) else value
 
 
 def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
@@ -47,12 +47,12 @@ def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
 
 def quote_of(document: Mapping[str, Any]) -> Quote:
     """Return a quote of the swap service as one of the partner API."""
-    found = snake(document)
-    found["recommended_min_price_x128"] = _min_price(found)
-    found["recommended_retry_duration_blocks"] = (
-        found["recommended_retry_duration_minutes"] * 60 // STATE_CHAIN_SECONDS
+    fields = snake(document)
+    fields["recommended_min_price_x128"] = _min_price(fields)
+    fields["recommended_retry_duration_blocks"] = (
+        fields["recommended_retry_duration_minutes"] * 60 // STATE_CHAIN_SECONDS
     )
-    return msgspec.convert(found, Quote)
+    return msgspec.convert(fields, Quote)
 
 
 def _min_price(quote: Mapping[str, Any]) -> str:
@@ -109,14 +109,14 @@ def _assets(request: ChannelRequest | QuoteRequest) -> dict[str, Any]:
 
 def swap_of(status: Mapping[str, Any]) -> Swap:
     """Return a status of the swap service as one of the partner API; the swap began in a channel."""
-    found = snake(status)
+    fields = snake(status)
     for side in ("src", "dest"):
-        found[f"{side}_asset"] = Asset(found[f"{side}_chain"], found[f"{side}_asset"])
-    found["deposit_channel"]["expected_amount"] = found["deposit_channel"].get("expected_deposit_amount")
-    found["last_updated_at"] = found["last_statechain_update_at"]
+        fields[f"{side}_asset"] = Asset(fields[f"{side}_chain"], fields[f"{side}_asset"])
+    fields["deposit_channel"]["expected_amount"] = fields["deposit_channel"].get("expected_deposit_amount")
+    fields["last_updated_at"] = fields["last_statechain_update_at"]
     for name in ("deposit", "swap_egress", "refund_egress"):
-        if failure := found.get(name, {}).get("failure"):
-            failure |= {f"reason_{part}": failure["reason"][part] for part in ("name", "message")}
-    if dca := found.get("swap", {}).get("dca"):
-        found["swap"] |= {name: dca[name] for name in ("executed_chunks", "remaining_chunks")}
-    return msgspec.convert(found, Swap)
+        if failure := fields.get(name, {}).get("failure"):
+            failure |= {f"reason_{member}": failure["reason"][member] for member in ("name", "message")}
+    if dca := fields.get("swap", {}).get("dca"):
+        fields["swap"] |= {name: dca[name] for name in ("executed_chunks", "remaining_chunks")}
+    return msgspec.convert(fields, Swap)

@@ -22,7 +22,7 @@ def is_of(terms: SwapTerms, shares: Shares, fields: Mapping[str, Any]) -> bool:
     return (
         is_same_address(fields["destination_address"], terms.destination)
         and fields["broker_commission_rate"] == shares.commission_bps
-        and [(ss58.encode(each["account"]), each["bps"]) for each in fields["affiliate_fees"]]
+        and [(ss58.encode(affiliate["account"]), affiliate["bps"]) for affiliate in fields["affiliate_fees"]]
         == list(shares.affiliates)
         and fields["boost_fee"] == terms.boost_fee
         and fields["dca_parameters"] == terms.chunks

@@ -23,16 +23,16 @@ _DESCRIPTION: Final = (
 def document() -> bytes:
     """Return the OpenAPI document, as JSON."""
     types: list[type] = [ProblemBody]
-    for each in OPERATIONS:
-        types += [found for found in (each.answer, each.body, each.query) if found is not None]
+    for operation in OPERATIONS:
+        types += [kind for kind in (operation.answer, operation.body, operation.query) if kind is not None]
     template = "#/components/schemas/{name}"
     references, components = msgspec.json.schema_components(types, ref_template=template)
     by_type = dict(zip(types, references, strict=True))
     paths: dict[str, dict[str, Any]] = {}
-    for each in OPERATIONS:
-        query = {} if each.query is None else components.pop(each.query.__name__)
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, by_type, query)
-    found = {
+    for operation in OPERATIONS:
+        query = {} if operation.query is None else components.pop(operation.query.__name__)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, by_type, query)
+    openapi = {
         "openapi": "3.1.0",
         "info": {"title": "Partner API", "version": "1", "description": _DESCRIPTION},
         "paths": paths,
@@ -42,14 +42,14 @@ def document() -> bytes:
         },
         "security": [{"key": []}],
     }
-    return msgspec.json.encode(found)
+    return msgspec.json.encode(openapi)
 
 
 def _operation(each: Operation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": by_type[each.answer]}}
     if each.has_csv:
         content["text/csv"] = {"schema": {"type": "string"}}
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": each.name,
         "summary": each.summary,
         "parameters": [*_path_parameters(each), *_query_parameters(query), *_header_parameters(each)],
@@ -60,8 +60,8 @@ def _operation(each: Operation, by_type: dict[type, Any], query: dict[str, Any])
     }
     if each.body is not None:
         body = {"application/json": {"schema": by_type[each.body]}}
-        found["requestBody"] = {"required": True, "content": body}
-    return found
+        described["requestBody"] = {"required": True, "content": body}
+    return described
 
 
 def _path_parameters(each: Operation) -> list[dict[str, Any]]:

@@ -108,20 +108,20 @@ class Opener:
         """Return the answer; None if the first request has ended without one, so that this one may begin."""
         name = (partner.name, key)
         if (running := self._working.get(name)) is not None:
-            known = await self._look(partner.name, key, digest)
-            if isinstance(known, Reused):
+            state = await self._look(partner.name, key, digest)
+            if isinstance(state, Reused):
                 raise Problem("idempotency_key_reused")
             with _patience():
                 await running.wait()
             return _settled(await self._look(partner.name, key, digest))
         async with self._work(name):
-            found = await self._look(partner.name, key, digest)
-            if isinstance(found, Running):
+            state = await self._look(partner.name, key, digest)
+            if isinstance(state, Running):
                 with _patience():
-                    found = await self._other(partner, key, digest, found)
-            if isinstance(found, Unknown):
-                found = await self._resolved(partner, key, digest, request)
-            return _settled(found) if found is not None else await self._new(partner, key, digest, request)
+                    state = await self._other(partner, key, digest, state)
+            if isinstance(state, Unknown):
+                state = await self._resolved(partner, key, digest, request)
+            return _settled(state) if state is not None else await self._new(partner, key, digest, request)
 
     @asynccontextmanager
     async def _work(self, name: tuple[str, str]) -> AsyncIterator[None]:
@@ -137,24 +137,24 @@ class Opener:
 
     async def _other(self, partner: Partner, key: str, digest: str, found: Running) -> orders.Found | None:
         """Wait for another process, or for the end of its beats, and return the request's state."""
-        seen, since = found, trio.current_time()
+        running, since = found, trio.current_time()
         while True:
-            if seen.owner == self._owner:  # this process could not store the end of the request
+            if running.owner == self._owner:  # this process could not store the end of the request
                 since = -math.inf
             else:
                 await trio.sleep(LOOK_S)
             now = await self._look(partner.name, key, digest)
             if not isinstance(now, Running):
                 return now
-            if now != seen:
-                seen, since = now, trio.current_time()
+            if now != running:
+                running, since = now, trio.current_time()
             elif trio.current_time() - since > DEAD_S:
                 log.warning("A request of %s was left behind", partner.name)
-                take = partial(orders.take_over, self._database, partner.name, key, digest, now)
-                taken = await self._in_thread(take)
-                if not isinstance(taken, Running):
-                    return taken
-                seen, since = taken, trio.current_time()
+                take_over = partial(orders.take_over, self._database, partner.name, key, digest, now)
+                taken_over = await self._in_thread(take_over)
+                if not isinstance(taken_over, Running):
+                    return taken_over
+                running, since = taken_over, trio.current_time()
 
     async def _resolved(
         self, partner: Partner, key: str, digest: str, request: ChannelRequest
@@ -163,14 +163,14 @@ class Opener:
 
         None: no channel was opened, and the request may begin anew.
         """
-        checked = await self._checked(partner, request)
-        terms = checked.terms
+        checked_request = await self._checked(partner, request)
+        terms = checked_request.terms
 
         def kept(event: FoundEvent) -> Kept:
-            return _kept(partner, terms, channel_of(event), checked.expected)
+            return _kept(partner, terms, channel_of(event), checked_request.expected)
 
-        wanted = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))
-        find = partial(orders.resolve, self._database, partner.name, key, digest, wanted, kept)
+        wanted_channel = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))
+        find = partial(orders.resolve, self._database, partner.name, key, digest, wanted_channel, kept)
         return await self._in_thread(find)
 
     async def _checked(self, partner: Partner, request: ChannelRequest) -> _Checked:
@@ -186,23 +186,25 @@ class Opener:
     async def _new(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
         """Open the channel of a new request, and return the answer; None if another process was faster."""
         broker, order = self._source.broker, None
-        checked, head = await _both(partial(self._checked, partner, request), broker.head)
-        terms = checked.terms
-        place = partial(orders.place, self._database, partner, key, digest, self._owner, checked.cost, head)
+        checked_request, head = await _both(partial(self._checked, partner, request), broker.head)
+        terms = checked_request.terms
+        place_order = partial(
+            orders.place, self._database, partner, key, digest, self._owner, checked_request.cost, head
+        )
 
         async def before() -> None:
             nonlocal order
-            found: Outcome = await self._in_thread(place)
-            if not isinstance(found, Order):
-                raise _NotNew(found)
-            order = found
+            outcome: Outcome = await self._in_thread(place_order)
+            if not isinstance(outcome, Order):
+                raise _NotNew(outcome)
+            order = outcome
 
         try:
             channel = await broker.open_for(terms, _shares(partner), before)
-        except _NotNew as known:
-            if isinstance(known.found, AccessRefusal):
-                raise refused(known.found) from None
-            return None if isinstance(known.found, Running) else _settled(known.found)
+        except _NotNew as not_new:
+            if isinstance(not_new.found, AccessRefusal):
+                raise refused(not_new.found) from None
+            return None if isinstance(not_new.found, Running) else _settled(not_new.found)
         except UnknownOutcome as error:
             log.error("Request %s of %s: %s", key, partner.name, error)
             await self._end(orders.lose, order)
@@ -214,7 +216,7 @@ class Opener:
             await self._end(orders.lose, order)
             raise
         assert order is not None
-        return await self._stored(order, digest, _kept(partner, terms, channel, checked.expected))
+        return await self._stored(order, digest, _kept(partner, terms, channel, checked_request.expected))
 
     async def _end(self, end: Callable[..., None], order: Order | None) -> None:
         """End an order without an answer; nothing to do for None, an order that was not placed."""
@@ -244,10 +246,10 @@ class Opener:
     async def _was_stored(self, order: Order, digest: str) -> str | None:
         """Return the answer if it is in the database: the confirmation of the commit may have been lost."""
         try:
-            found = await self._look(order.partner, order.key, digest)
+            state = await self._look(order.partner, order.key, digest)
         except LedgerError:
             return None
-        return found.answer if isinstance(found, Opened) else None
+        return state.answer if isinstance(state, Opened) else None
 
     async def _in_thread(self, step: Callable[[], T]) -> T:
         return await trio.to_thread.run_sync(step, limiter=self._writers)
@@ -326,13 +328,13 @@ def refused(refusal: AccessRefusal) -> Problem:
 
 def _shares(partner: Partner) -> Shares:
     affiliates = () if partner.affiliate is None else ((partner.affiliate, partner.affiliate_bps),)
-    return Shares(partner.commission_bps, tuple(each for each in affiliates if each[1]))
+    return Shares(partner.commission_bps, tuple(affiliate for affiliate in affiliates if affiliate[1]))
 
 
 def _kept(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Kept:
     answer = msgspec.json.encode(_channel(partner, terms, channel, expected)).decode()
-    opened = service_channel(terms, _shares(partner), channel, expected)
-    return Kept(opened, channel.opening_fee, answer)
+    opened_channel = service_channel(terms, _shares(partner), channel, expected)
+    return Kept(opened_channel, channel.opening_fee, answer)
 
 
 def _channel(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Channel:

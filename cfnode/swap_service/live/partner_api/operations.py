@@ -105,17 +105,17 @@ OPERATIONS: Final = (
 
 @cache
 def _patterns() -> Mapping[Operation, re.Pattern[str]]:
-    return {each: re.compile(each.path.replace("{id}", "([^/]+)")) for each in OPERATIONS}
+    return {operation: re.compile(operation.path.replace("{id}", "([^/]+)")) for operation in OPERATIONS}
 
 
 def operation_of(method: str, path: str) -> tuple[Operation, tuple[Any, ...]] | None:
     """Return the operation of a request with the parameters in its path; None for an unknown one."""
-    for each, pattern in _patterns().items():
-        if each.method == method and (match := pattern.fullmatch(path)):
-            return each, match.groups()
+    for operation, pattern in _patterns().items():
+        if operation.method == method and (match := pattern.fullmatch(path)):
+            return operation, match.groups()
     return None
 
 
 def allowed(path: str) -> tuple[str, ...]:
     """Return the methods that a path allows."""
-    return tuple(each.method for each, pattern in _patterns().items() if pattern.fullmatch(path))
+    return tuple(operation.method for operation, pattern in _patterns().items() if pattern.fullmatch(path))

@@ -111,11 +111,11 @@ class Problem(Exception):
     @property
     def headers(self) -> Headers:
         """The answer's own headers: Retry-After, WWW-Authenticate, Allow, where they apply."""
-        found: Headers = []
+        headers: Headers = []
         if self._retry_after_s is not None:
-            found.append((b"retry-after", b"%d" % max(1, math.ceil(self._retry_after_s))))
+            headers.append((b"retry-after", b"%d" % max(1, math.ceil(self._retry_after_s))))
         if self.status == 401:
-            found.append((b"www-authenticate", b"Bearer"))
+            headers.append((b"www-authenticate", b"Bearer"))
         if self._allow:
-            found.append((b"allow", self._allow.encode()))
-        return found
+            headers.append((b"allow", self._allow.encode()))
+        return headers

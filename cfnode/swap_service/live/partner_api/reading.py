@@ -27,13 +27,13 @@ IN_MEMORY: Final = 1 << 20
 def own_swap(record: SwapRecord, database: Database, partner: str, reference: str) -> Swap:
     """Return the status of a swap of the partner's channels. Raises Problem; blocks."""
     try:
-        found = status(record, reference)
+        document = status(record, reference)
     except Refusal:
         raise Problem("not_found") from None
-    channel = ChannelId.parse(found["depositChannel"]["id"]) if "depositChannel" in found else None
+    channel = ChannelId.parse(document["depositChannel"]["id"]) if "depositChannel" in document else None
     if channel is None or not has_channel(database, partner, channel):
         raise Problem("not_found")
-    return swap_of(found)
+    return swap_of(document)
 
 
 def statement_file(database: Database, partner: str, query: StatementQuery) -> IO[bytes]:
@@ -42,11 +42,11 @@ def statement_file(database: Database, partner: str, query: StatementQuery) -> I
         month = Month.parse(query.month)
     except ValueError as error:
         raise Problem("invalid_request", f"month: {error}") from None
-    found = Statement(database, month, partner=partner)
+    statement = Statement(database, month, partner=partner)
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # its sender closes it
     try:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        (write_csv if query.format == "csv" else write_json)(found, text)
+        (write_csv if query.format == "csv" else write_json)(statement, text)
         text.detach()
         file.seek(0)
     except BaseException:

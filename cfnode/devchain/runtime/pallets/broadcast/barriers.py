@@ -23,7 +23,7 @@ def barriers_of_rotation(crypto: str, broadcast_id: int, earliest: int) -> list[
     barriers = [] if crypto == NEVER_WAITS else [broadcast_id]
     if crypto in WAITS_FOR_THOSE_BEFORE:
         barriers.append(broadcast_id - 1)
-    return [each for each in barriers if each >= earliest]
+    return [barrier for barrier in barriers if barrier >= earliest]
 
 
 def last_allowed(barriers: Sequence[int]) -> int:
@@ -33,4 +33,4 @@ def last_allowed(barriers: Sequence[int]) -> int:
 
 def barriers_left(barriers: Sequence[int], pending: Sequence[int]) -> list[int]:
     """Return the barriers up to which a broadcast is pending; both arguments are sorted."""
-    return [each for each in barriers if pending and pending[0] <= each]
+    return [barrier for barrier in barriers if pending and pending[0] <= barrier]

@@ -141,8 +141,10 @@ class Broadcaster(ChainPallet):
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         requests = self._sign_rotation(broadcast_id, api_call)
-        added = barriers_of_rotation(self.chain.family.crypto, broadcast_id, self.PendingBroadcasts.get()[0])
-        self.BroadcastBarriers.mutate(lambda known: sorted({*known, *added}))
+        new_barriers = barriers_of_rotation(
+            self.chain.family.crypto, broadcast_id, self.PendingBroadcasts.get()[0]
+        )
+        self.BroadcastBarriers.mutate(lambda known: sorted({*known, *new_barriers}))
         self.IncomingKeyAndBroadcastId.put((new_key, broadcast_id))
         if not requests:
             self.begin(broadcast_id)
@@ -205,39 +207,41 @@ class Broadcaster(ChainPallet):
         """Fail the attempts whose time is over, and make the attempts that are due."""
         if not self.chain.tracked:
             return None
-        height, waiting = self.tracking.height(), self.Timeouts.get()
-        over = sorted({(broadcast_id, who) for expiry, broadcast_id, who in waiting if expiry <= height})
-        if over:
-            self.Timeouts.put([each for each in waiting if each[0] > height])
-        again = self.DelayedBroadcastRetryQueue.take(number)
-        if not over and not again:
+        height, timeouts = self.tracking.height(), self.Timeouts.get()
+        timed_out = sorted(
+            {(broadcast_id, who) for expiry, broadcast_id, who in timeouts if expiry <= height}
+        )
+        if timed_out:
+            self.Timeouts.put([timeout for timeout in timeouts if timeout[0] > height])
+        retries = self.DelayedBroadcastRetryQueue.take(number)
+        if not timed_out and not retries:
             return None
         member = f"broadcast_{self.chain.name.lower()}"
         if not self.other(EnvironmentStorage).safe_mode(member, "retry_enabled"):
-            return self._put_off(number, height, over, again)
-        for broadcast_id, who in over:
+            return self._put_off(number, height, timed_out, retries)
+        for broadcast_id, who in timed_out:
             if broadcast_id in self.PendingBroadcasts.get():
                 self.deposit(self.Event.BroadcastTimeout, broadcast_id=broadcast_id)
                 self.fail_attempt(broadcast_id, who)
-        self._try_again(number, again)
+        self._try_again(number, retries)
         return None
 
     def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
         """Retry broadcasts; those that a barrier holds back wait for the next block."""
-        last = last_allowed(self.BroadcastBarriers.get())
+        last_allowed_id = last_allowed(self.BroadcastBarriers.get())
         for broadcast_id in broadcasts:
-            if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
+            if broadcast_id <= last_allowed_id and broadcast_id in self.PendingBroadcasts.get():
                 self.retry(broadcast_id)
-        if waiting := [each for each in broadcasts if each > last]:
-            self._queue(number + 1, waiting)
+        if held_back := [later_id for later_id in broadcasts if later_id > last_allowed_id]:
+            self._queue(number + 1, held_back)
 
     def _put_off(
         self, number: int, height: int, over: Sequence[tuple[int, bytes]], again: Sequence[int]
     ) -> None:
         """Put off timeouts and retries while safe mode stops them."""
         if over:
-            later = height + SAFE_MODE_HEIGHTS[self.chain.name]
-            self.Timeouts.mutate(lambda waiting: [*waiting, *((later, *each) for each in over)])
+            retry_height = height + SAFE_MODE_HEIGHTS[self.chain.name]
+            self.Timeouts.mutate(lambda waiting: [*waiting, *((retry_height, *timeout) for timeout in over)])
         if again:
             self._queue(number + SAFE_MODE_BLOCKS, again)
 
@@ -276,8 +280,8 @@ class Broadcaster(ChainPallet):
         if broadcast_id not in self.PendingBroadcasts.get():
             return None
         failed = self.FailedBroadcasters.get(broadcast_id)
-        asked = [who for _, number, who in self.Timeouts.get() if number == broadcast_id]
-        return next((who for who in reversed(asked) if who not in failed), None)
+        nominees = [who for _, number, who in self.Timeouts.get() if number == broadcast_id]
+        return next((who for who in reversed(nominees) if who not in failed), None)
 
     def is_known(self, broadcast_id: int) -> bool:
         """Return whether a broadcast would be noticed on its chain: it is pending or aborted."""
@@ -285,7 +289,7 @@ class Broadcaster(ChainPallet):
 
     def succeed(self, broadcast_id: int) -> None:
         """Complete a broadcast that its chain has, even an aborted one."""
-        out, reference = self.identify(broadcast_id)
+        out_id, reference = self.identify(broadcast_id)
         self._is_over(broadcast_id)
         self._note_rotated(broadcast_id)
         self.AbortedBroadcasts.put(_without(self.AbortedBroadcasts.get(), broadcast_id))
@@ -294,7 +298,7 @@ class Broadcaster(ChainPallet):
         self.deposit(
             self.Event.BroadcastSuccess,
             broadcast_id=broadcast_id,
-            transaction_out_id=out,
+            transaction_out_id=out_id,
             transaction_ref=reference,
         )
 
@@ -333,7 +337,7 @@ class Broadcaster(ChainPallet):
 
     def _is_over(self, broadcast_id: int) -> None:
         self.PendingBroadcasts.put(_without(self.PendingBroadcasts.get(), broadcast_id))
-        self.Timeouts.put([each for each in self.Timeouts.get() if each[1] != broadcast_id])
+        self.Timeouts.put([timeout for timeout in self.Timeouts.get() if timeout[1] != broadcast_id])
         if barriers := self.BroadcastBarriers.get():
             self.BroadcastBarriers.put(barriers_left(barriers, self.PendingBroadcasts.get()))
 
@@ -351,4 +355,4 @@ class Broadcaster(ChainPallet):
 
 
 def _without(ids: Sequence[int], broadcast_id: int) -> list[int]:
-    return [each for each in ids if each != broadcast_id]
+    return [pending_id for pending_id in ids if pending_id != broadcast_id]

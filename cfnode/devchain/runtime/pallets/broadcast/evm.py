@@ -84,15 +84,15 @@ class EvmBroadcaster(Broadcaster):
     ) -> None:
         """A call has been signed: keep it, and send it if it is to be sent."""
         origin.ensure_threshold_signed()
-        found = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
-        if found is None:
+        signing = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
+        if signing is None:
             self.fail(self.Error.ThresholdSignatureUnavailable)
-        ready = signed(api_call, *found)
-        self.PendingApiCalls.put(broadcast_id, ready)
+        signed_call = signed(api_call, *signing)
+        self.PendingApiCalls.put(broadcast_id, signed_call)
         if should_broadcast:
-            self._send(broadcast_id, ready, threshold_signature_payload, initiated_at)
+            self._send(broadcast_id, signed_call, threshold_signature_payload, initiated_at)
         else:
-            payload = self.transaction(ready)
+            payload = self.transaction(signed_call)
             self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
 
     def start(self, api_call: values.EvmApi | None) -> int:
@@ -110,8 +110,8 @@ class EvmBroadcaster(Broadcaster):
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
             return
-        made = api_call.value.signer_and_sig_data
-        signer = made and made[0]
+        sig_data = api_call.value.signer_and_sig_data
+        signer = sig_data and sig_data[0]
         if self.CurrentOnChainKey.get() in (None, signer):
             self.attempt(broadcast_id)
         else:
@@ -141,7 +141,7 @@ class EvmBroadcaster(Broadcaster):
 
     def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int:
         aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
-        self.AbortedBroadcasts.put([each for each in aborted if each != broadcast_id])
+        self.AbortedBroadcasts.put([aborted_id for aborted_id in aborted if aborted_id != broadcast_id])
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None:
             self.fail(self.Error.ApiCallUnavailable)
@@ -165,8 +165,8 @@ class EvmBroadcaster(Broadcaster):
         super().succeed(broadcast_id)
 
     def forget(self, broadcast_id: int) -> None:
-        for out in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
-            self.TransactionOutIdToBroadcastId.remove(out)
+        for out_id in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
+            self.TransactionOutIdToBroadcastId.remove(out_id)
         for stored in (self.AwaitingBroadcast, self.PendingApiCalls, self.TransactionMetadata):
             stored.remove(broadcast_id)
 
@@ -203,34 +203,34 @@ class EvmBroadcaster(Broadcaster):
 
     def transaction(self, api_call: values.EvmApi) -> Transaction:
         """Return the transaction of a signed call, without fees."""
-        bound, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
+        replay, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
         if self.chain.name == "Tron":
             return values.TronTransaction(
                 fee_limit=limit,
-                contract=bound.contract_address,
+                contract=replay.contract_address,
                 value=0,
                 data=data,
                 function_selector=contract_call(api_call).signature.encode(),
             )
         return values.EvmTransaction(
-            chain_id=bound.chain_id,
+            chain_id=replay.chain_id,
             max_priority_fee_per_gas=None,
             max_fee_per_gas=None,
             gas_limit=limit,
-            contract=bound.contract_address,
+            contract=replay.contract_address,
             value=0,
             data=data,
         )
 
     def _send(self, broadcast_id: int, api_call: values.EvmApi, payload: bytes, initiated_at: int) -> None:
-        out = self.out_id(api_call)
-        self.TransactionOutIdToBroadcastId.put(out, (broadcast_id, initiated_at))
-        self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out])
+        out_id = self.out_id(api_call)
+        self.TransactionOutIdToBroadcastId.put(out_id, (broadcast_id, initiated_at))
+        self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out_id])
         data = values.BroadcastData(
             broadcast_id=broadcast_id,
             transaction_payload=self.transaction(api_call),
             threshold_signature_payload=payload,
-            transaction_out_id=out,
+            transaction_out_id=out_id,
             nominee=None,
         )
         self.AwaitingBroadcast.put(broadcast_id, data)
@@ -255,8 +255,10 @@ class EvmBroadcaster(Broadcaster):
     @staticmethod
     def out_id(api_call: values.EvmApi) -> values.SchnorrVerificationComponents:
         """Return the id by which the chain's event names a signed call."""
-        made = signature_of(api_call)
-        return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
+        signature = signature_of(api_call)
+        return values.SchnorrVerificationComponents(
+            s=signature.s, k_times_g_address=signature.k_times_g_address
+        )
 
     def identify(self, broadcast_id: int) -> tuple[values.SchnorrVerificationComponents, bytes]:
         data = self.AwaitingBroadcast.known(broadcast_id)
@@ -275,20 +277,20 @@ class EvmBroadcaster(Broadcaster):
             return transaction
         match tracked:
             case values.EthereumTrackedData():
-                tip, most = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
+                tip, max_fee = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
             case values.ArbitrumTrackedData():
-                tip, most = 0, tracked.base_fee * 3 // 2
+                tip, max_fee = 0, tracked.base_fee * 3 // 2
             case values.BscTrackedData():
-                tip = most = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
+                tip = max_fee = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
             case _:
                 return transaction
-        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=most)
+        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=max_fee)
 
     def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
         """Return the `TransactionConfirmation` of a transaction that is on its chain, but not yet final."""
-        out, reference = self.identify(broadcast_id)
+        out_id, reference = self.identify(broadcast_id)
         return values.TransactionConfirmation(
-            tx_out_id=out,
+            tx_out_id=out_id,
             signer_id=ENGINE,
             tx_fee=self._fee(),
             tx_metadata=self.TransactionMetadata.known(broadcast_id),

@@ -30,9 +30,9 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
     match api_call.value.call:
         case values.AllBatch() as batch:
             return all_batch(
-                [(each.channel_id, each.asset) for each in batch.fetch_deploy_params],
-                [(each.contract_address, each.asset) for each in batch.fetch_params],
-                [_transfer(each) for each in batch.transfer_params],
+                [(fetch.channel_id, fetch.asset) for fetch in batch.fetch_deploy_params],
+                [(fetch.contract_address, fetch.asset) for fetch in batch.fetch_params],
+                [_transfer(payment) for payment in batch.transfer_params],
             )
         case values.RegisterRedemption() as redemption:
             return _redemption(redemption)
@@ -41,16 +41,16 @@ def contract_call(api_call: values.EvmApi) -> VaultCall:
         case values.TransferFallback(transfer):
             return transfer_fallback(_transfer(transfer))
         case values.ExecutexSwapAndCall() as call:
-            paid = _transfer(call.transfer_param)
-            return execute_x_swap_and_call(paid, call.source_chain, call.source_address, call.message)
+            payment = _transfer(call.transfer_param)
+            return execute_x_swap_and_call(payment, call.source_chain, call.source_address, call.message)
     raise NotImplementedError(f"{type(api_call).__name__} is never made on a development chain")
 
 
 def message_hash(api_call: values.EvmApi) -> bytes:
     """Return the hash that the aggregate key has to sign."""
-    bound = api_call.value.replay_protection
+    replay = api_call.value.replay_protection
     protection = ReplayProtection(
-        bound.nonce, bound.chain_id, bound.key_manager_address, bound.contract_address
+        replay.nonce, replay.chain_id, replay.key_manager_address, replay.contract_address
     )
     return contract_call(api_call).message_hash(protection)
 
@@ -79,9 +79,9 @@ def rebuilt(
 
 def signature_of(api_call: values.EvmApi) -> Signature:
     """Return the signature of a signed call."""
-    made = api_call.value.signer_and_sig_data
-    assert made is not None
-    return Signature(made[1].sig.to_bytes(32, "big"), made[1].k_times_g_address)
+    sig_data = api_call.value.signer_and_sig_data
+    assert sig_data is not None
+    return Signature(sig_data[1].sig.to_bytes(32, "big"), sig_data[1].k_times_g_address)
 
 
 def calldata(api_call: values.EvmApi) -> bytes:

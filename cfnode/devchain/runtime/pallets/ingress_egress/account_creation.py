@@ -31,13 +31,13 @@ def create_account(
     amount: int,
 ) -> int:
     """Create the account of a `LiquidityProvision` if that is asked for. Return what is spent on it."""
-    who, wanted = terms.lp_account, terms.additional_action
-    if wanted is None or pallet.other(System).exists(who):
+    who, additional = terms.lp_account, terms.additional_action
+    if additional is None or pallet.other(System).exists(who):
         return 0
-    enough = wanted.flip_amount_to_credit
+    credit = additional.flip_amount_to_credit
     is_flip = deposit.asset == "Flip"
     source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
-    funded = min(enough, amount) if is_flip else ADVANCE
+    funded = min(credit, amount) if is_flip else ADVANCE
     pallet.other(FundedAccounts).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
         pallet.other(SwappingStorage).record_gateway_liability(funded)
@@ -45,7 +45,7 @@ def create_account(
     pallet.other(AccountRoles).register(who, "LiquidityProvider")
     pallet.other(ProviderStorage).register_refund_address(who, terms.refund_address)
     return (
-        funded if is_flip else _buy_flip(pallet, deposit, who, min(amount, _price(pallet, deposit, enough)))
+        funded if is_flip else _buy_flip(pallet, deposit, who, min(amount, _price(pallet, deposit, credit)))
     )
 
 

@@ -23,8 +23,8 @@ __all__ = ["perform_action", "withhold_ingress_fee"]
 def withhold_ingress_fee(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> tuple[int, int]:
     """Withhold the ingress fee of a deposit. Return what remains of the amount, and the fee."""
     estimate = ingress_estimate(pallet, deposit.asset, deposit.origin_type)
-    withheld = withhold(pallet, deposit.asset, amount, estimate)
-    return withheld.remaining, withheld.fee
+    after_fee = withhold(pallet, deposit.asset, amount, estimate)
+    return after_fee.remaining, after_fee.fee
 
 
 def perform_action(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> values.DepositAction:
@@ -49,14 +49,14 @@ def _swap(
     destination = values.SwapOutputActionEgress(
         ccm_deposit_metadata=terms.channel_metadata, output_address=terms.destination_address
     )
-    back = values.ExternalAddress(refund.refund_address)
+    refund_address = values.ExternalAddress(refund.refund_address)
     swap = UserSwap(
         input_asset=deposit.asset,
         input_amount=amount,
         output_asset=terms.destination_asset,
         output_action=destination,
         origin=deposit.origin,
-        limits=limits_of(refund, refund.retry_duration, back, refund.refund_ccm_metadata),
+        limits=limits_of(refund, refund.retry_duration, refund_address, refund.refund_ccm_metadata),
         broker_fees=terms.broker_fees,
         dca=terms.dca_params,
     )

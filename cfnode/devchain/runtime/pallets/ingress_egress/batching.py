@@ -64,8 +64,8 @@ def send_batches(pallet: IngressEgressStorage) -> None:
         return
     pallet.runtime.host.begin()
     try:
-        fetches, transfers, waiting = _taken(pallet, queue)
-        pallet.ScheduledEgressFetchOrTransfer.put(waiting)
+        fetches, transfers, remaining = _taken(pallet, queue)
+        pallet.ScheduledEgressFetchOrTransfer.put(remaining)
         _SEND[pallet.chain.name](pallet, fetches, transfers)
     except _CannotBuild as failure:
         pallet.runtime.host.rollback()
@@ -94,10 +94,10 @@ def join_outputs(pallet: IngressEgressStorage) -> None:
 def send_messages(pallet: IngressEgressStorage) -> None:
     """Send each transfer that carries a message as a transaction of its own."""
     messages = pallet.ScheduledEgressCcm.get()
-    waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each.asset)]
+    disabled = [entry for entry in messages if pallet.DisabledEgressAssets.contains(entry.asset)]
     if messages:
-        pallet.ScheduledEgressCcm.put(waiting)
-    for message in (each for each in messages if each not in waiting):
+        pallet.ScheduledEgressCcm.put(disabled)
+    for message in (entry for entry in messages if entry not in disabled):
         payment = Payment(message.asset, message.amount, message.destination_address)
         call = message_call(pallet, payment, _ccm_of(message))
         broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
@@ -109,9 +109,9 @@ def send_messages(pallet: IngressEgressStorage) -> None:
 
 def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
     """Return the broadcaster of the pallet's EVM chain."""
-    found = pallet.other(BROADCASTERS[pallet.chain.name])
-    assert isinstance(found, EvmBroadcaster)
-    return found
+    broadcaster = pallet.other(BROADCASTERS[pallet.chain.name])
+    assert isinstance(broadcaster, EvmBroadcaster)
+    return broadcaster
 
 
 def transfer_params(
@@ -127,20 +127,20 @@ def _taken(
     pallet: IngressEgressStorage, queue: Sequence[values.FetchOrTransfer]
 ) -> tuple[Fetches, Transfers, Sequence[values.FetchOrTransfer]]:
     """Return the fetches and transfers to send now, and the entries that wait."""
-    fetches, transfers, waiting = Fetches(), Transfers(), list[values.FetchOrTransfer]()
+    fetches, transfers, remaining = Fetches(), Transfers(), list[values.FetchOrTransfer]()
     for entry in queue:
         is_fetch = isinstance(entry, values.FetchOrTransferFetch)
         count, limits = (len(fetches), MAX_FETCHES) if is_fetch else (len(transfers), MAX_TRANSFERS)
         full = count >= limits.get(pallet.chain.name, len(queue))
         if full or pallet.DisabledEgressAssets.contains(entry.asset):
-            waiting.append(entry)
+            remaining.append(entry)
         elif isinstance(entry, values.FetchOrTransferTransfer):
             transfers.append(entry)
-        elif (how := fetch_id(pallet, entry.deposit_address)) is not None:
-            fetches.append((entry, how))
+        elif (fetch := fetch_id(pallet, entry.deposit_address)) is not None:
+            fetches.append((entry, fetch))
         else:
-            waiting.append(entry)
-    return fetches, transfers, waiting
+            remaining.append(entry)
+    return fetches, transfers, remaining
 
 
 def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
@@ -152,19 +152,19 @@ def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
     channel = pallet.DepositChannelLookup.get(address)
     if channel is None or channel.deposit_channel.state == "Pending":
         return None
-    found = channel.deposit_channel
+    deposit_channel = channel.deposit_channel
     if not pallet.chain.is_evm:
-        return found.channel_id
-    if found.state == "Undeployed":
-        pending = replace(channel, deposit_channel=replace(found, state="Pending"))
+        return deposit_channel.channel_id
+    if deposit_channel.state == "Undeployed":
+        pending = replace(channel, deposit_channel=replace(deposit_channel, state="Pending"))
         pallet.DepositChannelLookup.put(address, pending)
-        return values.EvmFetchIdDeployAndFetch(found.channel_id)
+        return values.EvmFetchIdDeployAndFetch(deposit_channel.channel_id)
     # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. The
     # asset that the channel was opened for decides, whatever has come.
-    if ASSETS[found.asset].chain_index == 0 and pallet.chain.name != "Tron":
+    if ASSETS[deposit_channel.asset].chain_index == 0 and pallet.chain.name != "Tron":
         return "NotRequired"
-    assert isinstance(found.address, bytes)
-    return values.EvmFetchIdFetch(found.address)
+    assert isinstance(deposit_channel.address, bytes)
+    return values.EvmFetchIdFetch(deposit_channel.address)
 
 
 def fetch_params(
@@ -172,12 +172,12 @@ def fetch_params(
 ) -> tuple[list[Deploy], list[Fetch]]:
     """Return the fetches of an EVM call: those that deploy a contract, and the others."""
     deploys, calls = list[Deploy](), list[Fetch]()
-    for asset, how in fetches:
+    for asset, fetch in fetches:
         token = pallet.other(EnvironmentStorage).token_address(pallet.chain.name, asset)
-        if isinstance(how, values.EvmFetchIdDeployAndFetch):
-            deploys.append(Deploy(channel_id=how.value, asset=token))
-        elif isinstance(how, values.EvmFetchIdFetch):
-            calls.append(Fetch(contract_address=how.value, asset=token))
+        if isinstance(fetch, values.EvmFetchIdDeployAndFetch):
+            deploys.append(Deploy(channel_id=fetch.value, asset=token))
+        elif isinstance(fetch, values.EvmFetchIdFetch):
+            calls.append(Fetch(contract_address=fetch.value, asset=token))
     return deploys, calls
 
 
@@ -185,8 +185,8 @@ def finalise_fetches(
     pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Account | None]
 ) -> None:
     """Note the contracts that a broadcast deploys, for when it has succeeded."""
-    known = [address for address in addresses if address is not None]
-    deployed = [address for address in known if _is_on_its_way(pallet, address)]
+    deposit_addresses = [address for address in addresses if address is not None]
+    deployed = [address for address in deposit_addresses if _is_on_its_way(pallet, address)]
     if deployed:
         pallet.BroadcastActions.put(broadcast_id, values.BroadcastActionFinaliseFetch(deployed))
 
@@ -197,25 +197,29 @@ def _is_on_its_way(pallet: IngressEgressStorage, address: Account) -> bool:
 
 
 def _report_batch(pallet: IngressEgressStorage, broadcast_id: int, transfers: Transfers) -> None:
-    ids = [each.egress_id for each in transfers]
+    ids = [transfer.egress_id for transfer in transfers]
     pallet.deposit(pallet.Event.BatchBroadcastRequested, broadcast_id=broadcast_id, egress_ids=ids)
 
 
 def _send_evm(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
-    payments = [Payment(each.asset, each.amount, each.destination_address) for each in transfers]
-    arguments = _batch(pallet, [(each.asset, how) for each, how in fetches], payments)
+    payments = [
+        Payment(transfer.asset, transfer.amount, transfer.destination_address) for transfer in transfers
+    ]
+    arguments = _batch(pallet, [(entry.asset, fetch) for entry, fetch in fetches], payments)
     if not (arguments.fetch_deploy_params or arguments.fetch_params or arguments.transfer_params):
         return
     broadcaster = evm_broadcaster(pallet)
     broadcast_id = broadcaster.start(broadcaster.bound_call(values.EvmApiAllBatch, arguments))
-    finalise_fetches(pallet, broadcast_id, [each.deposit_address for each, _ in fetches])
+    finalise_fetches(pallet, broadcast_id, [entry.deposit_address for entry, _ in fetches])
     _report_batch(pallet, broadcast_id, transfers)
 
 
 def _batch(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
 ) -> values.AllBatch:
-    pay = [transfer_params(pallet, each.asset, each.destination, each.amount) for each in payments]
+    pay = [
+        transfer_params(pallet, payment.asset, payment.destination, payment.amount) for payment in payments
+    ]
     deploys, calls = fetch_params(pallet, fetches)
     return values.AllBatch(fetch_deploy_params=deploys, fetch_params=calls, transfer_params=pay)
 
@@ -240,9 +244,9 @@ def _send_bitcoin(pallet: IngressEgressStorage, fetches: Fetches, transfers: Tra
     Without a transfer there is no transaction. A transfer below Bitcoin's own dust limit is left out.
     """
     outputs = [
-        (each.destination_address, each.amount)
-        for each in transfers
-        if isinstance(each.destination_address, tuple) and each.amount >= bitcoin_vault.DUST
+        (transfer.destination_address, transfer.amount)
+        for transfer in transfers
+        if isinstance(transfer.destination_address, tuple) and transfer.amount >= bitcoin_vault.DUST
     ]
     if not outputs:
         return

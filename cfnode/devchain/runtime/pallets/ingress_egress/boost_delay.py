@@ -30,12 +30,12 @@ def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
         return prewitness(pallet, deposit)
     if deposit.boost_status != NOT_BOOSTED:
         return None
-    due = min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)
+    due_block = min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)
     entry = values.PendingPrewitnessedDepositEntry(
         boost_status_lookup=_place(deposit), deposit=_waiting(deposit)
     )
-    pallet.PendingPrewitnessedDeposits.mutate(due, lambda before: [*before, entry])
-    waits = values.BoostStatusBoostPending(amount=deposit.amount, process_at_block=due)
+    pallet.PendingPrewitnessedDeposits.mutate(due_block, lambda before: [*before, entry])
+    waits = values.BoostStatusBoostPending(amount=deposit.amount, process_at_block=due_block)
     return remember_boost(pallet, deposit, waits)
 
 
@@ -53,11 +53,11 @@ def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     status = deposit.boost_status
     if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
         return
-    place, queue = _place(deposit), pallet.PendingPrewitnessedDeposits
-    due = status.process_at_block
-    left = [each for each in queue.take(due) if each.boost_status_lookup != place]
-    if left:
-        queue.put(due, left)
+    lookup, queue = _place(deposit), pallet.PendingPrewitnessedDeposits
+    due_block = status.process_at_block
+    remaining = [pending for pending in queue.take(due_block) if pending.boost_status_lookup != lookup]
+    if remaining:
+        queue.put(due_block, remaining)
     remember_boost(pallet, deposit, NOT_BOOSTED)
 
 
@@ -95,12 +95,12 @@ def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
 
 def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
     """Return the deposit that waits; None if its channel no longer exists."""
-    seen = entry.deposit
+    deposit = entry.deposit
     match entry.boost_status_lookup:
         case values.BoostStatusLookupVault(transaction):
             return _deposit(
-                seen,
-                vault_origin(pallet, transaction, seen.origin.broker_id),
+                deposit,
+                vault_origin(pallet, transaction, deposit.origin.broker_id),
                 pallet.BoostedVaultTransactions.get(transaction),
                 transaction=transaction,
             )
@@ -109,8 +109,8 @@ def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepo
             if channel is None:
                 return None
             return _deposit(
-                seen,
-                channel_origin(pallet, channel, seen.block_height),
+                deposit,
+                channel_origin(pallet, channel, deposit.block_height),
                 channel.boost_status,
                 channel=channel.deposit_channel,
                 is_marked=channel.is_marked_for_rejection,

@@ -20,8 +20,8 @@ __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 def admit_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, height: int) -> None:
     """Process a deposit that has reached the safety margin at `height`, at once or after the delay."""
     if delay := pallet.IngressDelayBlocks.get():
-        waiting = pallet.PendingDepositChannelDeposits
-        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
+        pending = pallet.PendingDepositChannelDeposits
+        pending.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
     else:
         process_deposit(pallet, witness, height)
 
@@ -31,8 +31,8 @@ def admit_vault_deposit(
 ) -> None:
     """Process a vault swap that is final, at once or after the delay."""
     if delay := pallet.IngressDelayBlocks.get():
-        waiting = pallet.PendingVaultDeposits
-        waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
+        pending = pallet.PendingVaultDeposits
+        pending.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
     else:
         process_vault_deposit(pallet, witness, height)
 

@@ -39,7 +39,7 @@ def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[tapro
     key = pallet.require(key, pallet.Error.MissingBitcoinVault)
     pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
     keys = (key.current, key.previous)
-    return [taproot.deposit(each, channel_id) for each in keys if each is not None]
+    return [taproot.deposit(vault_key, channel_id) for vault_key in keys if vault_key is not None]
 
 
 def is_fresh(pallet: IngressEgressStorage, channel: values.DepositChannel) -> bool:

@@ -38,18 +38,18 @@ def schedule_egress(
     pallet.ensure(pallet.chain.name not in pallet.runtime.release.left, pallet.Error.ChainDeprecated)
     number = pallet.EgressIdCounter.mutate(lambda last: last + 1)
     estimate = egress_estimate(pallet, asset, None if ccm is None else ccm.channel_metadata)
-    withheld = withhold(pallet, asset, amount, estimate)
-    if withheld.remaining < pallet.EgressDustLimit.get(asset):
+    after_fee = withhold(pallet, asset, amount, estimate)
+    if after_fee.remaining < pallet.EgressDustLimit.get(asset):
         # As on the main net the id is given back, and a fee swap already begun is not.
         pallet.EgressIdCounter.put(number - 1)
         pallet.fail(pallet.Error.BelowEgressDustLimit)
     egress_id = (pallet.chain.name, number)
     if ccm is None:
         transfer = values.FetchOrTransferTransfer(
-            egress_id=egress_id, asset=asset, destination_address=destination, amount=withheld.remaining
+            egress_id=egress_id, asset=asset, destination_address=destination, amount=after_fee.remaining
         )
         pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, transfer])
     else:
-        message = with_message(egress_id, Payment(asset, withheld.remaining, destination), ccm)
+        message = with_message(egress_id, Payment(asset, after_fee.remaining, destination), ccm)
         pallet.ScheduledEgressCcm.mutate(lambda queue: [*queue, message])
-    return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
+    return ScheduledEgress(egress_id, after_fee.remaining, after_fee.fee)

@@ -52,8 +52,8 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
         for address in action.value:
             channel = pallet.DepositChannelLookup.get(address)
             if channel is not None:
-                found = replace(channel.deposit_channel, state=deployed)
-                pallet.DepositChannelLookup.put(address, replace(channel, deposit_channel=found))
+                deposit_channel = replace(channel.deposit_channel, state=deployed)
+                pallet.DepositChannelLookup.put(address, replace(channel, deposit_channel=deposit_channel))
     pallet.other(BROADCASTERS[pallet.chain.name]).succeed(broadcast_id)
 
 
@@ -70,13 +70,13 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
     calls = pallet.FailedForeignChainCalls.get(epoch - 1)
     if not calls:
         return
-    failed, left = calls[-1], calls[:-1]
-    if left:
-        pallet.FailedForeignChainCalls.put(epoch - 1, left)
+    failed_call, remaining = calls[-1], calls[:-1]
+    if remaining:
+        pallet.FailedForeignChainCalls.put(epoch - 1, remaining)
     else:
         pallet.FailedForeignChainCalls.remove(epoch - 1)
-    broadcast_id, broadcaster = failed.broadcast_id, evm_broadcaster(pallet)
-    if epoch - failed.original_epoch > 1:
+    broadcast_id, broadcaster = failed_call.broadcast_id, evm_broadcaster(pallet)
+    if epoch - failed_call.original_epoch > 1:
         broadcaster.forget(broadcast_id)
         pallet.BroadcastActions.remove(broadcast_id)
         pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
@@ -85,7 +85,7 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
         request_id = broadcaster.re_sign(broadcast_id, request_broadcast=False, new_nonce=False)
     except DispatchError:
         return  # not signed yet, or on its way after all: the main net forgets it here too
-    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])
+    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed_call])
     pallet.deposit(
         pallet.Event.FailedForeignChainCallResigned,
         broadcast_id=broadcast_id,
@@ -100,12 +100,12 @@ def failed_call(
     offered = pallet.FailedForeignChainCalls.get(pallet.other(ValidatorStorage).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)
-    if api_call is None or all(each.broadcast_id != broadcast_id for each in offered):
+    if api_call is None or all(offer.broadcast_id != broadcast_id for offer in offered):
         return None
     return broadcaster.transaction(api_call)
 
 
 def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
-    failed = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
-    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])
+    failed_call = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
+    pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed_call])

@@ -51,12 +51,12 @@ class Withheld:
 
 def withhold(pallet: IngressEgressStorage, asset: str, available: int, estimate: int) -> Withheld:
     """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
-    withheld = fee_of(pallet, asset, available, estimate)
+    after_fee = fee_of(pallet, asset, available, estimate)
     if asset == pallet.gas_asset:
         pallet.other(AssetBalances).accrue_fee(asset, min(estimate, available))
-    elif withheld.fee:
-        request_fee_swap(pallet.other(SwappingStorage), asset, withheld.fee, pallet.gas_asset)
-    return withheld
+    elif after_fee.fee:
+        request_fee_swap(pallet.other(SwappingStorage), asset, after_fee.fee, pallet.gas_asset)
+    return after_fee
 
 
 def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: int) -> Withheld:
@@ -91,8 +91,8 @@ def egress_estimate(
 
 
 def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
-    most = (1 << int(pallet.chain.family.amount.removeprefix("u"))) - 1
-    return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, most)
+    max_amount = (1 << int(pallet.chain.family.amount.removeprefix("u"))) - 1
+    return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, max_amount)
 
 
 def _sats_per_kilobyte(tracked: FeeData) -> int:

@@ -20,10 +20,10 @@ def schedule_fetch(pallet: IngressEgressStorage, deposit: Deposit) -> None:
 
 
 def _fetch_from(pallet: IngressEgressStorage, channel: values.DepositChannel, deposit: Deposit) -> None:
-    own, address = channel.asset, channel.address
-    if pallet.chain.is_evm and deposit.asset != own and channel.state in ("Undeployed", "Pending"):
+    channel_asset, address = channel.asset, channel.address
+    if pallet.chain.is_evm and deposit.asset != channel_asset and channel.state in ("Undeployed", "Pending"):
         # The contract's constructor fetches its own asset, and it must be there to fetch another.
-        _queue_fetch(pallet, own, address, 0)
+        _queue_fetch(pallet, channel_asset, address, 0)
     _queue_fetch(pallet, deposit.asset, address, deposit.amount)
     pallet.deposit(pallet.Event.DepositFetchesScheduled, channel_id=channel.channel_id, asset=deposit.asset)
 

@@ -75,10 +75,10 @@ def open_channel(
 
 def next_channel_id(pallet: IngressEgressStorage) -> int:
     """Take the next channel id of the chain; the first is 1."""
-    last: int = pallet.ChannelIdCounter.get()
-    pallet.ensure(last < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
-    pallet.ChannelIdCounter.put(last + 1)
-    return last + 1
+    last_id: int = pallet.ChannelIdCounter.get()
+    pallet.ensure(last_id < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
+    pallet.ChannelIdCounter.put(last_id + 1)
+    return last_id + 1
 
 
 def _may_open(pallet: IngressEgressStorage) -> bool:
@@ -89,17 +89,17 @@ def _may_open(pallet: IngressEgressStorage) -> bool:
 def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.DepositChannel:
     """Return a channel for the account: the first kept back for it, once enough are kept back."""
     limit = pallet.MaximumPreallocatedChannels.get(pallet.other(AccountRoles).role(owner) or "Unregistered")
-    kept = [each for each in pallet.PreallocatedChannels.get(owner) if is_fresh(pallet, each)]
-    while len(kept) <= limit:
+    channels = [entry for entry in pallet.PreallocatedChannels.get(owner) if is_fresh(pallet, entry)]
+    while len(channels) <= limit:
         channel = _from_pool(pallet)
         if channel is None:
             if not _is_made_in_advance(pallet):
                 break
             channel = _generate(pallet, asset)
-        kept.append(channel)
-    channel = kept.pop(0) if kept else _generate(pallet, asset)
-    if kept:
-        pallet.PreallocatedChannels.put(owner, kept)
+        channels.append(channel)
+    channel = channels.pop(0) if channels else _generate(pallet, asset)
+    if channels:
+        pallet.PreallocatedChannels.put(owner, channels)
     else:
         pallet.PreallocatedChannels.remove(owner)
     # The address stays that of the asset for which the channel was made.

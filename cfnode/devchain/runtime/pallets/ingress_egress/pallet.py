@@ -40,10 +40,10 @@ class IngressEgress(ChainPallet):
         self.storage.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:
             self.storage.WitnessSafetyMargin.put(self.chain.safety_margin)
-        for known in self.runtime.release.assets_of(self.chain.name):
-            self.storage.MinimumDeposit.put(known.name, MINIMUM_DEPOSITS[self.chain.name][known.name])
-        for asset, amount in DUST_LIMITS.get(self.chain.name, {}).items():
-            self.storage.EgressDustLimit.put(asset, amount)
+        for asset in self.runtime.release.assets_of(self.chain.name):
+            self.storage.MinimumDeposit.put(asset.name, MINIMUM_DEPOSITS[self.chain.name][asset.name])
+        for name, limit in DUST_LIMITS.get(self.chain.name, {}).items():
+            self.storage.EgressDustLimit.put(name, limit)
 
     @migration("2.3.0")
     def name_deposits(self) -> None:
@@ -76,8 +76,8 @@ class IngressEgress(ChainPallet):
         if self.chain.is_evm:
             review_failed_calls(self.storage)
         send_rejected(self.storage)
-        safe = self.storage.tracking.height() - (self.chain.safety_buffer or 0)
-        processed = self.chain.period_start(max(0, safe))
+        safe_height = self.storage.tracking.height() - (self.chain.safety_buffer or 0)
+        processed = self.chain.period_start(max(0, safe_height))
         if processed > self.storage.ProcessedUpTo.get():
             self.storage.ProcessedUpTo.put(processed)
 

@@ -85,8 +85,8 @@ def start_timeout(pallet: IngressEgressStorage, transaction: Transaction, asset:
     """Let a boosted vault swap be lost when a channel that opens now would be removed."""
     if pallet.runtime.release.rules.boosted_vault_swaps_expire:
         timeout = (transaction, (lifecycle(pallet).recycled_at, asset))
-        others = _timeouts_without(pallet, transaction)
-        pallet.BoostedVaultTransactionTimeout.put(sorted([*others, timeout], key=_order))
+        other_timeouts = _timeouts_without(pallet, transaction)
+        pallet.BoostedVaultTransactionTimeout.put(sorted([*other_timeouts, timeout], key=_order))
 
 
 def cancel_timeout(pallet: IngressEgressStorage, transaction: Transaction) -> None:

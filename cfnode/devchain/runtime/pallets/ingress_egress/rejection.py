@@ -71,14 +71,14 @@ def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: T
 
 
 def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transaction, expires_at: int) -> None:
-    known = pallet.TransactionsMarkedForRejection.get(marker, transaction)
-    if known is not None and known.expires_at == USED:
+    old_status = pallet.TransactionsMarkedForRejection.get(marker, transaction)
+    if old_status is not None and old_status.expires_at == USED:
         return
-    too_late = known is not None and known.prewitnessed
-    pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
+    is_prewitnessed = old_status is not None and old_status.prewitnessed
+    pallet.ensure(not is_prewitnessed, pallet.Error.TransactionAlreadyPrewitnessed)
     mark = values.TransactionRejectionStatus(expires_at=expires_at, prewitnessed=False)
     pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
-    if known is None:  # else `expire_marks` puts the first entry off when it is due
+    if old_status is None:  # else `expire_marks` puts the first entry off when it is due
         _expire_at(pallet, expires_at, marker, transaction)
 
 
@@ -89,10 +89,10 @@ def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Account) 
     InvalidDepositAddress, TransactionAlreadyPrewitnessed, UnsupportedChain.
     """
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
-    known = pallet.DepositChannelLookup.get(address)
-    channel = pallet.require(known, pallet.Error.InvalidDepositAddress)
-    may = channel.owner == broker or pallet.WhitelistedBrokers.contains(broker)
-    pallet.ensure(may, pallet.Error.CannotMarkChannel)
+    stored_channel = pallet.DepositChannelLookup.get(address)
+    channel = pallet.require(stored_channel, pallet.Error.InvalidDepositAddress)
+    may_mark = channel.owner == broker or pallet.WhitelistedBrokers.contains(broker)
+    pallet.ensure(may_mark, pallet.Error.CannotMarkChannel)
     boosted = is_boosted(channel.boost_status)
     pallet.ensure(not boosted, pallet.Error.TransactionAlreadyPrewitnessed)
     pallet.DepositChannelLookup.put(address, replace(channel, is_marked_for_rejection=True))
@@ -187,20 +187,20 @@ def _refund_to(
 
 def send_rejected(pallet: IngressEgressStorage) -> None:
     """Send rejected deposits back; one that cannot be fetched yet has to wait."""
-    waiting = []
+    remaining = []
     for details in pallet.ScheduledTransactionsForRejection.take():
-        about = {"tx_id": details.deposit_details}
+        fields = {"tx_id": details.deposit_details}
         try:
             broadcast_id = _send_back(pallet, details)
         except _CannotBeFetched:
-            waiting.append(details)
+            remaining.append(details)
         except _CannotBeSentBack as failure:
             pallet.FailedRejections.put([*pallet.FailedRejections.get(), details])
-            pallet.deposit(pallet.Event.TransactionRejectionFailed, **about, reason=str(failure))
+            pallet.deposit(pallet.Event.TransactionRejectionFailed, **fields, reason=str(failure))
         else:
-            pallet.deposit(pallet.Event.TransactionRejectedByBroker, broadcast_id=broadcast_id, **about)
-    if waiting:
-        pallet.ScheduledTransactionsForRejection.put(waiting)
+            pallet.deposit(pallet.Event.TransactionRejectedByBroker, broadcast_id=broadcast_id, **fields)
+    if remaining:
+        pallet.ScheduledTransactionsForRejection.put(remaining)
 
 
 class _CannotBeFetched(Exception):
@@ -224,12 +224,12 @@ def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
         if fetch is None:
             raise _CannotBeFetched
     message = details.refund_ccm_metadata
-    came = withhold(pallet, asset, details.amount, ingress_estimate(pallet, asset, origin))
-    wanted = egress_estimate(pallet, asset, None if message is None else message.channel_metadata)
-    left = withhold(pallet, asset, came.remaining, wanted).remaining
-    if pallet.runtime.release.rules.rejections_below_dust_fail and left < pallet.EgressDustLimit.get(asset):
+    after_ingress = withhold(pallet, asset, details.amount, ingress_estimate(pallet, asset, origin))
+    egress_fee = egress_estimate(pallet, asset, None if message is None else message.channel_metadata)
+    net = withhold(pallet, asset, after_ingress.remaining, egress_fee).remaining
+    if pallet.runtime.release.rules.rejections_below_dust_fail and net < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
-    payment = Payment(asset, left, details.refund_address[1])
+    payment = Payment(asset, net, details.refund_address[1])
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
         return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))
@@ -260,8 +260,12 @@ def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, 
     if deposit.broker is None:
         return []
     marks = pallet.TransactionsMarkedForRejection
-    pairs = [(who, each) for each in _transactions(deposit.details) for who in (SCREENING_ID, deposit.broker)]
-    return [(who, each) for who, each in pairs if marks.contains(who, each)]
+    pairs = [
+        (who, transaction)
+        for transaction in _transactions(deposit.details)
+        for who in (SCREENING_ID, deposit.broker)
+    ]
+    return [(who, transaction) for who, transaction in pairs if marks.contains(who, transaction)]
 
 
 def _transactions(details: Details) -> list[Transaction]:

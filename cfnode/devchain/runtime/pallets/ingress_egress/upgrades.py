@@ -37,7 +37,7 @@ def _rewrite(
 ) -> None:
     codec = codec_in("2.2.9", stored.item.value, pallet.names)
     for key, raw in list(stored.raw_items()):
-        stored.put(key, [named(each) for each in codec.decode(raw)])
+        stored.put(key, [named(entry) for entry in codec.decode(raw)])
 
 
 def _entry(entry: values.PendingPrewitnessedDepositEntry) -> values.PendingPrewitnessedDepositEntry:

@@ -91,7 +91,7 @@ def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
         message = _refund_message(pallet, refund, source)
     except CcmError:
         return "Unrefundable"
-    checked = values.ChannelRefundParameters(
+    refund_terms = values.ChannelRefundParameters(
         retry_duration=refund.retry_duration,
         refund_address=(CHAINS[pallet.chain.name].address, address),
         min_price=refund.min_price,
@@ -99,10 +99,10 @@ def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
         max_oracle_price_slippage=refund.max_oracle_price_slippage,
     )
     try:
-        return _terms(pallet, witness, checked)
-    except _SentBack as back:
+        return _terms(pallet, witness, refund_terms)
+    except _SentBack as sent_back:
         return values.ChannelActionRefund(
-            reason=back.reason, refund_address=address, refund_ccm_metadata=message
+            reason=sent_back.reason, refund_address=address, refund_ccm_metadata=message
         )
 
 
@@ -158,15 +158,17 @@ def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.
     if pallet.other(AccountRoles).role(broker) != "Broker":
         pallet.deposit(pallet.Event.UnknownBroker, broker_id=broker)
         raise _SentBack("InvalidBrokerFees")
-    least = swapping.VaultSwapMinimumBrokerFee.get(broker)
-    fees = [values.Beneficiary(account=broker, bps=max(fee.bps, least))]
-    for each in witness.affiliate_fees:
-        account = swapping.AffiliateIdMapping.get(broker, each.account)
+    minimum = swapping.VaultSwapMinimumBrokerFee.get(broker)
+    fees = [values.Beneficiary(account=broker, bps=max(fee.bps, minimum))]
+    for affiliate in witness.affiliate_fees:
+        account = swapping.AffiliateIdMapping.get(broker, affiliate.account)
         if account is None:
-            pallet.deposit(pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=each.account)
+            pallet.deposit(
+                pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=affiliate.account
+            )
         else:
-            fees.append(values.Beneficiary(account=account, bps=each.bps))
-    if sum(each.bps for each in fees) > MAX_COMMISSION_BPS:
+            fees.append(values.Beneficiary(account=account, bps=affiliate.bps))
+    if sum(entry.bps for entry in fees) > MAX_COMMISSION_BPS:
         raise _SentBack("InvalidBrokerFees")
     return fees
 

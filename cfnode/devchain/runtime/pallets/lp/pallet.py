@@ -65,13 +65,13 @@ class LiquidityProvider(Pallet):
     def register_liquidity_refund_address(self, origin: Origin, address: EncodedAddress) -> None:
         """Where assets of a chain go back to; one for each chain."""
         who = self._provider(origin)
-        found = decoded(self, address, self.storage.Error.InvalidEncodedAddress)
-        self.storage.register_refund_address(who, found)
+        foreign = decoded(self, address, self.storage.Error.InvalidEncodedAddress)
+        self.storage.register_refund_address(who, foreign)
         self.deposit(
             self.storage.Event.LiquidityRefundAddressRegistered,
             account_id=who,
-            chain=chain_of_address(found),
-            address=found,
+            chain=chain_of_address(foreign),
+            address=foreign,
         )
 
     @call(0, asset="Asset", boost_fee="u16")
@@ -111,8 +111,8 @@ class LiquidityProvider(Pallet):
         if not amount:
             return
         destination = decoded(self, destination_address, self.storage.Error.InvalidEgressAddress)
-        fits = chain_of_address(destination) == ASSETS[asset].chain
-        self.ensure(fits, self.storage.Error.InvalidEgressAddress)
+        is_on_chain = chain_of_address(destination) == ASSETS[asset].chain
+        self.ensure(is_on_chain, self.storage.Error.InvalidEgressAddress)
         self._ensure_allowed(who, values.ExternalAddress(destination))
         self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
@@ -169,8 +169,8 @@ class LiquidityProvider(Pallet):
         """
         self.ensure(self._may("internal_swaps_enabled"), self.storage.Error.InternalSwapsDisabled)
         who = self._provider(origin)
-        least = self.other(INGRESS_EGRESS[ASSETS[input_asset].chain]).MinimumDeposit.get(input_asset)
-        self.ensure(amount >= least, self.storage.Error.InternalSwapBelowMinimumDepositAmount)
+        minimum = self.other(INGRESS_EGRESS[ASSETS[input_asset].chain]).MinimumDeposit.get(input_asset)
+        self.ensure(amount >= minimum, self.storage.Error.InternalSwapBelowMinimumDepositAmount)
         self.storage.ensure_own_refund_address(who, output_asset)
         self._take_or_fail(who, input_asset, amount)
         swap = UserSwap(

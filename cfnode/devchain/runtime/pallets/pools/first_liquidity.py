@@ -43,19 +43,19 @@ def refill(pools: PoolsStorage, asset: str, price: int | None, depth: int | None
         if lp != MAKER:
             orders.close_range_order(pools, lp, asset, number)
     stored = pools.stored_pool(asset)
-    old = stored.pool.range_orders
+    old_ranges = stored.pool.range_orders
     unit = 10 ** ASSETS[asset].decimals
-    sqrt_price = old.current_sqrt_price if price is None else sqrt_price_of_amounts(unit, price)
-    liquidity = old.current_liquidity if depth is None else liquidity_for_quote(sqrt_price, depth)
-    made = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, old.fee_hundredth_pips)
-    kept = ("total_fees_earned", "total_swap_inputs", "total_swap_outputs")
-    ranges = replace(made, **{name: getattr(old, name) for name in kept})
+    sqrt_price = old_ranges.current_sqrt_price if price is None else sqrt_price_of_amounts(unit, price)
+    liquidity = old_ranges.current_liquidity if depth is None else liquidity_for_quote(sqrt_price, depth)
+    full_range = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, old_ranges.fee_hundredth_pips)
+    totals = ("total_fees_earned", "total_swap_inputs", "total_swap_outputs")
+    ranges = replace(full_range, **{name: getattr(old_ranges, name) for name in totals})
     stored.pool = replace(stored.pool, range_orders=ranges)
     pools.put_back(stored)
-    held = made.value(MIN_TICK, MAX_TICK, liquidity)
+    amounts = full_range.value(MIN_TICK, MAX_TICK, liquidity)
     if asset == "Btc":
-        bitcoin_vault.conjure(pools, held["base"])
-    return held
+        bitcoin_vault.conjure(pools, amounts["base"])
+    return amounts
 
 
 def fill(pools: PoolsStorage, pool: DevPool) -> None:
@@ -64,7 +64,7 @@ def fill(pools: PoolsStorage, pool: DevPool) -> None:
     liquidity = liquidity_for_quote(sqrt_price, pool.depth)
     ranges = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, POOL_FEE)
     places = {MAKER: {0: (MIN_TICK, MAX_TICK)}}
-    made = Pool(LimitPool.empty(), ranges)
-    pools.put_back(StoredPool(pool.asset, made, places, {"base": {}, "quote": {}}))
+    new_pool = Pool(LimitPool.empty(), ranges)
+    pools.put_back(StoredPool(pool.asset, new_pool, places, {"base": {}, "quote": {}}))
     if pool.asset == "Btc":
         bitcoin_vault.conjure(pools, ranges.value(MIN_TICK, MAX_TICK, liquidity)["base"])

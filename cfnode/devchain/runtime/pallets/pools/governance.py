@@ -111,11 +111,11 @@ class PoolsGovernance:
             if isinstance(update, values.PoolsConfigUpdateSetMinimumLimitOrderAmount):
                 pools.MinimumLimitOrderAmount.put(asset, amount)
             else:
-                thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
+                thresholds.put([*(entry for entry in thresholds.get() if entry[0] != asset), (asset, amount)])
             pools.deposit(pools.Event.PalletConfigUpdated, update=update)
 
     def check_bounds(self, arguments: Arguments) -> None:
         """Raise ScaleError if a call has more limits or updates than the chain decodes."""
-        for argument, most in MOST.items():
-            if len(arguments.get(argument, ())) > most:
-                raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")
+        for argument, limit in MOST.items():
+            if len(arguments.get(argument, ())) > limit:
+                raise ScaleError(f"{argument}: up to {limit}, not {len(arguments[argument])}")

@@ -57,13 +57,13 @@ def burn_limit(
     """Let a limit order sell `amount` less, or nothing any more. Return what it gives back."""
     sold = SIDES[side]
     try:
-        taken, order, limits = stored.pool.limit_orders.burned(sold, (lp, number), tick, amount)
+        burned_amount, order, limits = stored.pool.limit_orders.burned(sold, (lp, number), tick, amount)
     except OrderRefused as refusal:
         pools.fail(pools.Error[str(refusal)])
-    pools.other(AssetBalances).credit(lp, stored.asset_of(sold), taken)
+    pools.other(AssetBalances).credit(lp, stored.asset_of(sold), burned_amount)
     stored.pool = replace(stored.pool, limit_orders=limits)
-    _changed_limit(pools, stored, order, side, values.Decrease(taken))
-    return taken
+    _changed_limit(pools, stored, order, side, values.Decrease(burned_amount))
+    return burned_amount
 
 
 def _changed_limit(

@@ -40,13 +40,13 @@ def set_limit_order(
     """Set the amount that an order sells, at its own tick or at another one."""
     sweep(pools, lp)
     stored, sold = pools.stored_pool(asset), SIDES[side]
-    before = stored.limits[sold].get(lp, {}).get(number)
-    pools.ensure(before is not None or tick is not None, pools.Error.UnspecifiedOrderPrice)
-    if before is not None:
-        burn_limit(pools, stored, lp, side, number, before, MAX_AMOUNT)
-    place = before if tick is None else tick
-    assert place is not None
-    mint_limit(pools, stored, lp, side, number, place, amount, may_be_nothing=True)
+    old_tick = stored.limits[sold].get(lp, {}).get(number)
+    pools.ensure(old_tick is not None or tick is not None, pools.Error.UnspecifiedOrderPrice)
+    if old_tick is not None:
+        burn_limit(pools, stored, lp, side, number, old_tick, MAX_AMOUNT)
+    new_tick = old_tick if tick is None else tick
+    assert new_tick is not None
+    mint_limit(pools, stored, lp, side, number, new_tick, amount, may_be_nothing=True)
     pools.put_back(stored)
 
 
@@ -75,19 +75,19 @@ def update_limit_order(
     """Let an order sell more or less; at another tick it is made again there first."""
     sweep(pools, lp)
     stored, sold = pools.stored_pool(asset), SIDES[side]
-    before = stored.limits[sold].get(lp, {}).get(number)
-    pools.ensure(before is not None or tick is not None, pools.Error.UnspecifiedOrderPrice)
-    place = before if tick is None else tick
-    assert place is not None
-    if before is not None and before != place:
-        moved = burn_limit(pools, stored, lp, side, number, before, MAX_AMOUNT)
-        mint_limit(pools, stored, lp, side, number, place, moved, may_be_nothing=True)
+    old_tick = stored.limits[sold].get(lp, {}).get(number)
+    pools.ensure(old_tick is not None or tick is not None, pools.Error.UnspecifiedOrderPrice)
+    new_tick = old_tick if tick is None else tick
+    assert new_tick is not None
+    if old_tick is not None and old_tick != new_tick:
+        burned = burn_limit(pools, stored, lp, side, number, old_tick, MAX_AMOUNT)
+        mint_limit(pools, stored, lp, side, number, new_tick, burned, may_be_nothing=True)
     if isinstance(change, values.Increase):
-        mint_limit(pools, stored, lp, side, number, place, change.value)
+        mint_limit(pools, stored, lp, side, number, new_tick, change.value)
     else:
-        burn_limit(pools, stored, lp, side, number, place, change.value)
-    left = stored.pool.limit_orders.order(sold, (lp, number), place)
-    ensure_enough(pools, asset, side, left.amount if left else 0)
+        burn_limit(pools, stored, lp, side, number, new_tick, change.value)
+    order = stored.pool.limit_orders.order(sold, (lp, number), new_tick)
+    ensure_enough(pools, asset, side, order.amount if order else 0)
     pools.put_back(stored)
 
 
@@ -95,8 +95,8 @@ def ensure_enough(pools: PoolsStorage, asset: str, side: str, amount: int) -> No
     """Fail with BelowMinimumOrderAmount if an order would sell more than 0, but less than allowed."""
     if not pools.runtime.release.rules.minimum_limit_orders:
         return
-    least = pools.MinimumLimitOrderAmount.get(asset if side == "Sell" else STABLE)
-    pools.ensure(not 0 < amount < least, pools.Error.BelowMinimumOrderAmount)
+    minimum = pools.MinimumLimitOrderAmount.get(asset if side == "Sell" else STABLE)
+    pools.ensure(not 0 < amount < minimum, pools.Error.BelowMinimumOrderAmount)
 
 
 def close_limit_order(pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int) -> bool:
@@ -124,12 +124,12 @@ def set_range_order(
     """Set the size of an order, in its own range or in another one."""
     sweep(pools, lp)
     stored = pools.stored_pool(asset)
-    before = stored.ranges.get(lp, {}).get(number)
-    place = _place(pools, before, ticks)
-    if before is not None:
-        burn_range(pools, stored, (lp, number), before, _ALL_LIQUIDITY)
-    made = mint_range(pools, stored, (lp, number), place, size, may_be_nothing=True)
-    pools.ensure(_is_zero(size) == (made is None or not made.liquidity), pools.Error.InvalidSize)
+    old_ticks = stored.ranges.get(lp, {}).get(number)
+    new_ticks = _place(pools, old_ticks, ticks)
+    if old_ticks is not None:
+        burn_range(pools, stored, (lp, number), old_ticks, _ALL_LIQUIDITY)
+    change = mint_range(pools, stored, (lp, number), new_ticks, size, may_be_nothing=True)
+    pools.ensure(_is_zero(size) == (change is None or not change.liquidity), pools.Error.InvalidSize)
     pools.put_back(stored)
 
 
@@ -147,26 +147,26 @@ def update_range_order(
     """
     sweep(pools, lp)
     stored = pools.stored_pool(asset)
-    before = stored.ranges.get(lp, {}).get(number)
-    place = _place(pools, before, ticks)
-    if before is not None and before != place:
-        gone = burn_range(pools, stored, (lp, number), before, _ALL_LIQUIDITY)
-        amounts = values.RangeOrderSizeAssetAmounts(maximum=gone.amounts, minimum={"base": 0, "quote": 0})
-        mint_range(pools, stored, (lp, number), place, amounts, may_be_nothing=True)
+    old_ticks = stored.ranges.get(lp, {}).get(number)
+    new_ticks = _place(pools, old_ticks, ticks)
+    if old_ticks is not None and old_ticks != new_ticks:
+        burned = burn_range(pools, stored, (lp, number), old_ticks, _ALL_LIQUIDITY)
+        amounts = values.RangeOrderSizeAssetAmounts(maximum=burned.amounts, minimum={"base": 0, "quote": 0})
+        mint_range(pools, stored, (lp, number), new_ticks, amounts, may_be_nothing=True)
     if isinstance(change, values.Increase):
-        mint_range(pools, stored, (lp, number), place, change.value)
+        mint_range(pools, stored, (lp, number), new_ticks, change.value)
     else:
-        burn_range(pools, stored, (lp, number), place, change.value)
+        burn_range(pools, stored, (lp, number), new_ticks, change.value)
     pools.put_back(stored)
 
 
 def close_range_order(pools: PoolsStorage, lp: bytes, asset: str, number: int) -> bool:
     """Close a range order. Return False if it does not exist."""
     stored = pools.stored_pool(asset)
-    place = stored.ranges.get(lp, {}).get(number)
-    if place is None:
+    ticks = stored.ranges.get(lp, {}).get(number)
+    if ticks is None:
         return False
-    burn_range(pools, stored, (lp, number), place, _ALL_LIQUIDITY)
+    burn_range(pools, stored, (lp, number), ticks, _ALL_LIQUIDITY)
     pools.put_back(stored)
     return True
 

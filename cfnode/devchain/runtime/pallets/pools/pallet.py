@@ -42,10 +42,10 @@ class LiquidityPools(Pallet):
     governance = part(PoolsGovernance, storage)
 
     def genesis(self, config: DevGenesis) -> None:
-        stated = {pool.asset: pool for pool in config.pools}
+        configured = {pool.asset: pool for pool in config.pools}
         for asset in self.runtime.release.assets:
             if asset.name != STABLE and asset.chain not in self.runtime.release.left:
-                fill(self.storage, stated.get(asset.name) or DevPool(asset.name))
+                fill(self.storage, configured.get(asset.name) or DevPool(asset.name))
         self._set_minimums()
 
     @migration("2.3.0")

@@ -50,34 +50,34 @@ def set_or_schedule(
     pools: PoolsStorage, update: Update, order: values.LimitOrderUpdateDetailsSet[int], at: int | None
 ) -> None:
     """Set an order now, or at a block, and schedule its closing if it names a block for that."""
-    closing = order.close_order_at
+    close_at = order.close_order_at
     if at is not None:
         _checked(pools, at)
-        _check_closing(pools, closing, at)
+        _check_closing(pools, close_at, at)
         if at == _now(pools):
             _dispatch(pools, update)
         else:
             _schedule(pools, update, at)
         return
     _do(pools, update)
-    _check_closing(pools, closing, _now(pools))
-    if closing is not None:
-        _schedule(pools, _closing(update), closing)
+    _check_closing(pools, close_at, _now(pools))
+    if close_at is not None:
+        _schedule(pools, _closing(update), close_at)
 
 
 def dispatch_due(pools: PoolsStorage, now: int) -> None:
     """Do the updates that were scheduled for this block."""
     if not pools.ScheduledLimitOrderUpdates.contains(now):
         return
-    for waiting in pools.ScheduledLimitOrderUpdates.take(now):
-        key = waiting.lp, now
-        left = pools.ScheduledLimitOrderUpdateCount.get(key) - 1
-        if left > 0:
-            pools.ScheduledLimitOrderUpdateCount.put(key, left)
+    for update in pools.ScheduledLimitOrderUpdates.take(now):
+        key = update.lp, now
+        remaining = pools.ScheduledLimitOrderUpdateCount.get(key) - 1
+        if remaining > 0:
+            pools.ScheduledLimitOrderUpdateCount.put(key, remaining)
         else:
             pools.ScheduledLimitOrderUpdateCount.remove(key)
         try:
-            _dispatch(pools, waiting)
+            _dispatch(pools, update)
         except DispatchError:
             continue  # `_dispatch` has deposited an event
 
@@ -106,28 +106,28 @@ def _dispatch(pools: PoolsStorage, update: Update) -> None:
 def _do(pools: PoolsStorage, update: Update) -> None:
     enabled = pools.other(EnvironmentStorage).safe_mode("pools", "limit_order_update_enabled")
     pools.ensure(enabled, pools.Error.UpdatingLimitOrdersDisabled)
-    place = (update.lp, update.base_asset, update.side, update.id)
+    order = (update.lp, update.base_asset, update.side, update.id)
     match update.details:
         case "Close":
             sweep(pools, update.lp)
-            orders.close_limit_order(pools, *place)
+            orders.close_limit_order(pools, *order)
         case values.LimitOrderUpdateDetailsSet(option_tick=tick, sell_amount=amount):
-            orders.set_limit_order(pools, *place, tick, amount)
-        case values.LimitOrderUpdateDetailsUpdate(option_tick=tick, amount_change=change):
-            orders.update_limit_order(pools, *place, tick, change)
+            orders.set_limit_order(pools, *order, tick, amount)
+        case values.LimitOrderUpdateDetailsUpdate(option_tick=tick, amount_change=amount_change):
+            orders.update_limit_order(pools, *order, tick, amount_change)
 
 
 def _schedule(pools: PoolsStorage, update: Update, at: int) -> None:
-    key, waiting = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
-    found = next((place for place, old in enumerate(waiting) if _replaces(update, old)), None)
-    if found is None:
+    key, updates = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
+    index = next((position for position, old in enumerate(updates) if _replaces(update, old)), None)
+    if index is None:
         count = pools.ScheduledLimitOrderUpdateCount.get(key)
         pools.ensure(count < MAX_SCHEDULED, pools.Error.SheduledUpdateLimitReached)
         pools.ScheduledLimitOrderUpdateCount.put(key, count + 1)
-        waiting.append(update)
+        updates.append(update)
     else:
-        waiting[found] = update
-    pools.ScheduledLimitOrderUpdates.put(at, waiting)
+        updates[index] = update
+    pools.ScheduledLimitOrderUpdates.put(at, updates)
     pools.deposit(
         pools.Event.LimitOrderSetOrUpdateScheduled, lp=update.lp, order_id=update.id, dispatch_at=at
     )
@@ -144,8 +144,8 @@ def _checked(pools: PoolsStorage, at: int) -> int:
 
 
 def _check_closing(pools: PoolsStorage, at: int | None, opened: int) -> None:
-    sane = at is None or opened < at <= _now(pools) + CLOSE_WITHIN
-    pools.ensure(sane, pools.Error.InvalidCloseOrderAt)
+    is_valid = at is None or opened < at <= _now(pools) + CLOSE_WITHIN
+    pools.ensure(is_valid, pools.Error.InvalidCloseOrderAt)
 
 
 def _now(pools: PoolsStorage) -> int:

@@ -138,7 +138,7 @@ class PoolsStorage(PalletStorage):
         return [
             pair.assets["base"]
             for pair, raw in self.Pools.raw_items()
-            if not providers or any(each in raw for each in providers)
+            if not providers or any(provider in raw for provider in providers)
         ]
 
     def pool_asset(self, asset: str, quote_asset: str) -> str:

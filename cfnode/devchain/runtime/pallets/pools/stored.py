@@ -37,7 +37,7 @@ class StoredPool:
     def from_value(cls, asset: str, value: values.Pool) -> StoredPool:
         """Read a value of `pallet_cf_pools::Pool`."""
         ranges = {
-            lp: {number: (each["start"], each["end"]) for number, each in orders}
+            lp: {number: (ticks["start"], ticks["end"]) for number, ticks in orders}
             for lp, orders in value.range_orders_cache
         }
         limits = {
@@ -66,7 +66,7 @@ class StoredPool:
 
     def note(self, cache: dict[bytes, dict[int, T]], lp: bytes, number: int, place: T | None) -> None:
         """Store the place of a provider's order; None removes the order."""
-        orders = {each: known for each, known in cache.get(lp, {}).items() if each != number}
+        orders = {key: old for key, old in cache.get(lp, {}).items() if key != number}
         if place is not None:
             orders[number] = place
         if orders:

@@ -23,17 +23,17 @@ def swap(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> in
     """
     asset, sold = direction(from_asset, to_asset)
     stored = pools.stored_pool(asset)
-    made = _tried(pools, asset, stored.pool, sold, amount)
-    stored.pool = made.pool
+    sale = _tried(pools, asset, stored.pool, sold, amount)
+    stored.pool = sale.pool
     pools.put_back(stored)
     pools.deposit(
         pools.Event.AssetSwapped,
         **{"from": from_asset},
         to=to_asset,
         input_amount=amount,
-        output_amount=made.output,
+        output_amount=sale.output,
     )
-    return made.output
+    return sale.output
 
 
 def quote(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> int:
@@ -46,13 +46,13 @@ def _tried(pools: PoolsStorage, asset: str, pool: Pool, sold: str, amount: int) 
     if not amount:
         return Sold(0, 0, pool)
     try:
-        made = pool.sell(sold, amount)
+        sale = pool.sell(sold, amount)
     except OutOfLiquidity:
         pools.fail(pools.Error.InsufficientLiquidity)
     limit = pools.MaximumPriceImpact.get(pair_of(asset))
-    pools.ensure(limit is None or made.impact <= limit, pools.Error.InsufficientLiquidity)
-    pools.ensure(made.output <= MAX_AMOUNT, pools.Error.OutputOverflow)
-    return made
+    pools.ensure(limit is None or sale.impact <= limit, pools.Error.InsufficientLiquidity)
+    pools.ensure(sale.output <= MAX_AMOUNT, pools.Error.OutputOverflow)
+    return sale
 
 
 def direction(from_asset: str, to_asset: str) -> tuple[str, str]:

@@ -42,12 +42,12 @@ def check_ccm_bounds(ccm: values.CcmMetadata | None) -> None:
     """Raise ScaleError if a message, or None, is longer than its type allows."""
     if ccm is None:
         return
-    for name, part, most in (
+    for name, field, limit in (
         ("message", ccm.message, MAX_MESSAGE),
         ("ccm_additional_data", ccm.ccm_additional_data, MAX_ADDITIONAL_DATA),
     ):
-        if len(part) > most:
-            raise ScaleError(f"{name} has up to {most} bytes, not {len(part)}")
+        if len(field) > limit:
+            raise ScaleError(f"{name} has up to {limit} bytes, not {len(field)}")
 
 
 def supports_ccm(asset: str) -> bool:
@@ -100,8 +100,8 @@ def _check_solana(
     tables = tables_of(versioned)
     if len(tables) > MAX_ADDRESS_TABLES:
         raise CcmError("Invalid Ccm: Too many address lookup tables")
-    added = _accounts_length(accounts_of(versioned), len(tables), asset, destination)
-    length = len(ccm.message) + added
+    accounts_length = _accounts_length(accounts_of(versioned), len(tables), asset, destination)
+    length = len(ccm.message) + accounts_length
     if length > _ROOM[asset]:
         raise CcmError("Invalid Ccm: message too long")
     return values.DecodedCcmAdditionalDataSolana(versioned)
@@ -121,11 +121,11 @@ def _accounts_length(
     accounts: values.CcmAccounts, tables: int, asset: str, destination: bytes | Script
 ) -> int:
     """Return the bytes that further accounts add: a reference each, and a key for each new one."""
-    known = {*_ALWAYS_THERE, destination, accounts.cf_receiver.pubkey}
+    known_keys = {*_ALWAYS_THERE, destination, accounts.cf_receiver.pubkey}
     if asset != "Sol":
-        known.add(_TOKEN_PROGRAM)
-    named = [account.pubkey for account in accounts.additional_accounts]
-    new = len(set(named) - known)
-    keys = new * (_REFERENCE if tables else _KEY)
+        known_keys.add(_TOKEN_PROGRAM)
+    named_keys = [account.pubkey for account in accounts.additional_accounts]
+    new_keys = len(set(named_keys) - known_keys)
+    keys = new_keys * (_REFERENCE if tables else _KEY)
     in_tables = tables * _TABLE - _SAVED_BY_TABLES if tables else 0
-    return len(named) * _REFERENCE + keys + in_tables
+    return len(named_keys) * _REFERENCE + keys + in_tables

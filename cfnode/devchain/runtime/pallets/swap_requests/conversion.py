@@ -34,13 +34,13 @@ def input_for_output(
 
     `with_fee` includes the network fee that the swap will pay, without its minimum.
     """
-    wanted = output
+    needed_input = output
     if output and input_asset != output_asset:
         buying = _dollars(swapping, output_asset, is_bought=True)
         selling = _dollars(swapping, input_asset, is_bought=False)
         relative = (buying << 128) // selling
-        wanted = -(-output * relative >> 128)
-    return with_network_fee(swapping, wanted, input_asset, output_asset) if with_fee else wanted
+        needed_input = -(-output * relative >> 128)
+    return with_network_fee(swapping, needed_input, input_asset, output_asset) if with_fee else needed_input
 
 
 def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:

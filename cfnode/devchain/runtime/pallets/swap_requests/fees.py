@@ -57,8 +57,8 @@ def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False)
     standard, of_asset = swapping.NetworkFee.get(), swapping.NetworkFeeForAsset
     if internal:
         standard, of_asset = swapping.InternalSwapNetworkFee.get(), swapping.InternalSwapNetworkFeeForAsset
-    own = [of_asset.get(asset) for asset in assets]
-    return replace(standard, rate=max(standard.rate if rate is None else rate for rate in own))
+    asset_rates = [of_asset.get(asset) for asset in assets]
+    return replace(standard, rate=max(standard.rate if rate is None else rate for rate in asset_rates))
 
 
 def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
@@ -69,10 +69,10 @@ def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
 def network_fee_due(tracker: values.NetworkFeeTracker, amount: int) -> tuple[int, values.NetworkFeeTracker]:
     """Return the network fee for a further `amount`, and the tracker with it."""
     fee, stable = tracker.network_fee, tracker.accumulated_stable_amount + amount
-    due = max(share(fee.rate, stable), fee.minimum)
-    taking = min(max(0, due - tracker.accumulated_fee), amount)
-    paid = tracker.accumulated_fee + taking
-    return taking, replace(tracker, accumulated_stable_amount=stable, accumulated_fee=paid)
+    due_fee = max(share(fee.rate, stable), fee.minimum)
+    taking = min(max(0, due_fee - tracker.accumulated_fee), amount)
+    total_paid = tracker.accumulated_fee + taking
+    return taking, replace(tracker, accumulated_stable_amount=stable, accumulated_fee=total_paid)
 
 
 def share(millionths: int, amount: int) -> int:
@@ -91,8 +91,8 @@ def _fees_of(swapping: SwappingStorage, request: values.SwapRequest) -> Iterable
 
 def _pay(swapping: SwappingStorage, beneficiaries: Iterable[values.Beneficiary[bytes]], amount: int) -> int:
     paid = 0
-    for each in beneficiaries:
-        part = share(each.bps * _PER_BASIS_POINT, amount)
-        swapping.other(AssetBalances).credit(each.account, STABLE, part)
-        paid += part
+    for beneficiary in beneficiaries:
+        fee_share = share(beneficiary.bps * _PER_BASIS_POINT, amount)
+        swapping.other(AssetBalances).credit(beneficiary.account, STABLE, fee_share)
+        paid += fee_share
     return paid

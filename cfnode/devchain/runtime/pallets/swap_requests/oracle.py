@@ -38,8 +38,8 @@ class Violated(Exception):
 def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int | None:
     """Return the oracle's price of an asset in another (X128); None without a reading of both."""
     feed = swapping.other(OracleFeed)
-    asked, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
-    return None if asked is None or unit is None else (asked.price << 128) // unit.price
+    price, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
+    return None if price is None or unit is None else (price.price << 128) // unit.price
 
 
 def delta_to_oracle(
@@ -55,11 +55,11 @@ def delta_to_oracle(
     feed = swapping.other(OracleFeed)
     if any(feed.is_stale(asset) for asset in (source, target)):
         raise Stale
-    got = (output << 128) // amount
+    actual = (output << 128) // amount
     if not expected:
         return None
-    difference = min(-(-abs(got - expected) * HUNDREDTHS // expected), MOST)
-    return -difference if got < expected else difference
+    difference = min(-(-abs(actual - expected) * HUNDREDTHS // expected), MOST)
+    return -difference if actual < expected else difference
 
 
 def protected_delta(
@@ -90,8 +90,8 @@ def rounded(delta: int | None) -> int | None:
     """Return a difference in basis points, rounded away from zero."""
     if delta is None:
         return None
-    whole = delta // PER_BASIS_POINT if delta < 0 else -(-delta // PER_BASIS_POINT)
-    return max(-LARGEST, min(whole, LARGEST))
+    points = delta // PER_BASIS_POINT if delta < 0 else -(-delta // PER_BASIS_POINT)
+    return max(-LARGEST, min(points, LARGEST))
 
 
 def _of_both_legs(
@@ -103,8 +103,8 @@ def _of_both_legs(
         legs.append(delta_to_oracle(swapping, source, swap.input_amount, STABLE, gross))
     if target != STABLE:
         legs.append(delta_to_oracle(swapping, STABLE, net, target, output))
-    known = [leg for leg in legs if leg is not None]
-    return sum(known) if known else None
+    legs_with_delta = [leg for leg in legs if leg is not None]
+    return sum(legs_with_delta) if legs_with_delta else None
 
 
 def _usual_limit(swapping: SwappingStorage, *assets: str) -> int | None:

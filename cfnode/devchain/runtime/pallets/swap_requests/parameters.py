@@ -49,8 +49,8 @@ def destination_on(swapping: SwappingStorage, asset: str, address: EncodedAddres
     """
     error = swapping.Error
     destination = decoded(swapping, address, error.InvalidDestinationAddress)
-    fits = chain_of_address(destination) == ASSETS[asset].chain
-    swapping.ensure(fits, error.IncompatibleAssetAndAddress)
+    is_on_chain = chain_of_address(destination) == ASSETS[asset].chain
+    swapping.ensure(is_on_chain, error.IncompatibleAssetAndAddress)
     return destination
 
 

@@ -148,8 +148,8 @@ def _refund_of(
     prices = values.PriceLimits(
         min_price=limits.min_price, max_oracle_price_slippage=limits.max_oracle_price_slippage
     )
-    last = min(execute_at + limits.expiry_behaviour.retry_duration, LAST_BLOCK)
-    return values.SwapRefundParameters(refund_block=last, price_limits=prices)
+    last_block = min(execute_at + limits.expiry_behaviour.retry_duration, LAST_BLOCK)
+    return values.SwapRefundParameters(refund_block=last_block, price_limits=prices)
 
 
 def next_chunk(dca: values.DcaState) -> int:
@@ -197,28 +197,28 @@ def _next_id(swapping: SwappingStorage) -> int:
 
 def _confiscate_excess(swapping: SwappingStorage, request_id: int, swap: UserSwap) -> int:
     """Return the part of the input that may be swapped; confiscate the rest."""
-    amount, most = swap.input_amount, swapping.MaximumSwapAmount.get(swap.input_asset)
-    if most is None or amount <= most:
+    amount, limit = swap.input_amount, swapping.MaximumSwapAmount.get(swap.input_asset)
+    if limit is None or amount <= limit:
         return amount
-    swapping.CollectedRejectedFunds.mutate(swap.input_asset, lambda kept: kept + amount - most)
+    swapping.CollectedRejectedFunds.mutate(swap.input_asset, lambda kept: kept + amount - limit)
     swapping.deposit(
         swapping.Event.SwapAmountConfiscated,
         swap_request_id=request_id,
         asset=swap.input_asset,
         total_amount=amount,
-        confiscated_amount=amount - most,
+        confiscated_amount=amount - limit,
     )
-    return most
+    return limit
 
 
 def _reduced(swapping: SwappingStorage, swap: UserSwap) -> values.DcaParameters | None:
     """Return the DCA parameters with no more chunks than the least size allows, by all that was paid."""
     if swap.dca is None:
         return None
-    least = swapping.MinimumChunkSize.get(swap.input_asset)
+    minimum = swapping.MinimumChunkSize.get(swap.input_asset)
     chunks = max(1, swap.dca.number_of_chunks)
-    if least:
-        chunks = min(chunks, max(1, swap.input_amount // least))
+    if minimum:
+        chunks = min(chunks, max(1, swap.input_amount // minimum))
     return replace(swap.dca, number_of_chunks=chunks)
 
 
@@ -226,8 +226,8 @@ def _fees(swapping: SwappingStorage, swap: UserSwap) -> list[values.FeeType]:
     fees = list[values.FeeType]()
     if swap.pays_network:
         internal = isinstance(swap.output_action, values.SwapOutputActionCreditOnChain)
-        due = network_fee(swapping, swap.input_asset, swap.output_asset, internal=internal)
-        fees.append(values.FeeTypeNetworkFee(tracker_of(due)))
+        fee = network_fee(swapping, swap.input_asset, swap.output_asset, internal=internal)
+        fees.append(values.FeeTypeNetworkFee(tracker_of(fee)))
     if swap.broker_fees:
         fees.append(values.FeeTypeBrokerFee(swap.broker_fees))
     return fees

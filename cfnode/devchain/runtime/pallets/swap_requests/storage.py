@@ -269,8 +269,8 @@ class SwappingStorage(PalletStorage):
 
     def ensure_no_swap(self, account_id: bytes) -> None:
         """Fail with PendingSwapRequest if output or refund of a user's swap goes to this account."""
-        mine = any(account_id in _accounts(request.state) for _, request in self.SwapRequests.items())
-        self.ensure(not mine, self.Error.PendingSwapRequest)
+        is_pending = any(account_id in _accounts(request.state) for _, request in self.SwapRequests.items())
+        self.ensure(not is_pending, self.Error.PendingSwapRequest)
 
     def record_gateway_liability(self, amount: int) -> None:
         """Note FLIP that an account has got but that lies in the vault: the gateway is owed it."""
@@ -280,8 +280,8 @@ class SwappingStorage(PalletStorage):
     def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
         """Addresses on Ethereum that brokers have bound themselves to, where the release stores them."""
         balances = self.other(AssetBalances)
-        moved = self.runtime.release.rules.addresses_lie_with_balances
-        return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
+        is_moved = self.runtime.release.rules.addresses_lie_with_balances
+        return balances.BoundBrokerWithdrawalAddress if is_moved else self.BoundBrokerWithdrawalAddress
 
 
 def _accounts(state: values.SwapRequestState) -> Iterator[bytes]:

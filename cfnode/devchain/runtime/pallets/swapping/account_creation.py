@@ -44,11 +44,11 @@ def open_account_channel(
     _ensure_signed(swapping, signature_data, transaction_metadata, refund_address)
 
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    enough = swapping.other(FundingStorage).MinimumFunding.get()
+    minimum_funding = swapping.other(FundingStorage).MinimumFunding.get()
     action = values.ChannelActionLiquidityProvision(
         lp_account=who,
         refund_address=refund_to,
-        additional_action=values.AdditionalDepositActionFundFlip(enough),
+        additional_action=values.AdditionalDepositActionFundFlip(minimum_funding),
     )
     channel = open_channel(pallet, broker, asset, action, boost_fee)
     swapping.deposit(
@@ -67,9 +67,9 @@ def open_account_channel(
 
 def _refund_to(swapping: SwappingStorage, asset: str, address: EncodedAddress) -> ForeignAddress:
     error = swapping.Error.IncompatibleAssetAndAddress
-    found = decoded(swapping, address, error)
-    swapping.ensure(chain_of_address(found) == ASSETS[asset].chain, error)
-    return found
+    foreign = decoded(swapping, address, error)
+    swapping.ensure(chain_of_address(foreign) == ASSETS[asset].chain, error)
+    return foreign
 
 
 def _ensure_signed(

@@ -87,11 +87,11 @@ def ensure_bound_address(
     first.
     """
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    first = swapping.runtime.release.rules.bound_brokers_are_checked_first
-    if not first or ASSETS[asset].chain != "Ethereum":
+    is_checked_first = swapping.runtime.release.rules.bound_brokers_are_checked_first
+    if not is_checked_first or ASSETS[asset].chain != "Ethereum":
         return
-    bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
-    swapping.ensure(bound in (None, destination[1]), error)
+    bound_address = swapping.BoundBrokerWithdrawalAddress.get(broker)
+    swapping.ensure(bound_address in (None, destination[1]), error)
 
 
 def ensure_may_deregister(swapping: SwappingStorage, broker: bytes) -> None:
@@ -121,20 +121,20 @@ def forget_affiliates(swapping: SwappingStorage, broker: bytes) -> None:
 
 def register_affiliate(swapping: SwappingStorage, broker: bytes, withdrawal_address: bytes) -> None:
     """Give the broker an affiliate under the lowest free short id."""
-    taken = {short_id for short_id, _ in swapping.AffiliateIdMapping.items(broker)}
-    free = next((each for each in range(SHORT_IDS) if each not in taken), None)
-    if free is None:
+    used_ids = {short_id for short_id, _ in swapping.AffiliateIdMapping.items(broker)}
+    free_id = next((short_id for short_id in range(SHORT_IDS) if short_id not in used_ids), None)
+    if free_id is None:
         swapping.fail(swapping.Error.AffiliateShortIdOutOfBounds)
-    affiliate, system = affiliate_account(broker, free), swapping.other(System)
-    swapping.AffiliateIdMapping.put(broker, free, affiliate)
-    details = values.AffiliateDetails(short_id=free, withdrawal_address=withdrawal_address)
+    affiliate, system = affiliate_account(broker, free_id), swapping.other(System)
+    swapping.AffiliateIdMapping.put(broker, free_id, affiliate)
+    details = values.AffiliateDetails(short_id=free_id, withdrawal_address=withdrawal_address)
     swapping.AffiliateAccountDetails.put(broker, affiliate, details)
     if not system.exists(affiliate):
         system.inc_providers(affiliate)
     swapping.deposit(
         swapping.Event.AffiliateRegistration,
         broker_id=broker,
-        short_id=free,
+        short_id=free_id,
         withdrawal_address=withdrawal_address,
         affiliate_id=affiliate,
     )

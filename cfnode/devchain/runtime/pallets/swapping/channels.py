@@ -77,10 +77,10 @@ def _checked_action(
     swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest
 ) -> values.ChannelActionSwap[bytes, values.CheckedCcm]:
     """Return the action of the channel, once the whole request is checked."""
-    own = values.Beneficiary(account=broker, bps=request.broker_commission)
-    fees = [own, *request.affiliate_fees]
-    in_all = sum(fee.bps for fee in fees)
-    swapping.ensure(in_all <= MAX_COMMISSION_BPS, swapping.Error.BrokerCommissionBpsTooHigh)
+    broker_fee = values.Beneficiary(account=broker, bps=request.broker_commission)
+    fees = [broker_fee, *request.affiliate_fees]
+    total_bps = sum(fee.bps for fee in fees)
+    swapping.ensure(total_bps <= MAX_COMMISSION_BPS, swapping.Error.BrokerCommissionBpsTooHigh)
     asset = request.destination_asset
     destination = destination_on(swapping, asset, request.destination_address)
     refund = request.refund_parameters
@@ -92,7 +92,7 @@ def _checked_action(
     check_price_protection(swapping, protection, request.source_asset, asset)
     check_dca(swapping, request.dca_parameters)
     refund_message = _checked_refund_message(swapping, refund, request.source_asset, refund_address)
-    checked = values.ChannelRefundParameters(
+    refund_terms = values.ChannelRefundParameters(
         retry_duration=refund.retry_duration,
         refund_address=refund_address,
         min_price=refund.min_price,
@@ -104,7 +104,7 @@ def _checked_action(
         destination_address=destination,
         broker_fees=fees,
         channel_metadata=message,
-        refund_params=checked,
+        refund_params=refund_terms,
         dca_params=request.dca_parameters,
     )
 

@@ -95,19 +95,19 @@ def _fund(
 
 def refund(swapping: SwappingStorage, request: values.SwapRequest, amount: int) -> None:
     """Send back or credit what was not swapped, less the network fee's minimum."""
-    asset, left = request.input_asset, amount - _refund_fee(swapping, request, amount)
-    if not left:
-        nothing = swapping.error(swapping.Error.NoRefundAmountRemaining)
-        _ignored(swapping, swapping.Event.RefundEgressIgnored, request.id, asset, left, nothing)
+    asset, refund_amount = request.input_asset, amount - _refund_fee(swapping, request, amount)
+    if not refund_amount:
+        refusal = swapping.error(swapping.Error.NoRefundAmountRemaining)
+        _ignored(swapping, swapping.Event.RefundEgressIgnored, request.id, asset, refund_amount, refusal)
         return
     limits = user_swap(request).price_limits_and_expiry
     assert limits is not None and limits.expiry_behaviour != "NoExpiry"  # else it is tried for ever
     expiry = limits.expiry_behaviour
     match expiry.refund_address:
         case values.ExternalAddress(address):
-            _send_back(swapping, request, address, expiry.refund_ccm_metadata, amount, left)
+            _send_back(swapping, request, address, expiry.refund_ccm_metadata, amount, refund_amount)
         case values.InternalAccount(owner):
-            _credit_back(swapping, request, owner, amount, left)
+            _credit_back(swapping, request, owner, amount, refund_amount)
 
 
 def _credit_back(

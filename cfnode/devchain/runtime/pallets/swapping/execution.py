@@ -83,8 +83,8 @@ def run_due_swaps(swapping: SwappingStorage, now: int) -> None:
         for swap in due:
             reschedule(swapping, swap, "SafeModeActive")
         return
-    done, requests, failed = _run_batch(swapping, due)
-    for state in done:
+    swapped, requests, failed = _run_batch(swapping, due)
+    for state in swapped:
         _settle(swapping, requests, state)
     for swap, reason in failed:
         fail(swapping, swap, reason, now)
@@ -95,12 +95,12 @@ def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[
 
     Return them, their requests, and the swaps that cannot run, with reasons.
     """
-    waiting, failed = due, Failed()
-    while waiting:
+    remaining, failed = due, Failed()
+    while remaining:
         out: Failed
         swapping.runtime.host.begin()
         try:
-            done, requests = _attempt(swapping, waiting)
+            swapped, requests = _attempt(swapping, remaining)
         except _LegFailed as failure:
             swapping.runtime.host.rollback()
             asset, leg, amount = failure.asset, failure.leg, failure.amount
@@ -111,10 +111,10 @@ def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[
             out = violation.swaps
         else:
             swapping.runtime.host.commit()
-            return done, requests, failed
+            return swapped, requests, failed
         failed += out
-        gone = {swap.swap_id for swap, _ in out}
-        waiting = [swap for swap in waiting if swap.swap_id not in gone]
+        out_ids = {swap.swap_id for swap, _ in out}
+        remaining = [swap for swap in remaining if swap.swap_id not in out_ids]
     return [], {}, failed
 
 
@@ -159,9 +159,9 @@ def _leg(
     for asset in sorted(groups, key=lambda name: ASSETS[name].index):
         group = groups[asset]
         amount = sum(map(amount_of, group))
-        ends = (asset, STABLE) if leg == "ToStable" else (STABLE, asset)
+        assets = (asset, STABLE) if leg == "ToStable" else (STABLE, asset)
         try:
-            output = trading.swap(swapping.other(PoolsStorage), *ends, amount)
+            output = trading.swap(swapping.other(PoolsStorage), *assets, amount)
         except DispatchError:
             # Of the largest swaps the last one is taken out.
             raise _LegFailed(asset, leg, amount, max(reversed(group), key=amount_of).swap) from None
@@ -188,15 +188,15 @@ def _violation(swapping: SwappingStorage, state: SwapState) -> values.SwapFailur
         return violation.reason
     state.delta_ex_fees = rounded(delta)
     with suppress(Stale):
-        against = delta_to_oracle(swapping, swap.from_, swap.input_amount, swap.to, state.output)
-        state.delta = rounded(against)
+        difference = delta_to_oracle(swapping, swap.from_, swap.input_amount, swap.to, state.output)
+        state.delta = rounded(difference)
     return None
 
 
 def _settle(swapping: SwappingStorage, requests: Requests, state: SwapState) -> None:
     """Report what a swap gave, and send or keep the output."""
     swap, request = state.swap, requests[state.swap.swap_request_id]
-    through = STABLE not in (swap.from_, swap.to)
+    is_two_legged = STABLE not in (swap.from_, swap.to)
     swapping.deposit(
         swapping.Event.SwapExecuted,
         swap_request_id=request.id,
@@ -206,7 +206,7 @@ def _settle(swapping: SwappingStorage, requests: Requests, state: SwapState) -> 
         input_amount=state.stable if swap.from_ == STABLE else swap.input_amount,
         network_fee=state.network_fee,
         broker_fee=state.broker_fee,
-        intermediate_amount=state.stable if through else None,
+        intermediate_amount=state.stable if is_two_legged else None,
         output_amount=state.output,
         oracle_delta=state.delta,
         oracle_delta_ex_fees=state.delta_ex_fees,

@@ -72,8 +72,8 @@ def _duration(swapping: SwappingStorage, blocks: int) -> None:
 
 
 def _fee(item: Fee, rate: int | None, minimum: int | None) -> None:
-    given = {"rate": rate, "minimum": minimum}
-    item.put(replace(item.get(), **{name: each for name, each in given.items() if each is not None}))
+    changes = {"rate": rate, "minimum": minimum}
+    item.put(replace(item.get(), **{name: value for name, value in changes.items() if value is not None}))
 
 
 def _slippage(swapping: SwappingStorage, base_asset: str, quote_asset: str, bps: int | None) -> None:

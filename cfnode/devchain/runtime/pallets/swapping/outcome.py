@@ -26,13 +26,13 @@ def complete(
     """Go on with a user's request after a chunk has given `output`. Return the changed request."""
     state = user_swap(request)
     dca = state.dca_state
-    left = replace(
+    next_dca = replace(
         dca,
-        scheduled_chunks=[each for each in dca.scheduled_chunks if each != swap_id],
+        scheduled_chunks=[chunk_id for chunk_id in dca.scheduled_chunks if chunk_id != swap_id],
         accumulated_output_amount=dca.accumulated_output_amount + output,
     )
-    request = replace(request, state=replace(state, dca_state=left))
-    if left.remaining_chunks:
+    request = replace(request, state=replace(state, dca_state=next_dca))
+    if next_dca.remaining_chunks:
         request = schedule_chunk(swapping, request, len(dca.scheduled_chunks) * dca.chunk_interval)
     if user_swap(request).dca_state.scheduled_chunks:
         swapping.SwapRequests.put(request.id, request)
@@ -55,19 +55,19 @@ def reschedule(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> 
     """Reschedule a swap that was due; the chunks behind it are postponed by as much."""
     behind = _scheduled_of(swapping, swap.swap_request_id)
     _postpone(swapping, swap, reason)
-    for other in behind:
-        _unschedule(swapping, other)
-        _postpone(swapping, other, "PredecessorSwapFailure")
+    for successor in behind:
+        _unschedule(swapping, successor)
+        _postpone(swapping, successor, "PredecessorSwapFailure")
 
 
 def _postpone(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
-    later = replace(swap, execute_at=min(swap.execute_at + _delay(swapping), LAST_BLOCK))
-    entry = (swap.swap_id, later)
+    rescheduled = replace(swap, execute_at=min(swap.execute_at + _delay(swapping), LAST_BLOCK))
+    entry = (swap.swap_id, rescheduled)
     swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda each: each[0]))
     swapping.deposit(
         swapping.Event.SwapRescheduled,
         swap_id=swap.swap_id,
-        execute_at=later.execute_at,
+        execute_at=rescheduled.execute_at,
         reason=reason,
     )
 
@@ -80,10 +80,10 @@ def _refund(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> Non
     request = swapping.SwapRequests.known(swap.swap_request_id)
     amount = swap.input_amount
     swapping.deposit(swapping.Event.SwapAborted, swap_id=swap.swap_id, reason=reason)
-    for other in _scheduled_of(swapping, request.id):
-        _unschedule(swapping, other)
-        amount += other.input_amount
-        swapping.deposit(swapping.Event.SwapAborted, swap_id=other.swap_id, reason="PredecessorSwapFailure")
+    for queued in _scheduled_of(swapping, request.id):
+        _unschedule(swapping, queued)
+        amount += queued.input_amount
+        swapping.deposit(swapping.Event.SwapAborted, swap_id=queued.swap_id, reason="PredecessorSwapFailure")
     dca = user_swap(request).dca_state
     refund(swapping, request, amount + dca.remaining_input_amount)
     if dca.accumulated_output_amount:
@@ -103,4 +103,4 @@ def _scheduled_of(swapping: SwappingStorage, request_id: int) -> list[values.Swa
 
 
 def _unschedule(swapping: SwappingStorage, swap: values.Swap) -> None:
-    swapping.ScheduledSwaps.mutate(lambda swaps: [each for each in swaps if each[0] != swap.swap_id])
+    swapping.ScheduledSwaps.mutate(lambda swaps: [entry for entry in swaps if entry[0] != swap.swap_id])

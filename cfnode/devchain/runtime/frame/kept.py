@@ -1,0 +1,74 @@
+"""Decoded storage values that a runtime keeps, each with the bytes that it was decoded from.
+
+A value is a function of its codec and its bytes. So a kept value is used only where the storage holds exactly
+those bytes: after a rollback, in another block or on another fork they may be others, which are then
+decoded. Writes need no rule of their own. The values are shared by all their readers, who may not change
+them: they are frozen dataclasses, and sequences and mappings without methods that write in their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+__all__ = ["MAX_KEPT", "KeptValues"]
+
+V = TypeVar("V")
+
+MAX_KEPT: Final = 8 << 20
+"""Bytes of memory that all kept values take, by estimate."""
+MAX_ENCODED: Final = 256 << 10
+"""Encoded bytes of one kept value."""
+ENTRY_COST: Final = 400
+"""Bytes of memory of an entry besides its value."""
+DECODED_COST: Final = 10
+"""Bytes of memory that each encoded byte of a value takes, encoded and decoded."""
+
+_Entry = tuple[bytes, Any]
+
+
+class KeptValues:
+    """The decoded values of one runtime by storage key: each key belongs to one codec.
+
+    Beyond `max_bytes` of memory, by estimate, the values that came first are dropped.
+    """
+
+    def __init__(self, max_bytes: int = MAX_KEPT) -> None:
+        self._max_bytes = max_bytes
+        self._entries: dict[bytes, _Entry] = {}
+        self.size = 0
+        """Bytes of memory that the values take, by estimate."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def decoded(self, key: bytes, encoded: bytes, decode: Callable[[bytes], V]) -> V:
+        """Return the value that `decode` returns for these bytes; it is called only if they are new."""
+        entry = self._entries.get(key)
+        if entry is not None and entry[0] == encoded:
+            value: V = entry[1]
+            return value
+        value = decode(encoded)
+        self.keep(key, encoded, value)
+        return value
+
+    def keep(self, key: bytes, encoded: bytes, value: object) -> None:
+        """Keep a value, and forget the one before under the key. A very large one is not kept."""
+        before = self._entries.get(key)
+        if before is not None:
+            self.size -= _cost(before[0])
+        if len(encoded) > MAX_ENCODED:
+            self._entries.pop(key, None)
+            return
+        self._entries[key] = encoded, value
+        self.size += _cost(encoded)
+        while self.size > self._max_bytes:
+            self._drop_first()
+
+    def _drop_first(self) -> None:
+        encoded, _ = self._entries.pop(next(iter(self._entries)))
+        self.size -= _cost(encoded)
+
+
+def _cost(encoded: bytes) -> int:
+    return ENTRY_COST + DECODED_COST * len(encoded)
