@@ -25,11 +25,13 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.partners.registry import Partner, add
+from cfnode.ledger.reports import Period, report
 from cfnode.testing import DevChain, running_node
 from tests.conftest import PEERS, ROOT
 from tests.documentation import block
 from tests.e2e.attacker import running_attacker
 from tests.e2e.browser import Browser, running_browser
+from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, play
 from tests.lengths import only_whole
 from tests.support.ports import free_port
@@ -43,7 +45,10 @@ PICTURES = ROOT / "docs" / "guide"
 WIDE, PHONE = (1280, 860), (390, 844)
 PATIENCE_S = 60.0
 TAB, ENTER = "\ue004", "\ue007"
-PAGES = ("", "figures", "channels", "payouts", "partners", "health", "dev", "blocks", "blocks/30")
+PAGES = (
+    *("", "swaps", "swaps?state=x&first=soon", "find?term=x", "figures", "channels", "payouts", "partners"),
+    *("health", "dev", "blocks", "blocks/30"),
+)
 ETHER = 10**18
 
 
@@ -198,7 +203,7 @@ def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple
     assert states[:2] == ["swapping", "signing"]
     assert states[-1] == "paid"
     assert site.ask("window.unchanged") == 1
-    assert site.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
 
 
 @pytest.mark.parametrize(
@@ -218,14 +223,52 @@ def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str)
         ";const done = arguments[arguments.length - 1]; axe.run(document).then(found => "
         "done(found.violations.map(each => [each.id, each.nodes.map(node => node.html)])))"
     )
-    for path in PAGES:
+    for path in (*PAGES, *_details(site)):
         site.open(path, size)
         site.until("document.querySelector('h1') !== null")
         assert site.browser.run(script) == [], path
-        assert site.ask("document.documentElement.scrollWidth <= innerWidth"), path
+        assert site.ask("document.documentElement.scrollWidth") <= size[0], path
         assert site.ask("document.querySelectorAll('main, h1').length") == 2, path
     ground = site.ask("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(18, 21, 23)") == (theme == "dark")
+
+
+def _details(site: Site) -> list[str]:
+    """The pages of the swap whose payout failed, and of its channel."""
+    swap = next(each for each in report(site.database, "swaps", Period()) if each["state"] == "failed")
+    return [f"swaps/{swap['request']}", f"channels/{swap['channel_id']}"]
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, int]) -> None:
+    (path, _), transactions = _details(site), rows(site.database, "deposits")
+    number = int(path.partition("/")[2])
+    transaction = next(each["transaction"] for each in transactions if each["request"] == number)
+    site.browser.prefer("light")
+    site.open("", size)
+    site.ask("document.getElementById('term').focus() || 1")
+    site.browser.press(*transaction, ENTER)
+    site.until(f"location.pathname === '/web/{path}' && document.querySelector('[data-state]') !== null")
+    assert site.ask("document.querySelector('[data-state]').dataset.state") == "failed"
+    assert "cfnode recover" in site.ask("document.querySelector('pre').textContent")
+    assert transaction in site.ask("document.getElementById('swap').textContent")
+    fits = "[...document.querySelectorAll('.scroll')].every(each => each.scrollWidth <= each.clientWidth)"
+    assert size != PHONE or site.ask(fits)
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
+    keep_picture(site, "swap-phone" if size == PHONE else "swap")
+
+
+def test_the_list_is_filtered_and_paged_by_its_form(site: Site) -> None:
+    site.open("swaps", PHONE)
+    site.ask("document.getElementById('state').value = 'refunded'")
+    site.ask("setTimeout(() => document.querySelector('form.filter button').click(), 0) && 1")
+    site.until("location.search.includes('state=refunded') && document.querySelector('tbody tr') !== null")
+    states = site.ask("[...document.querySelectorAll('tbody tr')].map(row => row.dataset.state)")
+    assert set(states) == {"refunded"}
+    assert site.ask("document.getElementById('state').value") == "refunded"
+    assert site.ask("document.documentElement.scrollWidth") <= PHONE[0]
+    site.open("swaps")
+    keep_picture(site, "swaps")
 
 
 def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:

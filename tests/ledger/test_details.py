@@ -1,0 +1,148 @@
+"""The details of a swap and of a channel are what the books' tables have of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from cfnode.ledger import swap_detail as detail_module
+from cfnode.ledger.channel_detail import ChannelDetail, channel_detail
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Source
+from cfnode.ledger.heights import heights
+from cfnode.ledger.present import failed_payouts
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import changes, deliveries, webhooks
+from cfnode.ledger.swap_detail import Delivery, Sum, SwapDetail, swap_detail
+from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.timing import blocks_ms
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.support.ledger.books import followed
+
+
+def details(database: Database, number: int) -> SwapDetail:
+    """The details of a swap that the books have."""
+    with database.reading() as connection:
+        found = swap_detail(connection, number)
+    assert found is not None
+    return found
+
+
+def sums(facts: list[dict[str, Any]], name: str, number: int) -> set[Sum]:
+    """The sums of a swap's amounts by a column and by asset."""
+    found: dict[tuple[str, str], int] = defaultdict(int)
+    for row in facts:
+        if row["request"] == number:
+            found[row[name], row["asset"]] += row["amount"]
+    return {Sum(*key, amount) for key, amount in found.items()}
+
+
+async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    tables = {name: rows(database, name) for name in ("fees", "commissions", "swaps", "deposits")}
+    paid = list(report(database, "payouts", Period()))
+    for record in report(database, "swaps", Period()):
+        number = record["request"]
+        found = details(database, number)
+        assert (found.swap.state, found.swap.executed) == (record["state"], record["chunks"])
+        assert set(found.fees) == sums(tables["fees"], "kind", number)
+        assert set(found.commissions) == sums(tables["commissions"], "account", number)
+        chunks = [each for each in tables["swaps"] if each["request"] == number]
+        done = [each for each in chunks if each["state"] != "scheduled"]
+        assert [(each.swap, each.output) for each in found.chunks] == [
+            (each["swap"], each["output"]) for each in done
+        ]
+        assert found.chunk_rows == len(done)
+        own = [each for each in paid if each["request"] == number]
+        assert [(each.fact.state, each.fact.transaction) for each in found.payouts] == [
+            (each["state"], each["transaction"]) for each in own
+        ]
+        assert (str(found.channel.id) if found.channel else None) == record["channel_id"]
+
+
+async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    with database.reading() as connection:
+        (failed,) = failed_payouts(connection)
+    assert failed.request is not None
+    found = details(database, failed.request)
+    assert found.failed == (failed,)
+    journey = [each.what for each in found.journey]
+    assert journey[:3] == ["opened", "requested", "deposit.finalised"]
+    begun, taken = journey.index("batch.success"), journey.index("call")
+    assert journey.index("completed") < journey.index("batch") < begun < taken < journey.index("call.signed")
+    places = [(each.block, each.event) for each in found.journey]
+    assert places == sorted(places)
+    times = {row["number"]: row["time"] for row in rows(database, "blocks")}
+    assert all(each.time == times[each.block] for each in found.journey)
+    (deposit,) = (row for row in rows(database, "deposits") if row["request"] == failed.request)
+    sent = next(each for each in found.journey if each.what == "batch.success")
+    assert deposit["transaction"] in {each.transaction for each in found.journey}
+    assert sent.transaction == found.payouts[0].fact.transaction is not None
+
+
+async def test_a_long_swap_is_cut(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    long = next(each for each in report(database, "swaps", Period()) if each["chunks"] == 3)
+    monkeypatch.setattr(detail_module, "MAX_ROWS", 2)
+    found = details(database, long["request"])
+    assert (len(found.chunks), found.chunk_rows, found.swap.executed) == (2, 3, 3)
+
+
+async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    number = next(iter(report(database, "swaps", Period())))["request"]
+    shared = {"webhook": "wh_1", "next_at": 1}
+    with database.writing() as connection:
+        connection.execute(insert(webhooks), {"id": "wh_1", "url": "https://shop.example", "secret": "s",
+                                              "created_at": 1})  # fmt: skip
+        for change, request, state in ((1, number, "swapping"), (2, number, "paid"), (3, number + 1, "paid")):
+            about = {"id": change, "block": 1, "request": request, "state": state, "body": "{}"}
+            connection.execute(insert(changes), about)
+            sent = {"change": change, "request": request, "state": "delivered", "attempts": change}
+            connection.execute(insert(deliveries), shared | sent)
+    assert details(database, number).deliveries == (
+        Delivery("wh_1", "https://shop.example", "swapping", "delivered", 1, None, None),
+        Delivery("wh_1", "https://shop.example", "paid", "delivered", 2, None, None),
+    )
+
+
+async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    known = rows(database, "deposits")
+
+    def detail(channel: ChannelId) -> ChannelDetail | None:
+        with database.reading() as connection:
+            return channel_detail(connection, channel)
+
+    with database.reading() as connection:
+        height = heights(connection)
+    for row in rows(database, "channels"):
+        channel = ChannelId(row["chain"], row["channel"], row["block"])
+        found = detail(channel)
+        assert found is not None
+        assert (found.line.address, found.line.account) == (row["address"], row["account"])
+        assert (found.commission_bps, found.chunks) == (row["commission_bps"], row["chunks"])
+        assert found.left_ms == blocks_ms(row["chain"], row["expiry_block"] - height[row["chain"]])
+        own = [each for each in known if (each["chain"], each["channel"], each["opened"]) ==
+               (channel.chain, channel.number, channel.block)]  # fmt: skip
+        assert [(each.block, each.transaction) for each in found.deposits] == [
+            (each["block"], each["transaction"]) for each in reversed(own)
+        ]
+    assert detail(ChannelId("Bitcoin", 2**64, 1)) is None
+    assert detail(ChannelId("Bitcoin", 1, 10**9)) is None
+
+
+async def test_what_the_books_lack_has_no_details(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    with database.reading() as connection:
+        assert swap_detail(connection, 1) is None
+        assert channel_detail(connection, ChannelId("Bitcoin", 1, 1)) is None
