@@ -226,7 +226,27 @@ def test_a_write_is_kept_as_it_would_be_read() -> None:
         assert chest.Notes.get(OWNERS[0]) == [(1, b"one")]
 
 
-def test_nobody_changes_a_kept_value() -> None:
+def test_the_keys_of_values_that_pass_a_test_are_found_after_each_change() -> None:
+    runtime = chest_of(KeptValues())
+    chest, calls = runtime.pallet(Chest), list[bytes]()
+
+    def is_empty(notes: bytes) -> bool:
+        calls.append(notes)
+        return notes == b"\0"
+
+    with runtime.on(Journal(MemoryState())):
+        chest.Notes.put(OWNERS[0], [])
+        chest.Notes.put(OWNERS[1], [(1, b"one")])
+        for _ in range(2):
+            assert list(chest.Notes.keys_where(is_empty)) == [OWNERS[0]]
+        assert len(calls) == 2
+        chest.Notes.put(OWNERS[1], [])
+        chest.Notes.put(OWNERS[0], [(2, b"two")])
+        assert list(chest.Notes.keys_where(is_empty)) == [OWNERS[1]]
+        assert chest.Notes.get(OWNERS[0]) == [(2, b"two")]
+
+
+def test_no_pallet_changes_a_kept_value() -> None:
     """After a life with swaps, orders and epochs all kept values are those of their bytes."""
     player = Player()
     for step in (
