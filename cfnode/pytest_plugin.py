@@ -2,7 +2,7 @@
 
     def test_a_swap(cfnode_dev):
         channel = cfnode_dev.broker.open_channel("Btc", "Eth", ADDRESS, refund_address=REFUND)
-        cfnode_dev.deposit(channel["address"], "Btc", 10_000_000)
+        cfnode_dev.deposit(channel, amount=10_000_000)
         assert cfnode_dev.advance_to("Swapping", "SwapExecuted")["fields"]["output_amount"] > 0
 
 One node serves all tests of a session (of a worker, with pytest-xdist). Each test starts with the chain after
@@ -13,6 +13,7 @@ it imports nothing but pytest until a test uses a fixture.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,9 +35,13 @@ def cfnode_dev_node(
     cfnode_dev_flags: Sequence[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DevNode]:
     """Run one node for all tests; yield it with its `url`, `pid` and `log`."""
-    from cfnode.testing import running_node
+    from cfnode.testing import NodeDidNotStart, running_node
 
-    with running_node(tmp_path_factory.mktemp("cfnode"), *cfnode_dev_flags) as node:
+    with ExitStack() as stack:
+        try:
+            node = stack.enter_context(running_node(tmp_path_factory.mktemp("cfnode"), *cfnode_dev_flags))
+        except NodeDidNotStart as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         yield node
 
 
@@ -55,6 +60,20 @@ def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
 @pytest.fixture
 def cfnode_dev(cfnode_dev_session: DevChain) -> Iterator[DevChain]:
     """Yield a development chain for one test, in the state of the session's start."""
+    from cfnode.testing import awaiting
+
     snapshot = cfnode_dev_session.snapshot()
+    cfnode_dev_session.do(awaiting.begin(cfnode_dev_session.cursor))
     yield cfnode_dev_session
     cfnode_dev_session.revert(snapshot)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Leave cfnode's frames out of the traceback of a failed test that uses a fixture of this module."""
+    is_ours = "cfnode_dev_node" in getattr(item, "fixturenames", ())
+    if call.excinfo is not None and is_ours and not item.config.getoption("fulltrace"):
+        from cfnode.testing.frames import drop_causes, hide_frames
+
+        hide_frames()
+        drop_causes(call.excinfo.value)

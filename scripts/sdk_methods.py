@@ -55,6 +55,7 @@ SWAP_CALLS: tuple[type[Call[Any]], ...] = (
     infos.GetChannelOpeningFees,
     infos.GetBoostLiquidity,
     development.DevDeposit,
+    development.DevAnnounce,
 )
 PROVIDER_CALLS: tuple[type[Call[Any]], ...] = (
     provider.GetBalances,
@@ -85,7 +86,7 @@ from typing import TypeVar
 from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,

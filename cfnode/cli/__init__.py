@@ -18,7 +18,7 @@ import click
 from cfnode import __version__
 from cfnode.cli.failures import ended
 from cfnode.cli.groups import Group
-from cfnode.cli.settings.option import WANTS_JSON, configured, leading_file, with_origins
+from cfnode.cli.settings.option import JSON_FLAGS, WANTS_JSON, configured, leading_file, with_origins
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -110,7 +110,7 @@ class LazyGroup(Group):
         Flags alone mean `run`: the official binary takes its flags without a subcommand.
         """
         options = args[: args.index("--")] if "--" in args else args
-        ctx.meta[WANTS_JSON] = "--json" in options
+        ctx.meta[WANTS_JSON] = not set(JSON_FLAGS).isdisjoint(options)
         rest = leading_file(ctx, args)
         is_file_alone = bool(args) and not rest and not ctx.resilient_parsing
         if is_file_alone or (rest and rest[0].startswith("-") and rest[0] not in _OWN_FLAGS):

@@ -13,17 +13,17 @@ from typing import Any
 
 import click
 
-from cfnode.cli import client
 from cfnode.cli.dev_channels import deposit_address
+from cfnode.cli.dev_client import DevClient
+from cfnode.cli.dev_events import events_of
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.options import json_option, node_option, timeout_option
-from cfnode.cli.output import print_json, print_text
+from cfnode.cli.options import json_lines_option, json_option, node_option, timeout_option
+from cfnode.cli.output import print_list, print_text
 from cfnode.cli.tables import print_command
 from cfnode.cli.values import AccountId, AssetName, ChainName, Duration, OneOf, Units, atoms, check_address
-from cfnode.core.foreign import ForeignError, block_number, read_json
+from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.hashing import blake2_256
-from cfnode.core.messages import origin_of
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
@@ -34,46 +34,6 @@ BITCOIN_DECIMALS = 8
 MAX_BLOCKS = 10_000
 FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
 """Assets whose price the oracle reports."""
-
-
-class DevClient:
-    """Client of a development node that prints each outcome: a line of text, or JSON."""
-
-    def __init__(self, url: str, timeout: float, as_json: bool) -> None:
-        self.url, self.timeout, self.as_json = url, timeout, as_json
-
-    def call(self, method: str, *params: Any) -> Any:
-        """Return the result of a call. Raise Failure, also for a node that does not author its chain."""
-        try:
-            return client.call(self.url, method, list(params), timeout=self.timeout)
-        except client.CallRefused as error:
-            if error.error.get("code") == client.METHOD_NOT_FOUND and not error.needs_token:
-                raise Failure(
-                    f"{origin_of(self.url)} has no {method}: only a node started with `cfnode run --dev` "
-                    "does (and --rpc-methods=unsafe if its port is open to others)"
-                ) from None
-            raise
-
-    def block(self, outcome: str, block: str, tail: str = "", **more: Any) -> None:
-        """Print the outcome, its block and `tail`; `more` is printed as JSON only."""
-        with client.reading(self.url):
-            number = block_number(self.call("chain_getHeader", block))
-        self.print(f"{outcome}: block {number} {block}{tail}", {"block": block, "number": number, **more})
-
-    def chain_time(self, block: str) -> str:
-        """Return the time of a block by the chain's own clock, as text."""
-        from cfnode.core.chain_time import NOW_KEY, stored_time
-        from cfnode.sdk.times import time_text
-
-        with client.reading(self.url):
-            return time_text(stored_time(self.call("state_getStorage", NOW_KEY, block)))
-
-    def print(self, line: str, record: dict[str, Any]) -> None:
-        """Print one line, or one JSON object."""
-        if self.as_json:
-            print_json(record, is_line=True)
-        else:
-            print_text(line)
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -141,21 +101,8 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
-    _check_channel(node, address, asset)
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"announced {amount} {asset.name} at {address}", block)
-
-
-def _check_channel(node: DevClient, address: str, asset: Any) -> None:
-    """Raise Failure if no deposit channel is open at the address.
-
-    The chain would ignore the announcement.
-    """
-    by_chain = node.call("cf_controlled_deposit_addresses", asset.chain)
-    if address.lower() not in map(str.lower, by_chain.get(asset.chain, ())):
-        raise Failure(
-            f"no deposit channel of {asset.chain} is open at {address}; open one with `cfnode swap request`"
-        )
 
 
 @command("send-to-vault")
@@ -215,10 +162,10 @@ def _reference(details: Any, transaction: str) -> str:
 @click.argument("amount", type=Units())
 @click.option("--lending", is_flag=True, help="Use the lending pool, not the boost pool.")
 def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
-    """Add AMOUNT of ASSET to the pool that boosts deposits."""
+    """Set the amount of ASSET in the pool that boosts deposits to AMOUNT."""
     options = [True] if lending else []
     block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
-    node.block(f"added {amount} {asset.name} for boosting deposits", block)
+    node.block(f"the {'lending' if lending else 'boost'} pool of {asset.name} holds {amount}", block)
 
 
 @command("price")
@@ -310,7 +257,9 @@ def jump(node: DevClient, duration: int) -> None:
     """Advance the time of all chains by DURATION (90s, 10m, 24h, 2d), and add a block; 0s does nothing."""
     outcome = f"jumped by {duration // 1000} seconds"
     if not duration:
-        node.print(f"{outcome}: no block was added", {"block": None, "number": None, "chainTime": None})
+        node.print(
+            f"{outcome}: no block was added", {"blockHash": None, "blockNumber": None, "chainTime": None}
+        )
         return
     node.call("dev_timeTravel", duration)
     block = node.call("dev_newBlock")
@@ -322,7 +271,8 @@ def jump(node: DevClient, duration: int) -> None:
 def epoch(node: DevClient) -> None:
     """Start the next epoch with the same keys."""
     block = node.call("dev_nextEpoch")
-    node.block(f"epoch {node.call('cf_current_epoch', block)} started", block)
+    number = node.call("cf_current_epoch", block)
+    node.block(f"epoch {number} started", block, epoch=number)
 
 
 @command("upgrade")
@@ -339,7 +289,12 @@ def rotate(node: DevClient) -> None:
     epoch, transactions = rotation["epoch"], rotation["transactions"]
     chains = ", ".join(each["chain"] for each in transactions)
     outcome = f"epoch {epoch} started with new keys, sent to {chains or 'no EVM chain yet'}"
-    node.block(outcome, rotation["block"], epoch=epoch, transactions=transactions)
+    node.block(outcome, rotation["block"], epoch=epoch, transactions=[*map(_transaction, transactions)])
+
+
+def _transaction(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return a key manager's call with the names of `--json`."""
+    return {"broadcastId" if name == "broadcast_id" else name: value for name, value in sent.items()}
 
 
 @command("seal")
@@ -355,27 +310,14 @@ def seal(node: DevClient, count: int) -> None:
 @command("events")
 @click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
 @click.option("--all", "everything", is_flag=True, help="Print the housekeeping events of each block, too.")
-def events(node: DevClient, count: int, everything: bool) -> None:
+@json_lines_option
+def events(node: DevClient, count: int, everything: bool, as_lines: bool) -> None:
     """Print the events of the last COUNT blocks, one by default; --json prints their fields."""
-    best = block_number(node.call("chain_getHeader"))
-    for number in range(max(best - count, 0) + 1, best + 1):
-        for event in node.call("dev_events", node.call("chain_getBlockHash", number)):
-            if everything or _matters(event["pallet"], event["name"]):
-                node.print(f"{number} {event['pallet']}.{event['name']}", {"number": number, **event})
-
-
-HOUSEKEEPING = {
-    ("TransactionPayment", "TransactionFeePaid"),
-    ("Swapping", "BatchSwapExecuted"),
-    ("AssetBalances", "AccountCredited"),
-}
-"""Events that most blocks have, besides those of whole pallets."""
-
-
-def _matters(pallet: str, name: str) -> bool:
-    if pallet in ("System", "Timestamp", "Flip", "LiquidityPools") or pallet.endswith("ThresholdSigner"):
-        return False
-    return not pallet.endswith("ChainTracking") and (pallet, name) not in HOUSEKEEPING
+    if node.as_json or as_lines:
+        print_list(events_of(node, count, everything), as_lines=as_lines)
+        return
+    for event in events_of(node, count, everything):
+        print_text(f"{event['blockNumber']} {event['pallet']}.{event['name']}")
 
 
 @command("finalize")

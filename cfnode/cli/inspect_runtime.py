@@ -69,7 +69,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     with explained_by_a_runtime():
         report = _of_spec(Path(chain)) if chain is not None else _of_node(url or "")
     if as_json:
-        print_json(asdict(report))
+        print_json(_document(report))
     else:
         print_text(_as_text(report))
 
@@ -151,6 +151,16 @@ def _named(apis: tuple[tuple[bytes, int], ...]) -> dict[str, int]:
 
     names = {blake2b(name.encode(), digest_size=8).digest(): name for name in API_NAMES}
     return {names.get(api, _hex(api)): version for api, version in apis}
+
+
+def _document(report: Report) -> dict[str, Any]:
+    """Return the members of a report by their names in JSON."""
+    return {_camel_case(name): value for name, value in asdict(report).items()}
+
+
+def _camel_case(name: str) -> str:
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
 
 
 def _as_text(report: Report) -> str:

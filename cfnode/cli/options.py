@@ -22,6 +22,7 @@ __all__ = [
     "NODE_VARIABLE",
     "every_option",
     "json_errors_option",
+    "json_lines_option",
     "json_option",
     "node_option",
     "only_one",
@@ -41,6 +42,14 @@ json_option = click.option(
     is_flag=True,
     help='Print JSON, errors too: {"error": {"code", "message"}}.',
 )
+
+json_lines_option = click.option(
+    "--json-lines",
+    "as_lines",
+    is_flag=True,
+    help="Print JSON with one object per line, instead of an array.",
+)
+"""The flag of commands that print a list, next to `--json`."""
 
 json_errors_option = click.option(
     "--json",

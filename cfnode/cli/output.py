@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,6 +25,7 @@ __all__ = [
     "console",
     "output_option",
     "print_json",
+    "print_list",
     "print_text",
     "replaced",
     "written_to",
@@ -88,8 +89,25 @@ def print_json(document: Any, *, is_line: bool = False) -> None:
     import msgspec
 
     text = msgspec.json.encode(document)
-    formatted = text if is_line else msgspec.json.format(text, indent=2)
-    click.echo(_CONTROLS.sub(_escaped, formatted.decode()))
+    click.echo(_safe(text if is_line else msgspec.json.format(text, indent=2)))
+
+
+def print_list(entries: Iterable[Any], *, as_lines: bool) -> None:
+    """Print entries, while they are read, as one JSON array, or each on a line of its own (`as_lines`)."""
+    import msgspec
+
+    separator = "["
+    for entry in entries:
+        text = _safe(msgspec.json.encode(entry))
+        click.echo(text if as_lines else f"{separator}\n{text}", nl=as_lines)
+        separator = ","
+    if not as_lines:
+        click.echo("[]" if separator == "[" else "\n]")
+
+
+def _safe(text: bytes) -> str:
+    """Return JSON without control characters that a terminal would obey."""
+    return _CONTROLS.sub(_escaped, text.decode())
 
 
 def _escaped(found: re.Match[str]) -> str:

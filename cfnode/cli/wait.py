@@ -8,7 +8,8 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.options import json_errors_option, node_option, timeout_option
+from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.output import print_json
 from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import origin_of
 
@@ -51,10 +52,13 @@ def _unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> 
 @click.option("--finalized", type=click.IntRange(min=0), help="Wait until this number is finalized.")
 @timeout_option(minimum=0, text="Maximum seconds in total.")
 @node_option()
-@json_errors_option
-def wait(synced: bool, block: int | None, finalized: int | None, timeout: float, url: str) -> None:
+@json_option
+def wait(
+    synced: bool, block: int | None, finalized: int | None, timeout: float, url: str, as_json: bool
+) -> None:
     """Wait until a node answers and meets all conditions; exit code 5 after the timeout."""
-    deadline = time.monotonic() + timeout
+    began = time.monotonic()
+    deadline = began + timeout
     while True:
         try:
             missing = unmet(url, synced, block, finalized)
@@ -63,7 +67,9 @@ def wait(synced: bool, block: int | None, finalized: int | None, timeout: float,
         except client.NodeUnreachable as error:
             missing = error.message
         if missing is None:
-            if not synced and block is None and finalized is None:
+            if as_json:
+                print_json({"node": origin_of(url), "seconds": round(time.monotonic() - began, 3)})
+            elif not synced and block is None and finalized is None:
                 click.echo(
                     f"{origin_of(url)} answers; --synced, --block and --finalized wait for more", err=True
                 )

@@ -76,8 +76,10 @@ class Extrinsic:
     @property
     def era(self) -> Era | None:
         """The era, if it states one."""
-        era_values = (self.extensions[name] for name in ERA_EXTENSIONS if name in self.extensions)
-        return next(map(Era.from_value, era_values), None)
+        for name in ERA_EXTENSIONS:
+            if name in self.extensions:
+                return Era.from_value(self.extensions[name])
+        return None
 
     @property
     def nonce(self) -> int | None:

@@ -22,6 +22,7 @@ from cfnode.dashboard.node import Node
 from cfnode.dashboard.pages import PAGES, Page
 from cfnode.dashboard.sessions import MAX_AGE_S, Session, TokenSource
 from cfnode.dashboard.stream import EventStream
+from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PREFIX, THEMES
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
@@ -82,7 +83,9 @@ class Dashboard:
 
     def _routes(self) -> list[Route | Mount]:
         static = StaticFiles(directory=HERE / "static")
-        pages = [Route(path, self._opened(page)) for path, page in {**PAGES, **DEV_PAGES}.items()]
+        pages = [
+            Route(path, self._opened(page)) for path, page in {**PAGES, **SWAP_PAGES, **DEV_PAGES}.items()
+        ]
         return [
             Route("/login", self._login, methods=["GET", "POST"]),
             Route("/theme", self._theme, methods=["POST"]),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, units
 from cfnode.core.chain_time import duration_text
+from cfnode.ledger.swap_detail import Chunk
 
 __all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "exact", "short", "time_text"]
 
@@ -91,14 +93,62 @@ def short(value: str | None, length: int = 16) -> str:
     return f"{value[: length - 1 - half]}…{value[-half:]}"
 
 
+def chunk_price(chunk: Chunk) -> str:
+    """Return the price of an executed chunk, such as `1 ETH = 0.031 BTC`; empty for another chunk."""
+    source, target = ASSETS.get(chunk.source or ""), ASSETS.get(chunk.target or "")
+    if source is None or target is None or not chunk.input or not chunk.output:
+        return ""
+    price = Decimal(chunk.output).scaleb(-target.decimals) / Decimal(chunk.input).scaleb(-source.decimals)
+    text = f"{price:,.2f}" if price >= 1 else f"{price:.10f}".rstrip("0").rstrip(".")
+    return f"1 {source.symbol} = {text} {target.symbol}"
+
+
+HAPPENINGS: Final = {
+    "opened": "Channel opened",
+    "deposit.finalised": "Deposit confirmed",
+    "deposit.boosted": "Deposit boosted",
+    "deposit.failed": "Deposit rejected",
+    "deposit.repaid": "Boosted deposit confirmed",
+    "requested": "Swap began",
+    "completed": "Swap ended",
+    "payout.swap.scheduled": "Payout scheduled",
+    "payout.swap.ignored": "Payout too small for its fee",
+    "payout.swap.invalid": "Payout's message cannot be sent",
+    "payout.swap.credited": "Credited to an account of the State Chain",
+    "payout.refund.scheduled": "Refund scheduled",
+    "payout.refund.ignored": "Refund too small for its fee",
+    "payout.refund.credited": "Refunded to an account of the State Chain",
+    "batch": "Transaction is being signed",
+    "batch.sent": "Transaction signed",
+    "batch.success": "Transaction confirmed",
+    "batch.aborted": "Transaction aborted",
+    "batch.timeout": "Transaction not sent in time, tried again",
+    "batch.refused": "Message failed",
+    "batch.signed": "Call that pays again is signed",
+    "batch.expired": "Call that pays again has expired",
+    "call": "Receiver did not take the transfer",
+    "call.signed": "Call that recovers the transfer is signed",
+    "call.success": "Call that recovers the transfer confirmed",
+    "call.expired": "Call that recovers the transfer has expired",
+}
+"""Words for what happens to a swap."""
+
+
+def happening(what: str) -> str:
+    """Return the words for a fact of a swap's journey; its own name for one without words."""
+    return HAPPENINGS.get(what, what.replace(".", " "))
+
+
 FILTERS: Final[dict[str, Any]] = {
     "about": about,
     "asset": asset_name,
+    "chunk_price": chunk_price,
     "coins": coins,
     "day": day_text,
     "dollars": dollars,
     "duration": duration_text,
     "exact": exact,
+    "happening": happening,
     "iso": iso,
     "percent": percent,
     "place": place,

@@ -11,22 +11,23 @@ from typing import Final
 import segno
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from cfnode.core.assets import CHAINS
 from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.figures import PERIODS, figures
 from cfnode.dashboard.sessions import Session
-from cfnode.dashboard.views import FATES
+from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
 from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
 from cfnode.ledger.present import FailedPayout, failed_payouts
 from cfnode.ledger.unread import unread_kinds
 from cfnode.swaps.fate import EXPLANATIONS
+from cfnode.swaps.identity import ChannelId
 
-__all__ = ["PAGES", "Page"]
+__all__ = ["PAGES", "Page", "before_of", "recover_command"]
 
 Page = Callable[[Desk, Request, Session], Awaitable[Response]]
 LINES: Final = 50
@@ -68,7 +69,7 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
 
 async def channels(desk: Desk, request: Request, session: Session) -> Response:
     """Return the page of open channels, the newest first."""
-    before = _before(request)
+    before = before_of(request)
 
     async def make() -> str:
         found = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
@@ -80,13 +81,10 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
 
 
 async def channel(desk: Desk, request: Request, session: Session) -> Response:
-    """Return the page of one open channel, with its QR code."""
+    """Lead to the page of an open channel by its number, which identifies it while it is open."""
     found = await _channel(desk, request)
-
-    async def make() -> str:
-        return desk.part("channel.html", view=found)
-
-    return await desk.respond(request, session, f"Channel {found.channel} of {found.chain}", make)
+    path = ChannelId(found.chain, found.channel, found.block)
+    return RedirectResponse(f"{PREFIX}/channels/{path}", 303)
 
 
 async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
@@ -111,11 +109,11 @@ async def _channel(desk: Desk, request: Request) -> OpenChannel:
 
 async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     """Return the page of failed payouts, with the command that recovers each."""
-    before = _before(request)
+    before = before_of(request)
 
     async def make() -> str:
         found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
-        view = [(each, _command(desk, each)) for each in found[:LINES]]
+        view = [(each, recover_command(desk, each)) for each in found[:LINES]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
         return desk.part("payouts.html", **parts, following=_following(found), is_first=before is None)
 
@@ -123,7 +121,7 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Failed payouts", make, name=name)
 
 
-def _command(desk: Desk, failed: FailedPayout) -> str | None:
+def recover_command(desk: Desk, failed: FailedPayout) -> str | None:
     """Return the command that finds the call of a failed payout; None where none does."""
     if not failed.fate.may_have_call:
         return None
@@ -160,7 +158,7 @@ async def health(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Health", make, name="health")
 
 
-def _before(request: Request) -> tuple[int, int] | None:
+def before_of(request: Request) -> tuple[int, int] | None:
     """Return block and event of the last line of the previous page."""
     text = request.query_params.get("before")
     if text is None:

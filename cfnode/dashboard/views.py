@@ -23,6 +23,7 @@ HERE: Final = Path(__file__).parent
 THEMES: Final = ("auto", "light", "dark")
 PAGES: Final = (
     ("", "Now"),
+    ("swaps", "Swaps"),
     ("figures", "Volumes"),
     ("channels", "Channels"),
     ("payouts", "Payouts"),

@@ -18,6 +18,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import DAY_MS, first_since
 from cfnode.ledger.database import Database
+from cfnode.ledger.kinds import is_of_customer
 from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import day_totals, partner_channels
 
@@ -191,7 +192,7 @@ def _swaps(connection: Connection, first: int, last: int) -> Iterator[DayTotal]:
         .outerjoin(schema.requests, request.request == chunk.request)
         .outerjoin(partner_channels, is_at(request))
         .where(chunk.block >= first, chunk.block <= last, chunk.state == "executed")
-        .where(or_(request.kind.is_(None), request.kind.startswith("Regular")))
+        .where(or_(request.kind.is_(None), is_of_customer(request)))
         .group_by(*names)
     )
     for day, source, partner, account, count, *sums in connection.execute(query):

@@ -1,6 +1,7 @@
 """Open deposit channels, which take deposits now, and the time to their end.
 
-They are found by an index of their ends, or, where many are open, in the newest rows.
+They are found by an index of their ends, or, where many are open, in the newest rows, and only the channels
+of the page are read as a whole.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, and_, func, or_, select, tuple_
+from sqlalchemy import Connection, Table, and_, func, or_, select
 
 from cfnode.core.assets import CHAINS
 from cfnode.ledger import schema
@@ -74,30 +75,39 @@ def open_channels(
     known = heights(connection)
     if open_count(connection, FEW) < FEW:
         keys = sorted(key for key in _open_keys(connection, known) if before is None or key < before)
-        rows = _channels_at(connection, keys[-most:])
     else:
-        rows = _newest_open(connection, known, most, before)
+        keys = _newest_open(connection, known, most, before)[::-1]
+    rows = _channels_at(connection, set(keys[-most:]))
     return _described(connection, [row | {"height": known[row["chain"]]} for row in rows])
 
 
-def _channels_at(connection: Connection, keys: list[tuple[int, int]]) -> list[Record]:
-    table = schema.channels.c
-    query = _channels().where(tuple_(table.block, table.event).in_(keys))
-    return [dict(row) for row in connection.execute(_last_first(query)).mappings()]
+def _channels_at(connection: Connection, keys: set[tuple[int, int]]) -> list[Record]:
+    """Return the channels at blocks and events, the newest first.
+
+    They are read by their blocks: SQLite reads a whole table to find pairs of values.
+    """
+    query = _channels().where(schema.channels.c.block.in_(sorted({block for block, _ in keys})))
+    rows = connection.execute(_last_first(query)).mappings()
+    return [dict(row) for row in rows if (row["block"], row["event"]) in keys]
 
 
 def _newest_open(
     connection: Connection, known: dict[str, int], most: int, before: tuple[int, int] | None
-) -> list[Record]:
-    """Read the table from its end: where many channels are open, the newest ones are."""
-    found: list[Record] = []
+) -> list[tuple[int, int]]:
+    """Return the keys of the newest open channels, read from the table's end."""
+    table = schema.channels.c
+    query = select(table.block, table.event, table.chain, table.expiry_block)
+    query = _last_first(query.where(table.address.is_not(None))).limit(PART)
+    found: list[tuple[int, int]] = []
     for _ in range(MAX_PARTS):
-        query = _channels() if before is None else _channels().where(is_before(schema.channels, before))
-        rows = [dict(row) for row in connection.execute(_last_first(query).limit(PART)).mappings()]
-        found += [row for row in rows if (row["expiry_block"] or 0) > known.get(row["chain"], 2**63)]
+        part = query if before is None else query.where(is_before(schema.channels, before))
+        rows = connection.execute(part).all()
+        found += [
+            (row.block, row.event) for row in rows if (row.expiry_block or 0) > known.get(row.chain, 2**63)
+        ]
         if len(found) >= most or len(rows) < PART:
             break
-        before = (rows[-1]["block"], rows[-1]["event"])
+        before = (rows[-1].block, rows[-1].event)
     return found[:most]
 
 
@@ -133,14 +143,19 @@ def channel_of(connection: Connection, chain: str, number: int) -> OpenChannel |
     height = heights(connection).get(chain)
     if height is None or not 0 <= number < 2**63:
         return None
-    query = _channels().where(_is_open(chain, height), schema.channels.c.channel == number)
-    row = connection.execute(query.order_by(schema.channels.c.block.desc()).limit(1)).mappings().first()
+    table = schema.channels.c
+    # A sum is no column, so the index of ends, by which all open channels would be read, does not apply.
+    is_open = table.expiry_block + 0 > height
+    query = _channels().where(table.chain == chain, table.channel == number, is_open)
+    row = connection.execute(_last_first(query).limit(1)).mappings().first()
     return None if row is None else _described(connection, [dict(row) | {"height": height}])[0]
 
 
 def _channels() -> Any:
     table, blocks = schema.channels, schema.blocks.c
-    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    names = [each.name for each in fields(OpenChannel) if each.name in table.c]
+    query = select(blocks.time, *(table.c[name] for name in names))
+    query = query.join(schema.blocks, blocks.number == table.c.block)
     return query.where(table.c.address.is_not(None))
 
 

@@ -13,13 +13,15 @@ from sqlalchemy import Connection, Table, func, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
+from cfnode.ledger.block_times import times_of
+from cfnode.ledger.kinds import is_of_customer
 from cfnode.ledger.open_channels import is_before, partners_of
 from cfnode.ledger.reports import payout_facts, related, swap_state
 from cfnode.swaps.fate import Evidence, Fate, Signed, fate
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import State
 
-__all__ = ["FailedPayout", "SwapNow", "failed_payouts", "recent_swaps"]
+__all__ = ["FailedPayout", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
 
 NEWEST: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
@@ -30,12 +32,13 @@ Record = dict[str, Any]
 class SwapNow:
     """Swap and how far it is.
 
-    `state` is that of the report `swaps`, `moved` the block of the newest fact, `time` the request's, Unix
-    ms. Amounts are in smallest units.
+    `state` is that of the report `swaps`, `block`, `event` and `time` (Unix ms) are the request's. Amounts
+    are in smallest units.
     """
 
     request: int
-    moved: int
+    block: int
+    event: int
     time: int
     account: str | None
     partner: str | None
@@ -85,32 +88,30 @@ def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
     moved = _moved(connection)
     newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * most]
     requests = {row["request"]: row for row in _requests(connection, newest)}
-    chosen = [number for number in newest if number in requests][:most]
-    progress = _progress(connection, chosen)
-    facts = payout_facts(connection, [each for number in chosen for each in progress[number].payouts])
-    channels = {number: _channel(row) for number, row in requests.items()}
-    partners = partners_of(connection, [each for each in channels.values() if each is not None])
+    return swaps_now(connection, [requests[number] for number in newest if number in requests][:most])
+
+
+def swaps_now(connection: Connection, rows: list[Record]) -> list[SwapNow]:
+    """Return the swaps of request rows, which have their block's `time`, in the order of the rows."""
+    progress = _progress(connection, [row["request"] for row in rows])
+    facts = payout_facts(connection, [each for now in progress.values() for each in now.payouts])
+    channels = [_channel(row) for row in rows]
+    partners = partners_of(connection, [each for each in channels if each is not None])
     found = []
-    for number in chosen:
-        row, now = requests[number], progress[number]
+    for row, channel in zip(rows, channels, strict=True):
+        now = progress[row["request"]]
         about = [facts[each["block"], each["event"]] for each in now.payouts]
         states = [(each["kind"], fact.state) for each, fact in zip(now.payouts, about, strict=True)]
+        shared = ("request", "block", "event", "time", "account", "source", "target", "amount", "destination")
         found.append(
             SwapNow(
-                number,
-                moved[number],
-                row["time"],
-                row["account"],
-                None if (channel := channels[number]) is None else partners.get(channel),
-                row["source"],
-                row["target"],
-                row["amount"],
-                now.output,
-                row["chunks"] or 1,
-                now.executed,
-                swap_state([{}] if now.is_over else [], states),
-                row["destination"],
-                next((each.transaction for each in about if each.transaction), None),
+                **{name: row[name] for name in shared},
+                partner=None if channel is None else partners.get(channel),
+                output=now.output,
+                chunks=row["chunks"] or 1,
+                executed=now.executed,
+                state=swap_state([{}] if now.is_over else [], states),
+                transaction=next((each.transaction for each in about if each.transaction), None),
             )
         )
     return found
@@ -168,7 +169,7 @@ def _requests(connection: Connection, numbers: list[int]) -> list[Record]:
     """Return the rows of users' requests; the chain's own, which swap its fees, are left out."""
     table, blocks = schema.requests, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
-    query = query.where(table.c.request.in_(numbers), table.c.kind.startswith("Regular"))
+    query = query.where(table.c.request.in_(numbers), is_of_customer(table.c))
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
@@ -202,7 +203,21 @@ def failed_payouts(
     if before is not None:
         query = query.where(is_before(table, before))
     query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(most)
-    rows = [dict(row) for row in connection.execute(query).mappings()]
+    return _failed(connection, [dict(row) for row in connection.execute(query).mappings()])
+
+
+def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[FailedPayout]:
+    """Return the failed transfers among payouts, which are rows of their table, oldest first."""
+    own = {(row["chain"], row["egress"]) for row in payouts if row["egress"] is not None}
+    chains = {chain for chain, _ in own}
+    known = related(connection, schema.failures, "egress", [egress for _, egress in own], chains)
+    rows = [row for found in known.values() for row in found if (row["chain"], row["egress"]) in own]
+    times = times_of(connection, [row["block"] for row in rows])
+    return _failed(connection, [row | {"time": times[row["block"]]} for row in rows])
+
+
+def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayout]:
+    """Return the failed transfers of rows of `failures`, which have their block's `time`."""
     chains = {row["chain"] for row in rows}
     calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
     payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows], chains)

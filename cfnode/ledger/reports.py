@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
+from sqlalchemy import Connection, Table, select
 
 from cfnode.ledger import schema
+from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
+from cfnode.ledger.pages import pages
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import Journey, PayoutKind, PayoutStep, State, Step, payout_state
 
@@ -28,8 +30,6 @@ __all__ = [
     "swap_state",
 ]
 
-PAGE: Final = 1_000
-"""Rows of a table that are read at once."""
 Record = dict[str, Any]
 
 
@@ -47,35 +47,14 @@ def report(database: Database, name: str, period: Period, account: str | None = 
     Blocks: call it in a thread.
     """
     table, describe = REPORTS[name]
-    with database.reading() as connection:
-        at = (-1, -1, -1)
-        while rows := _page(connection, table, period, account, at):
-            yield from describe(connection, rows)
-            at = (rows[-1]["block"], rows[-1]["event"], rows[-1].get("place", 0))
-
-
-def _page(
-    connection: Connection, table: Table, period: Period, account: str | None, after: tuple[int, int, int]
-) -> list[Record]:
-    blocks, keys = schema.blocks.c, list(table.primary_key.columns)
-    query: Select[Any] = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
-    near = (keys[0] >= after[0], blocks.number >= after[0])  # where both indexes begin to be read
-    query = query.where(*near, _is_after(keys, after)).order_by(*keys).limit(PAGE)
-    if period.start is not None:
-        query = query.where(blocks.time >= period.start)
-    if period.end is not None:
-        query = query.where(blocks.time < period.end)
+    query = select(table)
     if account is not None and "account" in table.c:
         query = query.where(table.c.account == account)
-    return [dict(row) for row in connection.execute(query).mappings()]
-
-
-def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[bool]:
-    """Return the condition that a row's key is greater, part by part."""
-    found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
-    for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
-        found = (key > value) | and_(key == value, found)
-    return found
+    with database.reading() as connection:
+        blocks = blocks_between(connection, period.start, period.end)
+        for rows in pages(connection, table, query, blocks):
+            times = times_of(connection, (row.block for row in rows))
+            yield from describe(connection, [row._asdict() | {"time": times[row.block]} for row in rows])
 
 
 def related(
@@ -90,8 +69,10 @@ def related(
     query = select(table).where(table.c[column].in_(wanted)).order_by(*table.primary_key.columns)
     if of_chains := sorted(set(chains)):
         query = query.where(table.c.chain.in_(of_chains))
-    for row in connection.execute(query).mappings() if wanted else ():
-        found[row[column]].append(dict(row))
+    names = table.columns.keys()
+    for row in connection.execute(query) if wanted else ():
+        record = dict(zip(names, row, strict=True))  # a third of the time of a row's own mapping
+        found[record[column]].append(record)
     return found
 
 

@@ -106,7 +106,8 @@ channels = facts(
     text("min_price", 80, null=True),
     number("retry_blocks", null=True),
     Column("has_message", Boolean, nullable=False),
-    by=(("chain", "channel"), ("address",), ("account",), ("chain", "expiry_block")),
+    by=(("address",), ("chain", "expiry_block")),
+    ordered_by=(("account",), ("chain", "channel")),
 )
 """Opened deposit channels; `kind` is swap, liquidity, account, or private, and in books of chosen accounts
 also other: a channel of another account, which got the number of one that the books have."""
@@ -166,7 +167,8 @@ requests = facts(
     text("refund_address", null=True),
     number("chunks", null=True),
     number("chunk_interval", null=True),
-    by=(("request",), ("account",), ("chain", "channel")),
+    by=(("request",), ("chain", "channel")),
+    ordered_by=(("account",),),
 )
 """Swap requests; `account` is the broker, or the account that swaps its own balance."""
 
@@ -210,7 +212,8 @@ fees = facts(
     number("channel", null=True),
     number("opened", null=True),
     place=True,
-    by=(("request",), ("account",), ("kind",)),
+    by=(("request",), ("kind",)),
+    ordered_by=(("account",),),
 )
 """Fees; `kind` is ingress, egress, network, broker, boost, refund, opening, or transaction; `account` is the
 owner of the swap, channel or transaction."""
@@ -224,7 +227,8 @@ commissions = facts(
     text("asset", 12),
     amount("amount"),
     place=True,
-    by=(("account",), ("request",)),
+    by=(("request",),),
+    ordered_by=(("account",),),
 )
 """Parts of a broker fee: the amount that each account got from a swap of `broker`'s."""
 
@@ -242,7 +246,8 @@ payouts = facts(
     number("broadcast", null=True),
     text("reason", null=True),
     text("explanation", null=True),
-    by=(("chain", "egress"), ("request",), ("account",), ("destination",)),
+    by=(("chain", "egress"), ("request",), ("destination",)),
+    ordered_by=(("account",),),
 )
 """Payouts; `kind` is swap, refund, withdrawal, liquidity, deposit (refunded without a swap), or rejection (of
 a deposit, by the broker: a `broadcast`, and no amount); `state` is scheduled, ignored (below the minimum),
@@ -265,7 +270,7 @@ outcomes = facts(
     number("broadcast"),
     text("state", 12),
     text("transaction", null=True),
-    by=(("chain", "broadcast"),),
+    by=(("chain", "broadcast"), ("transaction",)),
 )
 """Outcomes of broadcasts; `state` is sent, success, aborted, timeout, refused (a message that failed), signed
 (the call that recovers a failed transfer), or expired (that call)."""
@@ -335,6 +340,12 @@ expectations = Table(
 """The amounts that the swap service's users announced for its channels; `block` is the channel's. `opening`
 has the fields of the channel's event, as far as the service knows them, and `time` is its block's: they
 answer until that block is in the books."""
+
+SEARCH: Final = tuple(
+    Index(f"{table.name}_by_{name}", table.c[name], table.c.block, table.c.event)
+    for table, name in ((channels, "destination"), (requests, "destination"), (requests, "refund_address"))
+)
+"""Indexes of the search (`find.py`), which give the newest rows with an address first."""
 
 BY_BLOCK: Final = tuple(
     table

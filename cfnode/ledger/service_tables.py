@@ -119,6 +119,7 @@ partner_requests = Table(
     number("at"),
     Index("partner_requests_by_owner", "owner"),
     Index("partner_requests_by_at", "at"),
+    Index("partner_requests_by_key", "key"),
 )
 """Requests for channels by their Idempotency-Key; `digest` is the SHA-256 hash of the request. `state` is
 sending, opened, or unknown (sent, and no answer came). `owner` is the process that works on the request and

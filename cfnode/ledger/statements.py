@@ -24,23 +24,20 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    tuple_,
 )
 
 from cfnode.core.assets import ASSETS, units
 from cfnode.ledger import schema
-from cfnode.ledger.block_times import first_since
+from cfnode.ledger.block_times import DAY_MS, block_range, blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.pages import pages
 from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import partner_channels
 
 __all__ = ["COLUMNS", "Line", "Month", "Statement", "Total"]
 
-PAGE: Final = 1_000
-"""Rows of a table that are read at once."""
 _MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
-DAY_MS: Final = 86_400_000
 COLUMNS: Final = (
     *("block", "event", "time", "line", "kind", "state", "account", "request", "swap"),
     *("chain", "channel", "egress", "destination"),
@@ -178,8 +175,11 @@ class Statement:
     def lines(self) -> Iterator[Line]:
         """Yield the lines, oldest first, from one state of the books. Raises LedgerError."""
         with self._database.reading() as connection:
-            first, end = _bounds(connection, self.month)
-            self.notes = _notes(connection, self.month, first, end)
+            books = block_range(connection)
+            if books is None:
+                raise LedgerError("the books are empty: `cfnode ledger run` begins them")
+            first, end = blocks_between(connection, self.month.start, self.month.end)
+            self.notes = _notes(connection, self.month, books, (first, end))
             streams = [self._stream(connection, query, first, end) for query in _QUERIES]
             for line in merge(*streams, key=lambda each: (each.block, each.event, each.line, each.place)):
                 self._count(line)
@@ -198,20 +198,13 @@ class Statement:
         self, connection: Connection, source: tuple[Table, Select[Any]], first: int, end: int
     ) -> Iterator[Line]:
         table, query = source
-        keys = list(table.primary_key.columns)
         if self.account is not None:
             query = query.where(query.selected_columns.account == self.account)
         if self.partner is not None:
             query = query.where(_of_partner(table, self.partner))
-        query = query.where(table.c.block < end).order_by(*keys).limit(PAGE)
-        after: tuple[int, ...] = (first - 1, 2**31 - 1, 2**31 - 1)
-        while True:
-            rows = connection.execute(query.where(_is_after(keys, after))).all()
-            times = _times(connection, {row.block for row in rows})
+        for rows in pages(connection, table, query, (first, end)):
+            times = times_of(connection, (row.block for row in rows))
             yield from (_line(row, times) for row in rows)
-            if len(rows) < PAGE:
-                return
-            after = (rows[-1].block, rows[-1].event, rows[-1].place)
 
 
 def _line(row: Any, times: dict[int, int]) -> Line:
@@ -220,24 +213,12 @@ def _line(row: Any, times: dict[int, int]) -> Line:
     return Line(*values)
 
 
-def _times(connection: Connection, numbers: set[int]) -> dict[int, int]:
-    """Return the times of blocks by number; a join would have PostgreSQL read and sort more than a page."""
-    blocks = schema.blocks.c
-    query = select(blocks.number, blocks.time).where(blocks.number.in_(sorted(numbers)))
-    return {row.number: row.time for row in connection.execute(query)}
-
-
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
     """Return the condition that a row is about a partner's channel, or about a swap that began there."""
     requests, is_own = schema.requests.c, partner_channels.c.partner == partner
     own = select(requests.request).join(partner_channels, is_at(requests)).where(is_own)
     found: ColumnElement[bool] = table.c.request.in_(own)
     return or_(found, exists().where(is_at(table.c), is_own)) if "opened" in table.c else found
-
-
-def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
-    """Return the condition that a row's key is greater: one comparison, which an index answers."""
-    return tuple_(*keys) > tuple_(*after[: len(keys)])
 
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
@@ -282,32 +263,15 @@ _QUERIES: Final = (
 """Table and query of each kind of line."""
 
 
-def _bounds(connection: Connection, month: Month) -> tuple[int, int]:
-    """Return the first block of a month, and the first one after it. Raises LedgerError for empty books."""
-    low, last = _range(connection)
-    first = first_since(connection, month.start, low, last + 1)
-    return first, first_since(connection, month.end, first, last + 1)
-
-
-def _range(connection: Connection) -> tuple[int, int]:
-    numbers = schema.blocks.c.number
-    first, last = connection.execute(select(func.min(numbers), func.max(numbers))).one()
-    if first is None:
-        raise LedgerError("the books are empty: `cfnode ledger run` begins them")
-    return first, last
-
-
-def _notes(connection: Connection, month: Month, first: int, end: int) -> list[str]:
+def _notes(
+    connection: Connection, month: Month, books: tuple[int, int], period: tuple[int, int]
+) -> list[str]:
     """Return the reasons why the books may lack facts of the month."""
-    blocks, notes = schema.blocks.c, []
-    start, last = _range(connection)
-    oldest, newest = (
-        connection.execute(select(blocks.time).where(blocks.number == each)).scalar_one()
-        for each in (start, last)
-    )
-    if oldest > month.start:
+    (start, last), (first, end), notes = books, period, []
+    times = times_of(connection, books)
+    if times[start] > month.start:
         notes.append(f"the books begin with block {start + 1}, after the start of {month.text}")
-    if newest < month.end:
+    if times[last] < month.end:
         notes.append(f"the books end with block {last}, before the end of {month.text}")
     gaps = schema.gaps.c
     overlapping = select(gaps.first, gaps.last).where(gaps.last >= first, gaps.first <= end)

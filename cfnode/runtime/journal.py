@@ -19,12 +19,18 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Final
 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, Changes, State
 from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
-__all__ = ["Journal"]
+__all__ = ["MAX_VALUE", "MAX_VALUES", "Journal"]
+
+MAX_VALUES: Final = 4096
+"""Values of the state that a journal keeps, once read."""
+MAX_VALUE: Final = 1024
+"""Bytes of one of them: the memory of all is bounded."""
 
 
 class _Sequence:
@@ -105,6 +111,7 @@ class Journal:
         self._state = state
         self._tables: dict[bytes, _Table] = {TOP: _Table()}
         self._before: list[dict[tuple[bytes, bytes], _Before]] = []
+        self._values: dict[bytes, bytes | None] = {}  # read from the top trie of the state
         self._updates: tuple[int, dict[bytes, TrieUpdate]] | None = None  # of a state version
 
     # --- reading
@@ -115,7 +122,7 @@ class Journal:
         entry = _UNTOUCHED if table is None else table.entries.get(key, _UNTOUCHED)
         if type(entry) is bytes or entry is None:
             return entry
-        return self._state.get(key, child) if isinstance(entry, _Untouched) else _plain(entry)
+        return self._read(key, child) if isinstance(entry, _Untouched) else _plain(entry)
 
     def exists(self, key: bytes, child: bytes = TOP) -> bool:
         """Return whether there is a value under `key`."""
@@ -136,6 +143,17 @@ class Journal:
                 return written_key
         return stored_key
 
+    def _read(self, key: bytes, child: bytes) -> bytes | None:
+        """The value under `key` in the state, which never changes: a small one is read once."""
+        if child != TOP:
+            return self._state.get(key, child)
+        value = self._values.get(key, _UNTOUCHED)
+        if isinstance(value, _Untouched):
+            value = self._state.get(key)
+            if len(self._values) < MAX_VALUES and (value is None or len(value) <= MAX_VALUE):
+                self._values[key] = value
+        return value
+
     # --- writing
 
     def set(self, key: bytes, value: bytes, child: bytes = TOP) -> None:
@@ -153,7 +171,7 @@ class Journal:
             self._remember(key, child, entry)
             self._updates = None
         else:
-            entry = _as_sequence(self._state.get(key, child) if isinstance(entry, _Untouched) else entry)
+            entry = _as_sequence(self._read(key, child) if isinstance(entry, _Untouched) else entry)
             self._write(key, entry, child)
         entry.count += 1
         entry.body += item

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 
 __all__ = ["SharedNumber", "memory_file"]
@@ -43,7 +44,7 @@ def memory_file(name: str) -> int:
 
     Otherwise of a file without a name.
     """
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux":
         return os.memfd_create(name)
     with tempfile.TemporaryFile(buffering=0) as file:
         return os.dup(file.fileno())

@@ -13,7 +13,7 @@ from typing import TypeVar
 from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
@@ -193,6 +193,15 @@ class BlockingMethods:
         """
         return self.call(DevDeposit(channel, amount))
 
+    def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+        """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
+
+        The boost needs a channel with a boost fee, and liquidity for it (`dev_setBoost`, `cfnode dev boost`);
+        `dev_deposit` confirms the deposit afterwards. `amount` is base units of the source asset (default: the
+        channel's expected amount). Raises RpcCallError without an open channel, and on a real network.
+        """
+        return self.call(DevAnnounce(channel, amount))
+
 
 class AwaitedMethods:
     """Each call as a method whose result is awaited."""
@@ -353,3 +362,10 @@ class AwaitedMethods:
         Arguments and errors are those of `SwapSDK.dev_deposit`.
         """
         return await self.call(DevDeposit(channel, amount))
+
+    async def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+        """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
+
+        Arguments and errors are those of `SwapSDK.dev_announce`.
+        """
+        return await self.call(DevAnnounce(channel, amount))

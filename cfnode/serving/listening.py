@@ -6,6 +6,7 @@ import errno
 import logging
 import resource
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -76,7 +77,8 @@ def _bind(where: Listen, family: socket.AddressFamily, host: str, port: int) -> 
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+        if sys.platform == "linux":
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
         if family is socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind((host, port))

@@ -28,6 +28,7 @@ __all__ = [
     "is_same_address",
     "normal_address",
     "read_address",
+    "stored_texts",
 ]
 
 _EVM: Final = frozenset(("Ethereum", "Arbitrum", "Bsc"))
@@ -50,6 +51,25 @@ def address_text(address: EncodedAddress) -> str:
     variant, payload = address
     is_evm = variant in _EVM_VARIANTS and len(payload) == 20
     return checksum_address(payload) if is_evm else address_to_text(normal_address(address))
+
+
+def stored_texts(text: str) -> frozenset[str]:
+    """Return the texts that facts have for an address that a person wrote, whatever chain it is of.
+
+    A chain that has no such address is left out; the set may be empty. A wrong checksum of an EVM address is
+    accepted, since nothing is sent to what is only looked for.
+    """
+    found = set()
+    for chain in CHAINS:
+        try:
+            found.add(address_to_text(normal_address(parse_address(chain, _with_small_prefix(text)))))
+        except AddressError:
+            continue
+    return frozenset(found)
+
+
+def _with_small_prefix(text: str) -> str:
+    return f"0x{text[2:]}" if text.startswith("0X") else text
 
 
 def is_same_address(one: EncodedAddress, other: EncodedAddress) -> bool:

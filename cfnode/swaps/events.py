@@ -35,6 +35,7 @@ __all__ = [
     "keys_of",
     "payout_kind",
     "transaction_text",
+    "transaction_texts",
     "transactions_of",
     "variant",
 ]
@@ -293,3 +294,16 @@ def transaction_text(chain: str, reference: Any) -> str | None:
     if chain == "Bitcoin":
         return str(reference[::-1].hex())
     return base58.b58encode(reference).decode() if chain == "Solana" else f"0x{reference.hex()}"
+
+
+def transaction_texts(text: str) -> frozenset[str]:
+    """The texts that `transaction_text` has for a transaction that a person wrote, whatever chain it is of.
+
+    Hex may have any case and lack `0x`; Bitcoin's may be in the byte order of the chain.
+    """
+    digits = text[2:] if text[:2] in ("0x", "0X") else text
+    try:
+        data = bytes.fromhex(digits)
+    except ValueError:
+        return frozenset((text,))
+    return frozenset((text, f"0x{data.hex()}", data.hex(), data[::-1].hex()))

@@ -14,7 +14,17 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["PAYOUT_STEPS", "STEPS", "V2_STATES", "Journey", "PayoutKind", "PayoutStep", "State", "Step"]
+__all__ = [
+    "PAYOUT_STEPS",
+    "REQUEST_STATES",
+    "STEPS",
+    "V2_STATES",
+    "Journey",
+    "PayoutKind",
+    "PayoutStep",
+    "State",
+    "Step",
+]
 __all__ += ["payout_state", "state_of_payouts"]
 
 
@@ -204,6 +214,13 @@ class Journey:
         """The state of the swap now."""
         return state_of_payouts(self._payouts) or self._state
 
+
+REQUEST_STATES: Final = (
+    *(State.SWAPPING, State.SCHEDULED, State.SIGNING, State.SENT),
+    *(State.PAID, State.CREDITED, State.PARTLY_REFUNDED, State.REFUNDED, State.DONE),
+    *(State.FAILED, State.EXPIRED, State.ABORTED, State.INVALID, State.IGNORED),
+)
+"""States of a swap by its request and payouts alone, without its channel and deposits."""
 
 V2_STATES: Final[Mapping[State, str]] = {
     State.WAITING: "WAITING",

@@ -17,8 +17,10 @@ With pytest the fixture `cfnode_dev` (`cfnode.pytest_plugin`) does that. `AsyncD
 from cfnode.sdk.errors import RpcCallError, SdkError
 from cfnode.testing.asynchronous import AsyncBroker, AsyncClock, AsyncDevChain
 from cfnode.testing.blocking import Broker, Clock, DevChain
-from cfnode.testing.dev_calls import Asset, Event, NotReached
-from cfnode.testing.node import DevNode, NodeDidNotStart, running_node
+from cfnode.testing.channels import Channel
+from cfnode.testing.dev_calls import Asset, Event
+from cfnode.testing.errors import NodeDidNotStart, NotReached, UnknownEvent
+from cfnode.testing.node import DevNode, running_node
 
 __all__ = [
     "Asset",
@@ -26,6 +28,7 @@ __all__ = [
     "AsyncClock",
     "AsyncDevChain",
     "Broker",
+    "Channel",
     "Clock",
     "DevChain",
     "DevNode",
@@ -34,5 +37,6 @@ __all__ = [
     "NotReached",
     "RpcCallError",
     "SdkError",
+    "UnknownEvent",
     "running_node",
 ]

@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Never, TypeVar, overload
 
 from cfnode.sdk import AsyncSwapSDK
 from cfnode.sdk.calls import Call
-from cfnode.testing import dev_calls
+from cfnode.testing import awaiting, channels, dev_calls
 from cfnode.testing.address import AtNode
+from cfnode.testing.awaiting import Cursor
+from cfnode.testing.channels import Channel
 from cfnode.testing.dev_calls import FUNDS, MAX_BLOCKS, Asset, Event
+from cfnode.testing.frames import expected
 
 __all__ = ["AsyncBroker", "AsyncClock", "AsyncDevChain"]
+
+__tracebackhide__ = expected
 
 T = TypeVar("T")
 
@@ -26,8 +32,9 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
     refuses.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, cursor: Cursor | None = None) -> None:
         super().__init__(url, AsyncSwapSDK)
+        self.cursor = cursor or Cursor()
         self.broker = AsyncBroker(self)
         self.clock = AsyncClock(self)
 
@@ -54,19 +61,51 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         return found
 
     async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
-        """Add blocks until one has an event of this pallet and name; return the event.
+        """Return the next event of this pallet and name; add blocks until one has it.
 
-        The search begins with the best block. Raises NotReached.
+        The search begins behind the event that was last returned, for a fixture's first one behind the blocks
+        before the test, else in the best block. Raises UnknownEvent for a mistyped name, or NotReached.
         """
-        return await self.do(dev_calls.advance_to(pallet, name, max_blocks))
+        return await self.do(awaiting.advance_to(self.cursor, pallet, name, max_blocks))
 
-    async def deposit(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """Witness a confirmed deposit; return the block's hash. `transaction`: 32 bytes of hex."""
-        return await self.do(dev_calls.deposit("dev_deposit", address, asset, amount, transaction))
+    @overload
+    async def deposit(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    @overload
+    async def deposit(
+        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+    ) -> str: ...
+    async def deposit(
+        self,
+        address: str | Channel,
+        asset: Asset | None = None,
+        amount: int | None = None,
+        transaction: str | None = None,
+    ) -> str:
+        """Witness a confirmed deposit; return the block's hash.
 
-    async def announce(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """Announce an unconfirmed deposit, which may be boosted; return the block's hash."""
-        return await self.do(dev_calls.deposit("dev_announceDeposit", address, asset, amount, transaction))
+        `address` is a channel, whose asset is the default, or its address; `transaction`: 32 bytes of hex.
+        """
+        return await self.do(channels.deposit("dev_deposit", address, asset, amount, transaction))
+
+    @overload
+    async def announce(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    @overload
+    async def announce(
+        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+    ) -> str: ...
+    async def announce(
+        self,
+        address: str | Channel,
+        asset: Asset | None = None,
+        amount: int | None = None,
+        transaction: str | None = None,
+    ) -> str:
+        """Announce an unconfirmed deposit into an open channel; return the block's hash.
+
+        It is boosted if the channel has a boost fee and a pool has the liquidity. Arguments are those of
+        `deposit`, which confirms it.
+        """
+        return await self.do(channels.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
     async def fund(self, account: str, amount: int = FUNDS) -> str:
         """Fund an account with FLIP, in atoms; return the block's hash."""
@@ -80,15 +119,17 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """Set the pool price of a whole unit of an asset; return the block's hash."""
         return await self.do(dev_calls.set_price(asset, microdollars))
 
+    async def set_boost(self, asset: Asset, amount: int, *, lending: bool = False) -> str:
+        """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""
+        return await self.do(dev_calls.set_boost(asset, amount, lending))
+
     async def snapshot(self) -> str:
         """Take a snapshot of the chain; return its number, for `revert`."""
-        number: str = await self.rpc("dev_snapshot")
-        return number
+        return await self.do(awaiting.snapshot(self.cursor))
 
     async def revert(self, snapshot: str) -> str:
         """Restore a snapshot, which is valid for one revert; return the hash of the best block."""
-        block: str = await self.rpc("dev_revert", snapshot)
-        return block
+        return await self.do(awaiting.revert(self.cursor, snapshot))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -123,14 +164,27 @@ class AsyncBroker:
         *,
         refund_address: str,
         commission_bps: int = 0,
-        **more: Any,
-    ) -> dict[str, Any]:
-        """Open a deposit channel; return `address`, `channel_id`, `issued_block` and more.
+        boost_fee: int | None = None,
+        channel_metadata: Mapping[str, Any] | None = None,
+        affiliate_fees: Sequence[Mapping[str, Any]] | None = None,
+        dca_parameters: Mapping[str, Any] | None = None,
+        refund_parameters: Mapping[str, Any] | None = None,
+        **unknown: Never,
+    ) -> Channel:
+        """Open a deposit channel; return it with `id`, `address`, `chain`, `expiry` and the broker's answer.
 
-        `more`: `boost_fee`, `channel_metadata`, `affiliate_fees`, `dca_parameters`, and `refund_parameters`
-        in place of a refund without retries and without a minimum price.
+        `boost_fee` is the maximum in basis points. `refund_parameters` replaces a refund without retries and
+        without a minimum price. Raises ValueError for an unknown asset, RpcCallError if the broker refuses.
         """
-        opening = dev_calls.open_channel(source, destination, address, refund_address, commission_bps, more)
+        more = {
+            "boost_fee": boost_fee,
+            "channel_metadata": channel_metadata,
+            "affiliate_fees": affiliate_fees,
+            "dca_parameters": dca_parameters,
+            "refund_parameters": refund_parameters,
+            **unknown,
+        }
+        opening = channels.open_channel(source, destination, address, refund_address, commission_bps, more)
         return await self._chain.do(opening)
 
 

@@ -15,8 +15,12 @@ from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.options import Session
+from cfnode.testing.errors import NotReached
+from cfnode.testing.frames import expected
 
-__all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached"]
+__all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached", "asset_json"]
+
+__tracebackhide__ = expected
 
 T = TypeVar("T")
 Asset = AnyAsset
@@ -36,14 +40,6 @@ RPC_S = 120.0
 """Maximum seconds of one call: a rotation of keys on a busy machine."""
 
 
-_MORE = ("channel_metadata", "boost_fee", "affiliate_fees", "refund_parameters", "dca_parameters")
-"""Optional parameters of a channel, in the order of the method."""
-
-
-class NotReached(AssertionError):
-    """The event did not occur within `max_blocks`."""
-
-
 @dataclass(frozen=True, slots=True)
 class _DevCall(Generic[T]):
     """A call in the format of the SDK's clients."""
@@ -51,19 +47,19 @@ class _DevCall(Generic[T]):
     steps: Callable[[Session], Steps[T]]
 
 
-def _dev_call(steps: Callable[[Session], Steps[T]]) -> Call[T]:
+def dev_call(steps: Callable[[Session], Steps[T]]) -> Call[T]:
+    """Return a call of these steps, for the SDK's clients."""
     return cast("Call[T]", _DevCall(steps))
 
 
-def _ask(session: Session, method: str, *params: Any) -> Steps[Any]:
-    url = session.options.rpc_url
-    assert url is not None
-    return rpc(session, url, method, params, timeout=RPC_S)
+def ask(session: Session, method: str, *params: Any) -> Steps[Any]:
+    """Make one JSON-RPC call in the steps of another; return its result."""
+    return rpc(session, session.rpc_url, method, params, timeout=RPC_S)
 
 
 def call(method: str, *params: Any) -> Call[Any]:
     """Make one JSON-RPC call; return its result."""
-    return _dev_call(lambda session: _ask(session, method, *params))
+    return dev_call(lambda session: ask(session, method, *params))
 
 
 def asset_json(asset: Asset) -> dict[str, str]:
@@ -82,10 +78,10 @@ def new_blocks(count: int) -> Call[str]:
     def steps(session: Session) -> Steps[str]:
         block = ""
         for _ in range(count):
-            block = yield from _ask(session, "dev_newBlock")
+            block = yield from ask(session, "dev_newBlock")
         return block
 
-    return _dev_call(steps)
+    return dev_call(steps)
 
 
 def first_block() -> Call[None]:
@@ -93,47 +89,11 @@ def first_block() -> Call[None]:
 
     def steps(session: Session) -> Steps[None]:
         for _ in range(MAX_POLLS):
-            if (yield from _ask(session, "chain_getBlockHash", 1)) is not None:
+            if (yield from ask(session, "chain_getBlockHash", 1)) is not None:
                 return
         raise NotReached("the chain has no first block: cfnode_dev needs --dev-seal instant")
 
-    return _dev_call(steps)
-
-
-def advance_to(pallet: str, name: str, max_blocks: int) -> Call[Event]:
-    """Return the first event of this pallet and name in the best block or in added blocks.
-
-    Up to `max_blocks` blocks are added. Raises NotReached.
-    """
-
-    def steps(session: Session) -> Steps[Event]:
-        block = yield from _ask(session, "chain_getBlockHash")
-        for _ in range(max_blocks + 1):
-            for event in (yield from _ask(session, "dev_events", block)):
-                if (event["pallet"], event["name"]) == (pallet, name):
-                    return {**event, "block": block}
-            block = yield from _ask(session, "dev_newBlock")
-        raise NotReached(f"no event {pallet}.{name} in {max_blocks} blocks")
-
-    return _dev_call(steps)
-
-
-def open_channel(
-    source: Asset, destination: Asset, address: str, refund_address: str, commission_bps: int,
-    more: dict[str, Any],
-) -> Call[dict[str, Any]]:  # fmt: skip
-    """Open a deposit channel of the node's broker; `more` has members of `_MORE`."""
-    refund = {"retry_duration": 0, "min_price": "0x0", "refund_address": refund_address}
-    if unknown := sorted(set(more) - set(_MORE)):
-        raise TypeError(f"unknown argument {unknown[0]}; choose from {', '.join(_MORE)}")
-    wanted = (asset_json(source), asset_json(destination), address, commission_bps)
-    fields = {"refund_parameters": refund, **more}
-    return call("broker_request_swap_deposit_address", *wanted, *map(fields.get, _MORE))
-
-
-def deposit(method: str, address: str, asset: Asset, amount: int, transaction: str | None) -> Call[str]:
-    """Announce or witness a deposit in the smallest unit; return its block's hash."""
-    return call(method, address, asset_json(asset), hex(amount), transaction)
+    return dev_call(steps)
 
 
 def fund(account: str, amount: int) -> Call[str]:
@@ -151,23 +111,28 @@ def set_price(asset: Asset, microdollars: int) -> Call[str]:
     return call("dev_setPool", asset_json(asset), hex(microdollars))
 
 
+def set_boost(asset: Asset, amount: int, lending: bool) -> Call[str]:
+    """Set the amount in the pool that boosts deposits of an asset; return the block's hash."""
+    return call("dev_setBoost", asset_json(asset), hex(amount), lending)
+
+
 def now() -> Call[int]:
     """Return the time of the best block, Unix milliseconds; 0 for the genesis block."""
 
     def steps(session: Session) -> Steps[int]:
-        stored = yield from _ask(session, "state_getStorage", "0x" + TIMESTAMP_NOW.hex())
+        stored = yield from ask(session, "state_getStorage", "0x" + TIMESTAMP_NOW.hex())
         return int.from_bytes(bytes.fromhex((stored or "0x")[2:]), "little")
 
-    return _dev_call(steps)
+    return dev_call(steps)
 
 
 def jump(seconds: float) -> Call[int]:
     """Add a block at least `seconds` later than the last one; return its time, Unix milliseconds."""
 
     def steps(session: Session) -> Steps[int]:
-        yield from _ask(session, "dev_timeTravel", round(seconds * 1000))
-        yield from _ask(session, "dev_newBlock")
+        yield from ask(session, "dev_timeTravel", round(seconds * 1000))
+        yield from ask(session, "dev_newBlock")
         time: int = yield from now().steps(session)
         return time
 
-    return _dev_call(steps)
+    return dev_call(steps)

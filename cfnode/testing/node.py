@@ -19,8 +19,12 @@ from pathlib import Path
 
 from cfnode.store.keystore import Keystore
 from cfnode.testing.dev_calls import BROKER_URI
+from cfnode.testing.errors import NodeDidNotStart
+from cfnode.testing.frames import expected
 
 __all__ = ["START_TIME", "DevNode", "NodeDidNotStart", "running_node"]
+
+__tracebackhide__ = expected
 
 START_TIME = 1_767_225_600_000
 """Unix milliseconds at which the chain's clock begins: 2026-01-01, so that equal calls give equal blocks."""
@@ -31,20 +35,39 @@ STOP_S = 30.0
 POLL_S = 0.02
 LAST_LINES = 20
 _LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)")
-_PROGRAM = (
-    "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT); from cfnode.cli import main; main()"
+SYSTEM = sys.platform
+"""Name of this operating system: linux, darwin, …"""
+_BY_KERNEL = "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT)"
+"""Has the kernel stop this process gracefully when its parent ends (PR_SET_PDEATHSIG, Linux)."""
+_BY_WATCHING = """
+import os, signal, threading, time
+
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+"""
+"""Stops this process gracefully soon after its parent has ended, on any other system."""
+
+_REMEDY = (
+    "run the node in a Linux container (cfnode run --dev), and give its address to cfnode.testing.DevChain"
 )
-"""The node's program; with PR_SET_PDEATHSIG the kernel stops it gracefully if the tests are killed."""
+
+
+def _program(system: str) -> str:
+    """Return the node's program, which ends if the tests are killed."""
+    return f"{_BY_KERNEL if system == 'linux' else _BY_WATCHING}\nfrom cfnode.cli import main; main()"
+
+
+_PROGRAM = _program(SYSTEM)
 _FLAGS = (
     *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
 )
 _PORT = "--port=0"
 """The flag of a node without --listen-addr, which excludes --port."""
-
-
-class NodeDidNotStart(RuntimeError):
-    """The node exited or does not listen; the text has the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +128,10 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def _last(reason: str, log: str) -> str:
-    return "\n".join([f"{reason}; the end of its log:", *log.splitlines()[-LAST_LINES:]])
+    lines = [f"{reason}; the end of its log:", *log.splitlines()[-LAST_LINES:]]
+    if SYSTEM != "linux":
+        lines.append(f"cfnode is tested on Linux, and this system is {SYSTEM}: {_REMEDY}")
+    return "\n".join(lines)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -51,13 +51,6 @@ def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
     assert (code, json.loads(out)["error"]["rpc"]) == (1, error)
 
 
-def test_an_announcement_without_an_open_channel_is_an_error() -> None:
-    with serving(lambda request: result({"Ethereum": []})) as url:
-        code, out, err = run("dev", "announce", ADDRESS, "Eth", "1", "--node", url)
-    assert (code, out) == (1, "")
-    assert err.startswith(f"Error: no deposit channel of Ethereum is open at {ADDRESS}; open one with")
-
-
 def test_a_jump_prints_the_chains_time() -> None:
     _, out = played("jump", "1h")
     assert out == f"jumped by 3600 seconds: block 42 {BLOCK}, chain time 2023-11-14T22:13:20Z\n"
@@ -78,8 +71,8 @@ def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
 def test_a_jump_by_zero_adds_no_block() -> None:
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
     assert json.loads(played("jump", "0", "--json")[1]) == {
-        "block": None,
-        "number": None,
+        "blockHash": None,
+        "blockNumber": None,
         "chainTime": None,
     }
 
@@ -158,8 +151,11 @@ def test_events_are_printed_block_by_block_without_the_housekeeping() -> None:
     assert len(printed("100").splitlines()) == 3
 
 
-def test_events_in_full_are_an_object_a_line() -> None:
-    assert [json.loads(line) for line in printed("--json").splitlines()] == [{"number": 3, **EVENTS[1]}]
+def test_events_in_full_are_an_array_or_an_object_a_line() -> None:
+    assert [json.loads(line) for line in printed("--json-lines").splitlines()] == [
+        {"blockNumber": 3, **EVENTS[1]}
+    ]
+    assert json.loads(printed("2", "--json")) == [{"blockNumber": at, **EVENTS[1]} for at in (2, 3)]
 
 
 def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
@@ -172,7 +168,9 @@ def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
     with serving(answer) as url:
         printed, record = (run("dev", "rotate", *more, "--url", url)[1] for more in ((), ("--json",)))
     assert printed == f"epoch 2 started with new keys, sent to Ethereum: block 42 {BLOCK}\n"
-    assert json.loads(record) == rotation | {"number": 42}
+    renamed = {"chain": "Ethereum", "broadcastId": 1, "contract": ADDRESS, "data": "0xc1c4a159"}
+    epoch = {"epoch": 2, "transactions": [renamed]}
+    assert json.loads(record) == {"blockHash": BLOCK, "blockNumber": 42} | epoch
 
 
 @pytest.mark.parametrize(("typed", "words"), [((), "not signed from now on"), (("--off",), "signed again")])
@@ -183,7 +181,7 @@ def test_signatures_are_held_back_without_a_block(typed: tuple[str, ...], words:
 
 
 def test_json_is_one_object() -> None:
-    assert json.loads(played("seal", "--json")[1]) == {"block": BLOCK, "number": 42}
+    assert json.loads(played("seal", "--json")[1]) == {"blockHash": BLOCK, "blockNumber": 42}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from cfnode.cli.rpc import MethodName
 from cfnode.ledger.database import Database, sqlite_url
 from tests.support.cli.commands import commands, option, run
 from tests.support.cli.dead_node import ASKING, WAITING
-from tests.support.cli.json_schemas import ERROR, faults
+from tests.support.cli.json_schemas import ERROR
+from tests.support.cli.json_shapes import faults
 
 NOWHERE = "http://127.0.0.1:1"
 WRONG = "no such value"

@@ -34,14 +34,14 @@ def spec_file(spec: ChainSpec, tmp_path: Path) -> Path:
 
 def test_the_first_runtime_of_a_specification_is_printed(spec: ChainSpec, spec_file: Path) -> None:
     report = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
-    assert report["spec_name"] == "chainflip-node"
-    assert report["state_version"] == 1
+    assert report["specName"] == "chainflip-node"
+    assert report["stateVersion"] == 1
     assert report["apis"]["Core"] >= 4 and report["apis"]["AuraApi"] == 1
-    assert report["genesis_hash"] == f"0x{genesis_hash(spec).hex()}"
-    assert report["aura_authorities"] == [f"0x{Keypair.from_suri('//Alice').public.hex()}"]
-    assert report["grandpa_authorities"][0]["weight"] == 1
+    assert report["genesisHash"] == f"0x{genesis_hash(spec).hex()}"
+    assert report["auraAuthorities"] == [f"0x{Keypair.from_suri('//Alice').public.hex()}"]
+    assert report["grandpaAuthorities"][0]["weight"] == 1
     text = run("inspect-runtime", "--chain", str(spec_file)).stdout
-    assert f"genesis hash         {report['genesis_hash']}" in text
+    assert f"genesis hash         {report['genesisHash']}" in text
 
 
 def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None:
@@ -57,10 +57,10 @@ def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None
         params = request["params"]
         assert isinstance(params, list)
         result: object = {
-            "chain_getBlockHash": lambda: expected["genesis_hash"],
-            "chain_getHeader": lambda: {"stateRoot": expected["genesis_state_root"]},
-            "state_getStorageHash": lambda: expected["code_hash"],
-            "state_getStorageSize": lambda: expected["code_size"],
+            "chain_getBlockHash": lambda: expected["genesisHash"],
+            "chain_getHeader": lambda: {"stateRoot": expected["genesisStateRoot"]},
+            "state_getStorageHash": lambda: expected["codeHash"],
+            "state_getStorageSize": lambda: expected["codeSize"],
             "state_call": lambda: f"0x{runtime.call(params[0]).hex()}",
         }[str(request["method"])]()
         return json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
@@ -75,10 +75,10 @@ def test_a_specification_gets_authorities_that_everybody_has(spec_file: Path, tm
     assert "Aura.Authorities: 1 removed, 1 written" in result.stderr.splitlines()
     assert "NextForced" not in result.stderr
     report = json.loads(run("inspect-runtime", "--chain", str(tmp_path / "mine.json"), "--json").stdout)
-    assert report["aura_authorities"] == [
+    assert report["auraAuthorities"] == [
         f"0x{Keypair.from_suri(name).public.hex()}" for name in ("//Alice", "//Bob")
     ]
-    assert f"genesis {report['genesis_hash']}" in result.stderr
+    assert f"genesis {report['genesisHash']}" in result.stderr
     printed = run("build-spec", "--chain", str(spec_file)).stdout
     assert printed == (tmp_path / "mine.json").read_text()
 
@@ -100,8 +100,8 @@ def test_an_unusable_source_is_an_error(spec_file: Path, tmp_path: Path) -> None
 
 def test_the_official_specification(berghain_spec: Path) -> None:
     report = json.loads(run("inspect-runtime", "--chain", str(berghain_spec), "--json").stdout)
-    assert (report["spec_version"], report["state_version"]) == (100, 1)
-    assert report["genesis_hash"] == "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
-    assert len(report["aura_authorities"]) == len(report["grandpa_authorities"]) == 3
+    assert (report["specVersion"], report["stateVersion"]) == (100, 1)
+    assert report["genesisHash"] == "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
+    assert len(report["auraAuthorities"]) == len(report["grandpaAuthorities"]) == 3
     assert len(report["apis"]) == 12
     assert not [name for name in report["apis"] if name.startswith("0x")]

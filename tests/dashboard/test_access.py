@@ -15,8 +15,9 @@ from cfnode.ledger.service_key import service_key
 from tests.dashboard.visiting import BASE, TOKEN, OfficialNode, token, tokens, visitor
 
 PATHS = (
-    "/", "/figures", "/channels", "/channels/Ethereum/1", "/channels/Ethereum/1/code.svg", "/payouts",
-    "/partners", "/health", "/dev", "/blocks", "/blocks/1", "/events",
+    "/", "/figures", "/swaps", "/swaps/1", "/channels", "/channels/1-Ethereum-1", "/channels/Ethereum/1",
+    "/channels/Ethereum/1/code.svg", "/find?term=1", "/payouts", "/partners", "/health", "/dev", "/blocks",
+    "/blocks/1", "/events",
 )  # fmt: skip
 
 
@@ -168,7 +169,7 @@ async def test_each_answer_forbids_scripts_frames_and_other_hosts(books: Databas
 async def test_no_page_has_an_inline_script_or_style_or_a_foreign_address(books: Database) -> None:
     with visitor(books) as (_, guest):
         await guest.log_in()
-        for path in (*PATHS[:8], "/login", "/none"):
+        for path in (*PATHS[:12], "/login", "/none"):
             text = (await guest.get(path)).text
             assert "<style" not in text, path
             assert " style=" not in text

@@ -83,8 +83,10 @@ async def test_an_open_channel_has_its_time_left_and_its_code(books: Database) -
         text = await text_of(guest, "/channels")
         assert first.address in text
         assert f"{duration_text(first.left_ms)} left" in text
-        page = await text_of(guest, f"/channels/{first.chain}/{first.channel}")
-        assert first.address in page
+        answer = await guest.get(f"/channels/{first.chain}/{first.channel}")
+        own = f"/channels/{first.block}-{first.chain}-{first.channel}"
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/web{own}")
+        assert first.address in await text_of(guest, own)
         code = await guest.get(f"/channels/{first.chain}/{first.channel}/code.svg")
         assert code.headers["content-type"] == "image/svg+xml"
         assert ElementTree.fromstring(code.text).tag.endswith("svg")
@@ -186,7 +188,10 @@ async def test_what_others_wrote_is_escaped(empty: Database) -> None:
             "/",
             "/figures",
             "/channels",
-            "/channels/Ethereum/1",
+            "/channels/1-Ethereum-1",
+            "/swaps",
+            "/swaps/1",
+            "/find?term=1",
             "/payouts",
             "/partners",
             "/health",

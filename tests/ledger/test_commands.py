@@ -61,7 +61,7 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
     _, table, _ = run("ledger", "show", "swaps", "--database", books)
     assert re.search(r" cF\w{47} +Btc +Eth +\d\.\d+ +\d+\.\d+ +failed", table), table
     assert "…" not in table
-    code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json")
+    code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json-lines")
     payouts: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
     assert code == 0
     assert {each["state"] for each in payouts} >= {"paid", "failed"}
@@ -75,6 +75,25 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
     assert as_text == as_csv
     _, text, err = run("ledger", "show", "fees", "--database", books, "--from", "2090-01-01")
     assert (text, err) == ("", "no fees\n")
+
+
+def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> None:
+    def swaps(*filters: str) -> list[dict[str, Any]]:
+        code, lines, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
+        assert code == 0, err
+        return [json.loads(line) for line in lines.splitlines()]
+
+    known = swaps()
+    assert swaps("--state", "PAID") == [each for each in known if each["state"] == "paid"] != []
+    own = [each for each in known if (each["source"], each["target"]) == ("Eth", "Btc")]
+    assert swaps("--source", "eth", "--target", "Bitcoin/BTC", "--account", day.broker) == own != []
+    customers, chains = swaps("--owner", "customer"), swaps("--owner", "chain")
+    assert all(each["kind"].startswith("Regular") for each in customers)
+    assert len(customers) + len(chains) == len(known)
+    assert customers
+    assert chains
+    assert run("ledger", "partner", "add", "shop", "--database", books)[0] == 0
+    assert swaps("--partner", "shop") == []
 
 
 def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> None:
@@ -106,6 +125,9 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
         (("show", "swaps", "--from", "yesterday"), 2, "not a day or time such as 2026-01-31"),
         (("show", "swaps", "--account", "cF123"), 2, "is not an account"),
         (("show", "swaps", "--csv", "--json"), 2, "exclude each other"),
+        (("show", "swaps", "--state", "moon"), 2, "Choose from swapping, scheduled"),
+        (("show", "swaps", "--source", "Moon"), 2, "Moon"),
+        (("show", "fees", "--state", "paid"), 2, "--state is for the report swaps"),
         (("check", "--node", "http://127.0.0.1:1"), 4, "no books: `cfnode ledger run` begins them"),
         (("run", "--first-block", "0"), 2, "--first-block"),
         (("run", "--log", "x=y"), 2, "the level is one of"),

@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, insert, select, text
+from sqlalchemy import delete, insert, inspect, select, text
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
@@ -98,6 +98,25 @@ def test_boosts_of_an_older_version_get_their_channel(make_database: MakeDatabas
             )
     database.migrate()
     assert [row["channel"] for row in rows(database, "boosts")] == [7, None, None]
+
+
+def test_books_of_an_older_version_get_the_indexes_of_reports(make_database: MakeDatabase) -> None:
+    database, config = make_database(), _alembic()
+    row = {"block": 5, "event": 1, "place": 0, "account": "a", "request": 1, "swap": 1, "asset": "Usdc",
+           "amount": 3}  # fmt: skip
+    with database.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0010_others_facts")
+        connection.execute(insert(schema.commissions), row)
+        indexes = {each["name"] for each in inspect(connection).get_indexes("channels")}
+        assert {"channels_by_account", "channels_by_chain_channel"} <= indexes
+    database.migrate()
+    assert rows(database, "commissions") == [row | {"broker": None}]
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+        indexes = {each["name"] for each in inspect(connection).get_indexes("channels")}
+    assert {"channels_by_account_block_event", "channels_by_chain_channel_block_event"} <= indexes
+    assert not {"channels_by_account", "channels_by_chain_channel"} & indexes
 
 
 def test_books_of_a_newer_version_are_left_alone(make_database: MakeDatabase) -> None:

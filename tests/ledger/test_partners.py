@@ -150,8 +150,9 @@ def test_the_guide(tmp_path: Path) -> None:
     listing, statement, revoking = block(GUIDE, "cfnode ledger partner list").splitlines()
     code, out, _ = run(*listing.split()[1:], "--database", url, "--json")
     (found,) = json.loads(out)
-    assert (found["name"], found["commission_bps"], found["assets"]) == ("wallet", 15, "Btc,Eth,Usdc")
-    assert (found["rate"], found["budget"], found["spent"], found["revoked"]) == (120, "50", "0", None)
+    assert (found["name"], found["commissionBps"], found["assets"]) == ("wallet", 15, ["Btc", "Eth", "Usdc"])
+    assert (found["rate"], found["spent"], found["revoked"]) == (120, "0", None)
+    assert (found["budget"], found["budgetAsset"]) == ("50" + 18 * "0", "Flip")
     assert key not in out
     code, _, err = run(*statement.split()[1:], "--database", url)
     assert (code, "the books are empty" in err) == (1, True)

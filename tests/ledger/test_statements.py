@@ -17,7 +17,7 @@ import trio
 from sqlalchemy import insert
 
 from cfnode.core.assets import ASSETS
-from cfnode.ledger import parquet, schema, statements
+from cfnode.ledger import pages, parquet, schema, statements
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
 from cfnode.ledger.statements import COLUMNS, Line, Month, Statement
@@ -71,7 +71,7 @@ def statement_totals(statement: Statement) -> Counter[tuple[str, str]]:
 async def test_totals_are_what_the_chain_states(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statements, "PAGE", 3)
+    monkeypatch.setattr(pages, "PAGE", 3)
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
     statement = Statement(books, NOVEMBER)
@@ -237,7 +237,7 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE", 2)
     database, made = Database(books), 0
 
     class Counted(Line):

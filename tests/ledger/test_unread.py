@@ -89,10 +89,10 @@ def test_commands_say_what_is_unread(day: Day, tmp_path: Path, monkeypatch: pyte
     assert "'a field of another runtime' (a newer version of cfnode may read them)" in text
     assert f"{count} events are unread" in err
     _, text, _ = run("ledger", "check", "--node", day.url, "--database", url, "--json")
-    (kind,) = json.JSONDecoder().raw_decode(text)[0]["unread"]
+    (kind,) = json.loads(text)["unread"]
     assert (kind["kind"], kind["count"]) == ("Swapping.SwapRequestCompleted", count)
     _, text, err = run("ledger", "show", "unread", "--database", url, "--json")
-    listed = [json.loads(line) for line in text.splitlines()]
+    listed = json.loads(text)
     assert [each["kind"] for each in listed] == ["Swapping.SwapRequestCompleted"] * count
     assert "swap_request_id" in json.loads(listed[0]["fields"])
     assert err == ""

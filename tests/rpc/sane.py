@@ -159,6 +159,7 @@ REFUSED: Final[dict[str, int]] = {
     "broker_withdraw_fees": -32024,
     "cf_decode_vault_swap_parameter": -32021,
     "cf_request_swap_parameter_encoding": -32021,
+    "dev_announceDeposit": -32000,
     "dev_deposit": -32000,
     "dev_failBroadcast": -32024,
     "dev_sendToVault": -32024,

@@ -55,6 +55,24 @@ async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
     assert finalised["action"][0] == "BoostersCredited"
 
 
+async def test_an_announcement_without_an_open_channel_of_its_asset_is_an_error(instant: Served) -> None:
+    before = instant.node.chain.best.number
+    none = await instant.error("dev_announceDeposit", EVM_ADDRESS, "Eth", ETHER)
+    assert (none["code"], none["message"]) == (
+        -32000,
+        f"Deposit rejected: no deposit channel of Ethereum is open at {EVM_ADDRESS}; open one with "
+        "broker_request_swap_deposit_address (`cfnode swap request`)",
+    )
+    address = await open_channel(instant)
+    opened = instant.node.chain.best.number
+    other = await instant.error("dev_announceDeposit", address, "Usdc", ETHER)
+    assert other["message"] == (
+        f"Deposit rejected: the deposit channel at {address} is for Eth, not for Usdc"
+    )
+    assert (opened > before, instant.node.chain.best.number) == (True, opened), "refused before a block"
+    assert "Did you mean" in (await instant.error("dev_announceDeposit", address, "Eht", 1))["data"]
+
+
 async def test_a_deposit_that_the_chain_refuses_is_an_error(instant: Served) -> None:
     before = instant.node.chain.best.number
     error = await instant.error("dev_deposit", EVM_ADDRESS, "arbitrum.eth", ETHER)

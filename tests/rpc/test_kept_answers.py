@@ -98,6 +98,13 @@ def test_only_safe_methods_are_kept() -> None:
         )
 
 
+def test_every_cf_answer_that_waits_for_the_state_is_kept() -> None:
+    reads = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]
+    assert [row.name for row in reads if row.fixed_by is not FixedBy.STATE] == ["cf_tx_fee_multiplier"]
+    assert not next(row for row in reads if row.name == "cf_tx_fee_multiplier").is_async  # a constant
+    assert len(reads) > 100
+
+
 def asked(method: str) -> Call:
     call = parse(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[]}' % method.encode(), 0)
     assert isinstance(call, Call)
@@ -181,7 +188,13 @@ async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
 async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_node: Served) -> None:
     kept = KeptAnswers(lambda: served_node.node.chain.revision)
     dispatcher = Dispatcher(served_node.node, Table([*CF, *MONITORING]), RpcConfig(), kept=kept)
-    for method in ("cf_accounts", "cf_environment", "cf_monitoring_data", "cf_current_epoch"):
+    for method in (
+        "cf_accounts",
+        "cf_environment",
+        "cf_monitoring_data",
+        "cf_supported_assets",
+        "cf_current_epoch",
+    ):
         assert dispatcher.answer_now(asked(method), Client()) is None, "the runtime has to be called"
         first = await dispatcher.answer(asked(method), Client())
         repeated = dispatcher.answer_now(asked(method), Client())

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
-from cfnode.runtime.journal import Journal
+from cfnode.runtime.journal import MAX_VALUE, MAX_VALUES, Journal
 from tests.core.trie.naive import naive_root
 from tests.core.trie.proofs import build_proof
 from tests.runtime.memory_state import MemoryState
@@ -218,3 +218,39 @@ def test_appending_to_no_sequence_starts_a_new_one(value: bytes) -> None:
     journal = Journal(MemoryState({b"k": b"\xff" + value}))
     journal.append(b"k", b"item")
     assert journal.get(b"k") == b"\x04item"
+
+
+class Counted(MemoryState):
+    """A state that notes its reads."""
+
+    def __init__(self, pairs: dict[bytes, bytes]) -> None:
+        super().__init__(pairs)
+        self.reads: list[bytes] = []
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        self.reads.append(key)
+        return super().get(key, child)
+
+
+def test_a_small_value_of_the_state_is_read_once() -> None:
+    large = bytes(MAX_VALUE + 1)
+    state = Counted({b"a": b"1", b"large": large})
+    journal = Journal(state)
+    for _ in range(2):
+        assert [journal.get(b"a"), journal.get(b"none"), journal.get(b"large")] == [b"1", None, large]
+    assert state.reads == [b"a", b"none", b"large", b"large"]
+    journal.begin()
+    journal.set(b"a", b"2")
+    assert journal.get(b"a") == b"2"
+    journal.rollback()
+    assert journal.get(b"a") == b"1"
+    assert state.reads.count(b"a") == 1
+
+
+def test_a_journal_keeps_so_many_values_and_no_more() -> None:
+    state = Counted({})
+    journal = Journal(state)
+    keys = [number.to_bytes(2, "big") for number in range(MAX_VALUES + 2)]
+    for key in (*keys, *keys):
+        assert journal.get(key) is None
+    assert len(state.reads) == len(keys) + 2

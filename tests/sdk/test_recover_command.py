@@ -77,7 +77,7 @@ def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: 
         receipt = evm.call("eth_getTransactionReceipt", report["hash"])
         assert (int(receipt["gasUsed"], 16), int(receipt["blockNumber"], 16)) == (
             report["gasUsed"],
-            report["block"],
+            report["blockNumber"],
         )
         tip = int(report["transaction"]["maxPriorityFeePerGas"], 16)
         assert tip == 0 if chain == "arbitrum" else 0 < tip <= MAX_TIP

@@ -31,7 +31,7 @@ def test_a_receipt_of_a_transaction_that_was_never_sent(
         send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json", "--timeout=1")
         result = recover(server, *send)
     ended(result, ExitCode.NETWORK, "there is a receipt of", words)
-    assert (evm.balance(receiver), report(result).get("block")) == (0, None)
+    assert (evm.balance(receiver), report(result).get("blockNumber")) == (0, None)
 
 
 def test_a_block_that_is_not_the_receipts(evm: Evm, key: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,15 @@ from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, reso
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 from cfnode.cli.official.grammar import ClapCommand
-from cfnode.cli.options import json_errors_option
+from cfnode.cli.options import json_option
+from cfnode.cli.output import print_json
 from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
     from cfnode.store.keystore import Keystore
 
-__all__ = ["insert", "keystore_folder", "keystore_path_option"]
+__all__ = ["insert", "key_record", "keystore_folder", "keystore_path_option"]
 
 keystore_path_option = click.option(
     "--keystore-path",
@@ -60,7 +62,7 @@ keystore_path_option = click.option(
 )
 @password_options  # fmt: skip
 @also_accepted(*SHARED)
-@json_errors_option
+@json_option
 def insert(
     chain: str | None,
     dev: bool,
@@ -73,6 +75,7 @@ def insert(
     password: str | None,
     password_interactive: bool,
     password_filename: Path | None,
+    as_json: bool,
 ) -> None:
     """Insert a key into the keystore of a chain's node, by default a broker's.
 
@@ -92,7 +95,12 @@ def insert(
         keystore = Keystore(path, choose_password(password, password_interactive, password_filename))
         before = keystore.keys(key_type)
         public = keystore.insert(key_type, secret, scheme)
-        _print_outcome(keystore, key_type, public, is_new=public not in before)
+        is_new = public not in before
+        if as_json:
+            head = {"keystore": str(keystore.path), "inserted": is_new}
+            print_json(head | key_record(key_type, public) | {"warnings": [*_warnings(keystore, key_type)]})
+        else:
+            _print_outcome(keystore, key_type, public, is_new=is_new)
 
 
 def keystore_folder(chain: str, base_path: Path | None) -> Path:
@@ -103,18 +111,33 @@ def keystore_folder(chain: str, base_path: Path | None) -> Path:
 
 
 def _print_outcome(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
-    from cfnode.core import ss58
-    from cfnode.core.keys import account_id
+    done = "inserted into" if is_new else "is already in"
+    account = key_record(key_type, public)["account"]
+    click.echo(f"{key_type} key of {account} {done} {keystore.path}", err=True)
+    for warning in _warnings(keystore, key_type):
+        click.echo(f"Warning: {warning}", err=True)
+
+
+def _warnings(keystore: Keystore, key_type: str) -> Iterator[str]:
+    """Yield what is wrong with the keystore after the insertion."""
     from cfnode.store.keystore import SIGNERS
 
-    done = "inserted into" if is_new else "is already in"
-    click.echo(f"{key_type} key of {ss58.encode(account_id(public))} {done} {keystore.path}", err=True)
-    for warning in keystore.warnings():
-        click.echo(f"Warning: {warning}", err=True)
+    yield from map(str, keystore.warnings())
     name, count = SIGNERS.get(key_type), len(keystore.keys(key_type))
     if name is not None and count > 1:
-        click.echo(
-            f"Warning: {keystore.path} now holds {count} {name} keys. The node turns its {name} methods off "
-            "unless there is exactly one: remove the files of the others.",
-            err=True,
+        yield (
+            f"{keystore.path} now holds {count} {name} keys. The node turns its {name} methods off unless "
+            "there is exactly one: remove the files of the others."
         )
+
+
+def key_record(key_type: str, public: bytes) -> dict[str, str]:
+    """Return a key of a keystore as JSON: its type, its account and its public key."""
+    from cfnode.core import ss58
+    from cfnode.core.keys import account_id
+
+    return {
+        "type": key_type,
+        "account": ss58.encode(account_id(public)),
+        "publicKey": f"0x{public.hex()}",
+    }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain
 from cfnode.cli.failures import explained
-from cfnode.cli.key.insert import keystore_folder, keystore_path_option
+from cfnode.cli.key.insert import key_record, keystore_folder, keystore_path_option
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.tables import print_table
@@ -35,23 +34,12 @@ def list_(
 
     with explained():
         path = keystore_path or keystore_folder(chosen_chain(chain, dev), base_path)
-        keys = [_record(key_type, public) for key_type, public in Keystore(path).entries()]
+        keys = [key_record(key_type, public) for key_type, public in Keystore(path).entries()]
     if as_json:
         print_json({"keystore": str(path), "keys": keys})
         return
     print_table(("type", "account", "public key"), map(_row, keys), f"no keys in {path}")
 
 
-def _record(key_type: str, public: bytes) -> dict[str, Any]:
-    from cfnode.core import ss58
-    from cfnode.core.keys import account_id
-
-    return {
-        "type": key_type,
-        "account": ss58.encode(account_id(public)),
-        "publicKey": f"0x{public.hex()}",
-    }
-
-
-def _row(record: dict[str, Any]) -> tuple[str, ...]:
+def _row(record: dict[str, str]) -> tuple[str, ...]:
     return tuple(record.values())

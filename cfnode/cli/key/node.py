@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from cfnode.cli.chain import DEFAULT_CHAIN, resolve_chain_id
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_output import print_secret
 from cfnode.cli.official.grammar import ClapCommand
-from cfnode.cli.options import json_errors_option
+from cfnode.cli.options import json_option
+from cfnode.cli.output import print_json
 
 __all__ = ["generate_node_key", "inspect_node_key"]
 
@@ -51,9 +53,14 @@ MAX_INPUT = 4096
     is_flag=True,
     help="Write the key where a node without --base-path looks for it.",
 )
-@json_errors_option
+@json_option
 def generate_node_key(
-    file: Path | None, binary: bool, chain: str, base_path: Path | None, default_base_path: bool
+    file: Path | None,
+    binary: bool,
+    chain: str,
+    base_path: Path | None,
+    default_base_path: bool,
+    as_json: bool,
 ) -> None:
     """Generate the secret key of a node's identity; print its peer id on standard error.
 
@@ -74,12 +81,18 @@ def generate_node_key(
         if base_path is not None or default_base_path:
             file = _file_of_chain(chain, base_path)
             secret_file.create_directory(file.parent)
-            click.echo(f'Generating key in "{file}"', err=True)
+            if not as_json:
+                click.echo(f'Generating key in "{file}"', err=True)
         if file is not None:
             secret_file.create_all({file: content})
+    identity = peer_id(Keypair.from_seed(secret, "ed25519").public)
+    if as_json:
+        where = {"secretKey": secret.hex()} if file is None else {"file": str(file)}
+        print_secret(json.dumps({"peerId": identity} | where, indent=2))
+        return
     if file is None:
         print_secret(content, newline=not binary and sys.stdout is not None and sys.stdout.isatty())
-    click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
+    click.echo(identity, err=True)
 
 
 def _file_of_chain(chain: str, base_path: Path | None) -> Path:
@@ -100,8 +113,8 @@ def _file_of_chain(chain: str, base_path: Path | None) -> Path:
 @click.option("--bin", "binary", is_flag=True,
               help="Accepted without effect: both formats are recognised.")  # fmt: skip
 @click.option("--network", "-n", hidden=True, expose_value=False, help="Accepted without effect.")
-@json_errors_option
-def inspect_node_key(file: Path | None, binary: bool) -> None:
+@json_option
+def inspect_node_key(file: Path | None, binary: bool, as_json: bool) -> None:
     """Print the peer id of a node key.
 
     \b
@@ -115,4 +128,7 @@ def inspect_node_key(file: Path | None, binary: bool) -> None:
             pair = node_key.load(file)
         else:
             pair = node_key.decode(sys.stdin.buffer.read(MAX_INPUT), "standard input")
-    click.echo(peer_id(pair.public))
+    if as_json:
+        print_json({"peerId": peer_id(pair.public)})
+    else:
+        click.echo(peer_id(pair.public))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.credentials import node_token
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import Failure
 from cfnode.cli.ledger.options import database_option, explained, opened
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.output import print_json
@@ -48,20 +48,28 @@ def check(url: str, database: str | None, recompute: bool, as_json: bool) -> Non
             outcome = trio.run(_compared, url, books)
             tables = recomputed(books_database) if recompute else []
         gaps, unread = books.gaps(), unread_kinds(books_database)
+    fault = _fault(outcome, gaps, unread, tables)
     if as_json:
-        print_json(_document(outcome, gaps, unread, tables))
-    else:
-        _print(outcome, gaps, unread, tables)
-        if not outcome.differences and not gaps and not unread and not tables:
-            click.echo("books, events and chain agree" if recompute else "books and chain agree")
-    if outcome.differences or gaps or unread or tables:
-        count = sum(each.count for each in unread)
-        text = (
-            f"{len(outcome.differences)} figures differ, {len(gaps)} gaps are open, {count} events are unread"
-        )
-        if tables:
-            text += f", {len(tables)} tables are not as their events say"
-        raise Failure(text, ExitCode.FAILURE)
+        document = _document(outcome, gaps, unread, tables)
+        if fault is not None:
+            raise Failure(fault, report=document)
+        print_json(document)
+        return
+    _print(outcome, gaps, unread, tables)
+    if fault is not None:
+        raise Failure(fault)
+    click.echo("books, events and chain agree" if recompute else "books and chain agree")
+
+
+def _fault(
+    outcome: Comparison, gaps: list[Gap], unread: list[UnreadKind], tables: list[TableDifference]
+) -> str | None:
+    """Return what is wrong with the books, or None."""
+    if not (outcome.differences or gaps or unread or tables):
+        return None
+    count = sum(each.count for each in unread)
+    text = f"{len(outcome.differences)} figures differ, {len(gaps)} gaps are open, {count} events are unread"
+    return text + (f", {len(tables)} tables are not as their events say" if tables else "")
 
 
 async def _compared(url: str, books: Books) -> Comparison:
@@ -85,8 +93,8 @@ def _document(
     outcome: Comparison, gaps: list[Gap], unread: list[UnreadKind], tables: list[TableDifference]
 ) -> dict[str, Any]:
     return {
-        "block": outcome.block.number,
-        "hash": outcome.block.hash,
+        "blockNumber": outcome.block.number,
+        "blockHash": outcome.block.hash,
         "compared": outcome.compared,
         "differences": [
             {
@@ -99,9 +107,9 @@ def _document(
             for each in outcome.differences
         ],
         "gaps": [{"first": each.first, "last": each.last} for each in gaps],
-        "tables": [{"table": each.table, "rows": each.rows, "block": each.block} for each in tables],
+        "tables": [{"table": each.table, "rows": each.rows, "blockNumber": each.block} for each in tables],
         "unread": [
-            {"kind": each.kind, "count": each.count, "block": each.block, "reason": each.reason}
+            {"kind": each.kind, "count": each.count, "blockNumber": each.block, "reason": each.reason}
             for each in unread
         ],
     }

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.ledger.options import database_option, opened
-from cfnode.cli.options import json_errors_option, json_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option, json_option
+from cfnode.cli.output import print_json, print_list
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AccountId, AssetName, Units, atoms
 from cfnode.ledger.times import time_text
 
+if TYPE_CHECKING:
+    from cfnode.ledger.partners.registry import Partner
+
 __all__ = ["partner"]
+
+_BUDGET_ASSET = "Flip"
 
 
 @click.group(cls=Group)
@@ -104,46 +109,73 @@ def add(
 @partner.command(name="list")
 @database_option
 @json_option
-def list_(database: str | None, as_json: bool) -> None:
+@json_lines_option
+def list_(database: str | None, as_json: bool, as_lines: bool) -> None:
     """List the partners with their terms; `spent` is what the channels of this month cost, in FLIP."""
     from datetime import UTC, datetime
 
     with opened(database) as books:
-        from cfnode.core.assets import ASSETS, units
         from cfnode.ledger.partners import registry
         from cfnode.ledger.partners.access import spent
 
         books.require()
-        month, decimals = datetime.now(UTC).strftime("%Y-%m"), ASSETS["Flip"].decimals
-        found = [
-            {
-                "name": each.name,
-                "commission_bps": each.commission_bps,
-                "affiliate": each.affiliate,
-                "affiliate_bps": each.affiliate_bps,
-                "assets": None if each.assets is None else ",".join(sorted(each.assets)),
-                "rate": each.rate,
-                "budget": None if each.budget is None else units(each.budget, decimals),
-                "spent": units(spent(books, each.name, month), decimals),
-                "revoked": None if each.revoked_at is None else time_text(each.revoked_at),
-            }
-            for each in registry.listed(books)
-        ]
-    if as_json:
-        print_json(found)
+        month = datetime.now(UTC).strftime("%Y-%m")
+        found = [_record(each, spent(books, each.name, month)) for each in registry.listed(books)]
+    if as_json or as_lines:
+        print_list(found, as_lines=as_lines)
         return
-    rows = (["" if value is None else str(value) for value in record.values()] for record in found)
-    print_table(list(found[0]) if found else [], rows, "no partners")
+    print_table(_COLUMNS, map(_row, found), "no partners")
+
+
+_COLUMNS = (
+    "name",
+    "commission bps",
+    "affiliate",
+    "affiliate bps",
+    "assets",
+    "rate",
+    "budget",
+    "spent",
+    "revoked",
+)
+
+
+def _record(each: Partner, spent: int) -> dict[str, Any]:
+    """Return a partner's terms, and what its channels cost in base units of `budgetAsset`, as JSON."""
+    return {
+        "name": each.name,
+        "commissionBps": each.commission_bps,
+        "affiliate": each.affiliate,
+        "affiliateBps": each.affiliate_bps,
+        "assets": None if each.assets is None else sorted(each.assets),
+        "rate": each.rate,
+        "budget": None if each.budget is None else str(each.budget),
+        "spent": str(spent),
+        "budgetAsset": _BUDGET_ASSET,
+        "revoked": None if each.revoked_at is None else time_text(each.revoked_at),
+    }
+
+
+def _row(record: dict[str, Any]) -> list[str]:
+    """Return the cells of a partner: amounts in whole units."""
+    from cfnode.core.assets import ASSETS, units
+
+    decimals = ASSETS[record.pop("budgetAsset")].decimals
+    whole = {name: units(int(record[name]), decimals) for name in ("budget", "spent") if record[name]}
+    assets = {"assets": ",".join(record["assets"] or ())}
+    return ["" if value is None else str(value) for value in (record | whole | assets).values()]
 
 
 @partner.command()
 @click.argument("name")
 @database_option
-@json_errors_option
-def revoke(name: str, database: str | None) -> None:
+@json_option
+def revoke(name: str, database: str | None, as_json: bool) -> None:
     """End the API key of the partner NAME, from its next request on."""
     with opened(database) as books:
         from cfnode.ledger.partners import registry
 
         books.require()
         registry.revoke(books, name)
+    if as_json:
+        print_json({"name": name, "revoked": True})

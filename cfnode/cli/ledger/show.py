@@ -1,21 +1,28 @@
-"""`cfnode ledger show`: a report of the books as a table, JSON lines or CSV."""
+"""`cfnode ledger show`: a report of the books as a table, JSON or CSV."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import Moment, database_option, opened
-from cfnode.cli.options import json_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option, json_option
+from cfnode.cli.output import print_list
 from cfnode.cli.tables import print_command, print_table
-from cfnode.cli.values import AccountId, OneOf
+from cfnode.cli.values import AccountId, AssetName, OneOf
+from cfnode.ledger.kinds import Owner
 from cfnode.ledger.times import time_text
+from cfnode.swaps.journey import REQUEST_STATES, State
+
+if TYPE_CHECKING:
+    from cfnode.core.assets import Asset
+    from cfnode.ledger.database import Database
+    from cfnode.ledger.reports import Period
 
 __all__ = ["show"]
 
@@ -49,8 +56,19 @@ COLUMNS = {
 @click.option("--from", "start", type=Moment(), metavar="TIME", help="First day or time (UTC) of the report.")
 @click.option("--to", "end", type=Moment(), metavar="TIME", help="Day or time (UTC) before which it ends.")
 @click.option("--account", type=AccountId(), metavar="ACCOUNT", help="Only records of this account.")
+@click.option("--state", type=OneOf(REQUEST_STATES), metavar="STATE", help="Only swaps in this state.")
+@click.option("--source", type=AssetName(), metavar="ASSET", help="Only swaps from this asset.")
+@click.option("--target", type=AssetName(), metavar="ASSET", help="Only swaps to this asset.")
+@click.option("--partner", metavar="NAME", help="Only swaps of this partner's channels.")
+@click.option(
+    "--owner",
+    type=OneOf(Owner),
+    metavar="OWNER",
+    help="Only swaps of a customer, or of the chain itself (customer, chain), which swaps its fees.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with all members.")
 @json_option
+@json_lines_option
 def show(
     what: str,
     database: str | None,
@@ -59,23 +77,46 @@ def show(
     account: str | None,
     as_csv: bool,
     as_json: bool,
+    as_lines: bool,
+    state: str | None,
+    source: Asset | None,
+    target: Asset | None,
+    partner: str | None,
+    owner: str | None,
 ) -> None:
     """Print a REPORT of the books: swaps, channels, fees, commissions, payouts or unread.
 
-    A table has whole units of the assets. JSON (one object a line) and CSV have amounts in smallest units, as
-    digits, and times as ISO 8601.
+    --state, --source, --target, --partner and --owner are for swaps.
+
+    A table has whole units of the assets. JSON and CSV have amounts in smallest units, as digits, and times
+    as ISO 8601.
     """
-    if as_csv and as_json:
-        raise Failure("--csv and --json exclude each other", ExitCode.USAGE)
+    if as_csv and (as_json or as_lines):
+        raise Failure(
+            f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
+        )
+    chosen: dict[str, Any] = {
+        "state": state,
+        "source": source,
+        "target": target,
+        "partner": partner,
+        "owner": owner,
+    }
+    if what != "swaps" and (wrong := [f"--{name}" for name, value in chosen.items() if value is not None]):
+        raise Failure(f"{wrong[0]} is for the report swaps", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds
 
         books.require()
-        records = report(books, what, Period(start, end), account)
-        if as_json:
-            for record in records:
-                print_json(_plain(record), is_line=True)
+        period = Period(start, end)
+        records = (
+            _swaps(books, period, account, chosen)
+            if what == "swaps"
+            else report(books, what, period, account)
+        )
+        if as_json or as_lines:
+            print_list(map(_plain, records), as_lines=as_lines)
         elif as_csv:
             _print_csv(records)
         else:
@@ -86,6 +127,28 @@ def show(
     if unread and what != "unread":
         purpose = f"{unread} events are not in the reports. List them"
         print_command(purpose, "cfnode ledger show unread", err=True)
+
+
+def _swaps(
+    books: Database, period: Period, account: str | None, chosen: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    from cfnode.ledger.partners import registry
+    from cfnode.ledger.swap_list import SwapFilter, swaps_of_filter
+
+    if chosen["partner"] is not None:
+        registry.require(books, chosen["partner"])
+    of_type: dict[str, Callable[[Any], Any]] = {
+        "state": State,
+        "source": _name,
+        "target": _name,
+        "owner": Owner,
+    }
+    terms = {name: of_type.get(name, str)(value) for name, value in chosen.items() if value is not None}
+    return swaps_of_filter(books, SwapFilter(account=account, period=period, **terms))
+
+
+def _name(asset: Asset) -> str:
+    return asset.name
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import database_option, explained, opened
-from cfnode.cli.options import json_errors_option
+from cfnode.cli.options import json_option
 from cfnode.cli.output import output_option, replaced, written_to
 from cfnode.cli.values import AccountId, OneOf
 
@@ -61,7 +61,7 @@ class MonthText(click.ParamType[Any]):
     help="table, csv, json, or parquet (needs --output and `pip install 'cfnode[parquet]'`).",
 )
 @output_option
-@json_errors_option
+@json_option
 def statement(
     month: Month | None,
     day: Month | None,
@@ -70,11 +70,13 @@ def statement(
     partner: str | None,
     form: str,
     output: Path | None,
+    as_json: bool,
 ) -> None:
     """Print the statement of a month or a day: each executed chunk, fee, payout and commission, and totals.
 
     Amounts are in smallest units and in whole units. A file has its name only when it is complete.
     """
+    form = "json" if as_json and form == "table" else form
     period = month or day
     if period is None or (month is not None and day is not None):
         raise Failure("name the month or the day: --month 2026-11, or --day 2026-11-25", ExitCode.USAGE)

@@ -7,8 +7,8 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.ledger.options import Moment, database_option, opened
-from cfnode.cli.options import json_errors_option, json_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option, json_option
+from cfnode.cli.output import print_json, print_list
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AccountId
 from cfnode.ledger.times import time_text
@@ -57,7 +57,8 @@ def add(url: str, database: str | None, account: str | None, as_json: bool) -> N
 @webhook.command(name="list")
 @database_option
 @json_option
-def list_(database: str | None, as_json: bool) -> None:
+@json_lines_option
+def list_(database: str | None, as_json: bool, as_lines: bool) -> None:
     """List the receivers, with the numbers of their deliveries and the newest error."""
     with opened(database) as books:
         from cfnode.ledger.webhooks import registry
@@ -66,13 +67,12 @@ def list_(database: str | None, as_json: bool) -> None:
         found = registry.listed(books)
     names = ("id", "url", "account", "pending", "delivered", "expired", "error")
     records = [{name: getattr(each, name) for name in names} for each in found]
-    if as_json:
-        print_json(
-            [
-                record | {"created": time_text(each.created_at)}
-                for record, each in zip(records, found, strict=True)
-            ]
+    if as_json or as_lines:
+        dated = (
+            record | {"created": time_text(each.created_at)}
+            for record, each in zip(records, found, strict=True)
         )
+        print_list(dated, as_lines=as_lines)
         return
     rows = (["" if value is None else str(value) for value in record.values()] for record in records)
     print_table(names, rows, "no webhooks")
@@ -81,14 +81,16 @@ def list_(database: str | None, as_json: bool) -> None:
 @webhook.command()
 @click.argument("webhook_id", metavar="ID")
 @database_option
-@json_errors_option
-def remove(webhook_id: str, database: str | None) -> None:
+@json_option
+def remove(webhook_id: str, database: str | None, as_json: bool) -> None:
     """Remove the receiver ID, with what it has not got yet."""
     with opened(database) as books:
         from cfnode.ledger.webhooks import registry
 
         books.require()
         registry.remove(books, webhook_id)
+    if as_json:
+        print_json({"id": webhook_id, "removed": True})
 
 
 @webhook.command()
@@ -97,9 +99,14 @@ def remove(webhook_id: str, database: str | None) -> None:
 @click.option("--request", type=click.IntRange(0), metavar="NUMBER", help="Changes of this swap request.")
 @click.option("--from", "start", type=Moment(), metavar="TIME", help="Changes of blocks since then (UTC).")
 @click.option("--to", "end", type=Moment(), metavar="TIME", help="Changes of blocks before then (UTC).")
-@json_errors_option
+@json_option
 def replay(
-    webhook_id: str, database: str | None, request: int | None, start: int | None, end: int | None
+    webhook_id: str,
+    database: str | None,
+    request: int | None,
+    start: int | None,
+    end: int | None,
+    as_json: bool,
 ) -> None:
     """Send changes to the receiver ID again; by default those that failed for a day.
 
@@ -110,4 +117,7 @@ def replay(
 
         books.require()
         count = registry.replay(books, webhook_id, registry.Chosen(request, start, end))
-    click.echo(f"{count} deliveries to send")
+    if as_json:
+        print_json({"id": webhook_id, "deliveries": count})
+    else:
+        click.echo(f"{count} deliveries to send")

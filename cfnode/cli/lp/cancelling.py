@@ -11,7 +11,8 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.lp.documents import document
 from cfnode.cli.lp.options import ORDER_ID, SIDES, client_of, shared
 from cfnode.cli.lp.tables import order_row
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option
+from cfnode.cli.output import print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, OneOf
@@ -28,6 +29,7 @@ __all__ = ["cancel"]
 @click.argument("side", type=OneOf((*SIDES, "range")), required=False)
 @click.option("--id", "number", type=ORDER_ID, help="Only the order with this id.")
 @click.option("--all", "every", is_flag=True, help="Cancel all orders of the account, in all pools.")
+@json_lines_option
 @shared
 def cancel(
     asset: Asset | None,
@@ -37,6 +39,7 @@ def cancel(
     url: str,
     account: str,
     as_json: bool,
+    as_lines: bool,
 ) -> None:
     """Cancel the orders of ASSET, or only those of one SIDE or id; up to 100 with one transaction."""
     from cfnode.sdk.assets import name_of
@@ -50,7 +53,7 @@ def cancel(
             standing = [each.order for each in client.get_orders(name_of(asset))]
             chosen = [each for each in standing if side in (None, each.key[2]) and number in (None, each.id)]
             closed = client.cancel(chosen)
-    if as_json:
-        print_json([document(order) for order in closed])
+    if as_json or as_lines:
+        print_list(map(document, closed), as_lines=as_lines)
         return
     print_table(("asset", "side", "id", "tick", "price", "amount"), map(order_row, closed), "no such order")

@@ -9,8 +9,8 @@ import click
 from cfnode.cli.lp.documents import block_document
 from cfnode.cli.lp.options import client_of, shared
 from cfnode.cli.lp.tables import amounts_text
-from cfnode.cli.options import every_option
-from cfnode.cli.output import print_json
+from cfnode.cli.options import every_option, json_lines_option
+from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
 
 if TYPE_CHECKING:
@@ -28,8 +28,11 @@ RECENT = 50
     "--follow", is_flag=True, help="Go on with each finalized block; --json prints one block per line."
 )
 @every_option()
+@json_lines_option
 @shared
-def fills(since: int | None, follow: bool, every: float, url: str, account: str, as_json: bool) -> None:
+def fills(
+    since: int | None, follow: bool, every: float, url: str, account: str, as_json: bool, as_lines: bool
+) -> None:
     """Print what swaps took from the account's orders, by finalized block; a node keeps some 256 blocks."""
     left = "stopped following; the orders stand"
     with reported(left), client_of(url, account) as client:
@@ -37,14 +40,14 @@ def fills(since: int | None, follow: bool, every: float, url: str, account: str,
         first = max(1, last + 1 - RECENT) if since is None else since
         if follow:
             for block in client.fills(first, seconds=every):
-                _print_block(block, as_json)
+                _print_block(block, as_json or as_lines)
             return
         found: list[BlockFills] = []
         while first <= last and (part := client.get_fills_since(first)):
             found += (block for block in part if block.fills)
             first = part[-1].block_number + 1
-    if as_json:
-        print_json([block_document(block) for block in found])
+    if as_json or as_lines:
+        print_list(map(block_document, found), as_lines=as_lines)
         return
     for block in found:
         _print_block(block, as_json=False)

@@ -7,7 +7,8 @@ import click
 from cfnode.cli.lp.documents import open_document
 from cfnode.cli.lp.options import client_of, shared
 from cfnode.cli.lp.tables import amounts_text, order_row, whole_text
-from cfnode.cli.output import print_json
+from cfnode.cli.options import json_lines_option
+from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName
@@ -31,15 +32,16 @@ def balances(url: str, account: str, as_json: bool) -> None:
 
 @click.command()
 @click.option("--asset", type=AssetName(), help="Only orders of the pool of ASSET.")
+@json_lines_option
 @shared
-def orders(asset: Asset | None, url: str, account: str, as_json: bool) -> None:
+def orders(asset: Asset | None, url: str, account: str, as_json: bool, as_lines: bool) -> None:
     """Print the open orders of the account, with what is left of them."""
     from cfnode.sdk.assets import name_of
 
     with reported(), client_of(url, account) as client:
         found = client.get_orders(None if asset is None else name_of(asset))
-    if as_json:
-        print_json([open_document(each) for each in found])
+    if as_json or as_lines:
+        print_list(map(open_document, found), as_lines=as_lines)
         return
     rows = [(*order_row(each.order), amounts_text(each.fees_earned)) for each in found]
     print_table(("asset", "side", "id", "tick", "price", "amount", "fees earned"), rows, "no open orders")

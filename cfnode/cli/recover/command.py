@@ -192,8 +192,9 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
     """Do as much with the payload as the flags request."""
     payload = work.failed.payload
     if payload.chain == "Tron" or (options.unsigned and options.eth_rpc is None):
-        work.offer()
-        if options.key is not None and not options.unsigned:
+        is_refused = options.key is not None and not options.unsigned
+        work.offer(prints_report=not is_refused)
+        if is_refused:
             raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:

@@ -131,20 +131,20 @@ class Recovery:
     def _words(self, *chosen: str) -> str:
         return " ".join(("cfnode recover", *chosen, *self.flags))
 
-    def offer(self) -> None:
+    def offer(self, *, prints_report: bool) -> None:
         """Print the call for a wallet that adds gas, fees and nonce itself, in the format of its chain."""
         from cfnode.sdk.recovery import bare_call, bare_gas, for_tron
 
         payload = self.failed.payload
         if payload.chain == "Tron":
             self.report["tron"] = for_tron(payload)
-            self.finish("Any Tron wallet that can trigger a contract takes the call above.", "tron")
+            text, name = "Any Tron wallet that can trigger a contract takes the call above.", "tron"
         else:
             self.report["transaction"] = bare_call(payload)
-            self.report["gas"], text = bare_gas(payload)
-            self.finish(
-                f"Any wallet takes the call above; it adds gas, fees and nonce. {text}", "transaction"
-            )
+            self.report["gas"], advice = bare_gas(payload)
+            text = f"Any wallet takes the call above; it adds gas, fees and nonce. {advice}"
+            name = "transaction"
+        self.finish(text, name, prints_report=prints_report)
 
     def prepare(
         self, sender: bytes, max_fee: int | None, *, replace: bool, refuses: bool
@@ -255,7 +255,7 @@ class Recovery:
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
 
-        self.report |= {"block": receipt.block, "gasUsed": receipt.gas_used}
+        self.report |= {"blockNumber": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
         if confirmation is not None:
             paid = f"Done: {amount_text(payload)} paid to {payload.recipient_text} in block {receipt.block}"
@@ -272,10 +272,11 @@ class Recovery:
             "",
         )
 
-    def finish(self, text: str, *parts: str) -> None:
-        """Print the end: the report as JSON, or the named parts of it and a line."""
+    def finish(self, text: str, *parts: str, prints_report: bool = True) -> None:
+        """Print the end: the report as JSON, unless an error will print it, or its named parts and a line."""
         if self.as_json:
-            print_json(self.report)
+            if prints_report:
+                print_json(self.report)
             return
         for name in parts:
             print_json(self.report[name])

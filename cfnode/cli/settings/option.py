@@ -26,6 +26,7 @@ from cfnode.cli.settings.names import (
 )
 
 __all__ = [
+    "JSON_FLAGS",
     "WANTS_JSON",
     "ConfigOption",
     "Origin",
@@ -38,6 +39,8 @@ __all__ = [
     "with_origins",
 ]
 
+JSON_FLAGS: Final = ("--json", "--json-lines")
+"""Options that ask for JSON."""
 WANTS_JSON: Final = "cfnode.wants_json"
 """Whether errors are printed as JSON, in the `meta` of the context."""
 _LEADING_FILE: Final = "cfnode.leading_config_file"
@@ -147,9 +150,9 @@ def load(ctx: click.Context, path: Path, given: FilePath | None) -> None:
 
 
 def _note_json(ctx: click.Context) -> None:
-    """Print errors as JSON if a variable or the file sets `--json`."""
+    """Print errors as JSON if a variable or the file sets `--json` or `--json-lines`."""
     for option in options_of(ctx.command):
-        if "--json" in option.opts:
+        if not set(JSON_FLAGS).isdisjoint(option.opts):
             value, _ = option.consume_value(ctx, {})
             with suppress(click.BadParameter):  # click reports it when it processes this option
                 ctx.meta[WANTS_JSON] = ctx.meta.get(WANTS_JSON) or option.type_cast_value(ctx, value) is True

@@ -275,6 +275,7 @@ class _Opened:
         """Return the channel's members, and the expected output: base units as decimal strings."""
         expected = None if self.quote is None else str(self.quote.egress_amount)
         return self.channel.to_json() | {
+            "channelOpeningFee": str(self.channel.channel_opening_fee),
             "expectedOutput": expected,
             "minimumOutput": str(self.minimum_output),
             "minimumPrice": self.minimum_price,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
-from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
+from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_channel, check_deposit, check_vault_swap
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.table.broker_params import address_on
 from cfnode.rpc.table.convert import (
@@ -43,9 +43,10 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
 async def announce_deposit(
     node: Node, address: str, asset: str, amount: int, transaction: bytes | None
 ) -> str:
-    """Prewitness a deposit that is not yet confirmed and may be boosted; returns the block's hash."""
-    account = address_on(ASSETS[asset].chain, address, "address")
-    return block_hash_of(await control_of(node).announce_deposit(account, asset, amount, transaction))
+    """Prewitness a deposit into an open channel: unconfirmed, it may be boosted; returns the block's hash."""
+    place = address_on(ASSETS[asset].chain, address, "address")
+    await check_channel(node, place, asset, address)
+    return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 
 
 async def send_to_vault(

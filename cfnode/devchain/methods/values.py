@@ -1,4 +1,4 @@
-"""Readers of the assets and chains that `dev_*` methods take, and the error of a refused deposit.
+"""Readers of the assets and chains that `dev_*` methods take, and the errors of refused deposits.
 
 All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
 forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`, and an
@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import asset_of, chain_in_text
+from cfnode.core.assets import ASSETS, asset_of, chain_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
+from cfnode.rpc.cf.method import value as runtime_value
 from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table.broker_params import read_asset, write_asset
@@ -24,7 +25,7 @@ from cfnode.rpc.table.rows import Param, Reader
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_deposit", "check_vault_swap"]
+__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_channel", "check_deposit", "check_vault_swap"]
 
 REFUSED: Final = -32000
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
@@ -54,6 +55,24 @@ def _read_feed(value: Any) -> Any:
 ASSET: Final = Reader("asset, also as text", _read_asset)
 CHAIN: Final = Param("chain", Reader(OFFICIAL_CHAIN.reader.shape, _read_chain))
 FEED: Final = Reader(_FEEDS.shape, _read_feed)
+
+
+async def check_channel(node: Node, address: EncodedAddress, asset: str, text: str) -> None:
+    """Raise RpcError if no deposit channel of an asset is open at an address, which is written as `text`.
+
+    The chain ignores an unconfirmed deposit without a channel.
+    """
+    owners = await runtime_value(node, node.chain.best.hash, "cf_all_open_deposit_channels")
+    accounts = [account for _, _, owned in owners for account in owned["chain_accounts"]]
+    taken = {channel_asset for place, channel_asset in accounts if place == address}
+    if asset in taken:
+        return
+    chain = ASSETS[asset].chain
+    advice = "open one with broker_request_swap_deposit_address (`cfnode swap request`)"
+    reason = f"no deposit channel of {chain} is open at {text:.100}; {advice}"
+    if taken:
+        reason = f"the deposit channel at {text:.100} is for {', '.join(sorted(taken))}, not for {asset}"
+    raise RpcError(REFUSED, f"Deposit rejected: {reason}")
 
 
 async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:

@@ -19,7 +19,7 @@ from cfnode.runtime.calls import RuntimeTrap
 
 from . import values
 from .config import DevGenesis
-from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, take_room
+from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, extensions_weight, take_room
 from .frame import (
     NONE,
     Composition,
@@ -197,8 +197,7 @@ class Executive(Service):
         cost = self.runtime.cost(call_of(extrinsic))
         if extrinsic.signed is None:
             return cost
-        weights = [extension.weight(extrinsic) for extension in self.extensions]
-        return cost.plus(sum(item.ref_time for item in weights), sum(item.proof_size for item in weights))
+        return cost.plus(*extensions_weight(extrinsic))
 
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
         """Validate an extrinsic in the state after `block_hash`. Undoes all writes.
@@ -332,6 +331,7 @@ class Executive(Service):
 
     def _header(self, number: int) -> values.Header[int]:
         system = self.system
+        system.count_events()
         for leftover in (system.ExecutionPhase, system.AllExtrinsicsLen, system.InherentsApplied):
             leftover.kill()
         count = system.ExtrinsicCount.take() or 0

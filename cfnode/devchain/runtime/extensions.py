@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from cfnode.core.extrinsic import Era, Extrinsic
+from cfnode.core.era import IMMORTAL, Era
+from cfnode.core.extrinsic import Extrinsic
 from cfnode.core.scale import ScaleError
 
 from . import values
@@ -81,10 +82,6 @@ class Extension:
         """Return the value that is part of the signed payload, but not of the extrinsic."""
         return ()
 
-    def weight(self, extrinsic: Extrinsic) -> Weight:
-        """Return the weight of the extension itself, for which the sender pays."""
-        return EXTENSION_WEIGHTS.get(self.identifier, Weight(0))
-
     def validate(self, transaction: Transaction) -> None:
         """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
 
@@ -153,13 +150,6 @@ class CheckMortality(Extension):
         block_hash: bytes = self.system.BlockHash.get(birth)
         return block_hash
 
-    def weight(self, extrinsic: Extrinsic) -> Weight:
-        try:
-            mortal = extrinsic.era is not None and extrinsic.era != Era()
-        except ScaleError:  # validation refuses a malformed era
-            mortal = True
-        return CHECK_MORTAL if mortal else CHECK_IMMORTAL
-
     def validate(self, transaction: Transaction) -> None:
         now: int = self.system.Number.get()
         death = self._era(transaction.extrinsic).death(now)
@@ -168,7 +158,7 @@ class CheckMortality(Extension):
     @staticmethod
     def _era(extrinsic: Extrinsic) -> Era:
         try:
-            return extrinsic.era or Era()
+            return extrinsic.era or IMMORTAL
         except ScaleError:
             raise invalid("BadProof") from None
 
@@ -284,6 +274,20 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     CheckMetadataHash,
     WeightReclaim,
 )
+
+
+FIXED_TIME = sum(each.ref_time for each in EXTENSION_WEIGHTS.values())
+FIXED_PROOF = sum(each.proof_size for each in EXTENSION_WEIGHTS.values())
+
+
+def extensions_weight(extrinsic: Extrinsic) -> Weight:
+    """Return the weight of all extensions, for which the sender pays: only that of CheckMortality differs."""
+    try:
+        mortal = not (extrinsic.era or IMMORTAL).is_immortal
+    except ScaleError:  # validation refuses a malformed era
+        mortal = True
+    mortality = CHECK_MORTAL if mortal else CHECK_IMMORTAL
+    return Weight(FIXED_TIME + mortality.ref_time, FIXED_PROOF + mortality.proof_size)
 
 
 LARGEST = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Given, custom, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.table.broker_params import ASSET, write_asset
 from cfnode.rpc.table.convert import ACCOUNT, HASH, U32
@@ -88,7 +88,7 @@ METHODS: Final = (
     ),
     method("cf_reward_distribution_estimate", "The estimated rewards of this epoch's authorities."),
     method("cf_current_compatibility_version", "The release that the chain requires.", at=False),
-    Method("cf_supported_assets", supported_assets),
+    custom("cf_supported_assets", supported_assets, at=False),
     method(
         "cf_max_swap_amount",
         "The largest amount of one chunk, or null.",

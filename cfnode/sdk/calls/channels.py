@@ -8,7 +8,7 @@ the server may have received it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cfnode.core.assets import Asset
@@ -21,9 +21,10 @@ from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import read_amount, read_int
+from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms, lifetime_ms
 
-__all__ = ["Asked", "ChannelOrder", "open_channel"]
+__all__ = ["Asked", "ChannelOrder", "Opened", "estimated_expiry", "open_channel", "read_opened"]
 
 METHOD = "broker_request_swap_deposit_address"
 _ESTIMATE_TIMEOUT = 5.0
@@ -99,8 +100,8 @@ class Opened:
     address: str
     expiry_block: int
     opening_fee: int
-    commission_bps: int
-    boost_fee_bps: int
+    commission_bps: int = 0
+    boost_fee_bps: int = 0
     expires_at: int | None = None
 
 
@@ -110,7 +111,7 @@ def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]
     opened = yield from (_by_broker(session, order) if own_broker else _by_backend(session, order))
     expires_at = opened.expires_at
     if expires_at is None:
-        expires_at = yield from _estimated_expiry(session, order.source.chain, opened.expiry_block)
+        expires_at = yield from estimated_expiry(session, order.source.chain, opened.expiry_block)
     return DepositAddress(
         src_chain=chain_of(order.source),
         src_asset=symbol_of(order.source),
@@ -132,16 +133,19 @@ def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
     assert session.options.broker is not None
     url, timeout = session.options.broker.url, session.options.channel_timeout
     answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
+    opened = read_opened(answer, order.source.chain, url)
+    return replace(opened, commission_bps=order.commission_bps, boost_fee_bps=order.boost_fee_bps or 0)
+
+
+def read_opened(answer: Any, chain: str, url: str) -> Opened:
+    """Return the channel of a broker's answer, which has no commission and no boost fee. Raises BadAnswer."""
     with _ChannelAnswer(url):
-        chain = order.source.chain
         block, index = (read_int(answer[name], name) for name in ("issued_block", "channel_id"))
         return Opened(
-            f"{block}-{chain}-{index}",
+            str(ChannelId(chain, index, block)),
             _address(answer["address"], chain),
             read_amount(answer["source_chain_expiry_block"], "source_chain_expiry_block"),
             read_amount(answer["channel_opening_fee"], "channel_opening_fee"),
-            order.commission_bps,
-            order.boost_fee_bps or 0,
         )
 
 
@@ -193,7 +197,7 @@ def _address(address: Any, chain: str) -> str:
     return address
 
 
-def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
+def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
     """Return Unix milliseconds of chain time, by the State Chain's height of the source chain.
 
     The channel is already open, so no error may occur here: without a height the nominal lifetime counts from

@@ -1,4 +1,4 @@
-"""Deposit into a channel of a development chain, as a user's wallet makes it on a real one."""
+"""Deposits into a channel of a development chain, as a user's wallet makes them on a real one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
 
-__all__ = ["DevDeposit"]
+__all__ = ["DevAnnounce", "DevDeposit"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,28 @@ class DevDeposit(Call[str]):
     amount: Amount | None = None
 
     def steps(self, session: Session) -> Steps[str]:
-        channel = self.channel
-        asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
-        amount = channel.amount if self.amount is None else self.amount
-        params = [channel.deposit_address, wire_asset(asset), hex(amount)]
-        block: str = yield from rpc(session, session.rpc_url, "dev_deposit", params)
-        return block
+        return _paid(session, "dev_deposit", self.channel, self.amount)
+
+
+@dataclass(frozen=True)
+class DevAnnounce(Call[str]):
+    """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
+
+    The boost needs a channel with a boost fee, and liquidity for it (`dev_setBoost`, `cfnode dev boost`);
+    `dev_deposit` confirms the deposit afterwards. `amount` is base units of the source asset (default: the
+    channel's expected amount). Raises RpcCallError without an open channel, and on a real network.
+    """
+
+    channel: DepositAddress
+    amount: Amount | None = None
+
+    def steps(self, session: Session) -> Steps[str]:
+        return _paid(session, "dev_announceDeposit", self.channel, self.amount)
+
+
+def _paid(session: Session, method: str, channel: DepositAddress, amount: int | None) -> Steps[str]:
+    asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
+    paid = channel.amount if amount is None else amount
+    params = [channel.deposit_address, wire_asset(asset), hex(paid)]
+    block: str = yield from rpc(session, session.rpc_url, method, params)
+    return block

@@ -95,7 +95,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class BlockFills:
-    """The fills of the account's orders in one finalized block; `timestamp` in milliseconds."""
+    """The fills of the account's orders in one finalized block; `timestamp` in Unix milliseconds."""
 
     block_number: int
     block_hash: str
@@ -202,9 +202,8 @@ def block_fills(account: str, answer: Any) -> BlockFills:
     """Return the account's fills of one block."""
     entries = (next(iter(entry.items())) for entry in answer["fills"])
     account_fills = tuple(_fill(kind, fill) for kind, fill in entries if fill["lp"] == account)
-    return BlockFills(
-        int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), account_fills
-    )
+    milliseconds = int(answer["timestamp"]) * 1000
+    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), milliseconds, account_fills)
 
 
 def _fill(kind: str, fill: Any) -> Fill:

@@ -100,19 +100,17 @@ class Report:
             "from": time_text(self.start),
             "to": time_text(self.end),
             "blocks": self.blocks,
-            "last_block": self.last_block,
+            "lastBlock": self.last_block,
             "prices": self.prices,
             "swaps": {"sent": self.swaps, "refused": [_refused(swap) for swap in self.refused]},
             "fills": [_filled(block, fill) for block in self.fills for fill in block.fills],
             "inventory": [_held(holding) for holding in self.holdings],
-            "pool_fees": _texts(self.pool_fees),
-            "transaction_fees": {
-                FLIP: str(self.transaction_fees),
-                "price": None if self.flip_price is None else dollars(self.flip_price),
-            },
-            "start_value": dollars(sum(holding.start_value for holding in self.holdings)),
-            "end_value": dollars(sum(holding.end_value for holding in self.holdings)),
-            "trading_profit": dollars(self.trading_profit),
+            "poolFees": _texts(self.pool_fees),
+            "transactionFees": {FLIP: str(self.transaction_fees)},
+            "flipPrice": None if self.flip_price is None else dollars(self.flip_price),
+            "startValue": dollars(sum(holding.start_value for holding in self.holdings)),
+            "endValue": dollars(sum(holding.end_value for holding in self.holdings)),
+            "tradingProfit": dollars(self.trading_profit),
             "profit": dollars(self.profit),
         }
 
@@ -168,7 +166,7 @@ def fees_of(blocks: Iterable[BlockFills]) -> dict[str, int]:
 
 def _filled(block: BlockFills, fill: Fill) -> dict[str, Any]:
     return {
-        "block": block.block_number,
+        "blockNumber": block.block_number,
         "time": time_text(block.timestamp),
         "asset": fill.asset,
         "quote": fill.quote,
@@ -183,7 +181,7 @@ def _filled(block: BlockFills, fill: Fill) -> dict[str, Any]:
 
 
 def _held(holding: Holding) -> dict[str, Any]:
-    prices = {"start_price": holding.start_price, "end_price": holding.end_price}
+    prices = {"startPrice": holding.start_price, "endPrice": holding.end_price}
     return {
         "asset": holding.asset,
         "start": str(holding.start),
@@ -202,7 +200,7 @@ def _refused(each: RefusedSwap) -> dict[str, Any]:
         "from": swap.source,
         "to": swap.destination,
         "amount": str(swap.amount),
-        "block": each.block_number,
+        "blockNumber": each.block_number,
         "reason": each.reason,
     }
 

@@ -72,6 +72,19 @@ def test_a_failed_call_stays_in_the_block_costs_its_fee_and_counts_the_nonce(wor
     assert world.state.get(b"key") is None
 
 
+def test_the_events_of_a_block_are_counted_without_those_of_a_failed_call(world: World) -> None:
+    remark = ("System", ("remark_with_event", {"remark": b"1"}))
+    root_only: Any = ("System", ("kill_storage", {"keys": []}))
+    done = world.call("Environment", "batch", calls=[remark, remark])
+    failed = world.call("Environment", "batch", calls=[remark, root_only])
+    world.block(world.sign(done, nonce=0), world.sign(failed, nonce=1))
+    assert world.names().count("System.Remarked") == 2
+    count = len(world.events())
+    assert world.stored("System", "EventCount") == count > 5
+    world.block()
+    assert world.stored("System", "EventCount") == len(world.events()) < count
+
+
 @pytest.mark.parametrize("scheme", ["ed25519", "ecdsa"])
 def test_accounts_of_other_schemes_sign_too(world: World, scheme: Any) -> None:
     pair = Keypair.from_suri("//Edward", scheme)
@@ -187,7 +200,7 @@ def test_a_batch_is_done_as_a_whole_or_not_at_all(world: World) -> None:
     batch = world.sign(world.call("Environment", "batch", calls=[remark, remark]))
     assert world.block(batch) == [("Ok", ("Ok", ()))]
     assert world.names(1)[:3] == ["System.Remarked", "System.Remarked", "Environment.BatchCompleted"]
-    root_only = ("System", ("kill_storage", {"keys": []}))
+    root_only: Any = ("System", ("kill_storage", {"keys": []}))
     world.block(world.sign(world.call("Environment", "batch", calls=[remark, root_only])))
     assert world.names(1) == ["TransactionPayment.TransactionFeePaid", "System.ExtrinsicFailed"]
     nested = ("Environment", ("batch", {"calls": [remark]}))

@@ -1,53 +1,263 @@
-"""The shape of each command's `--json`: the members of its objects, and the kind of each value.
-
-A schema is the name of a kind, a list with the schema of its entries, or an object with that of each member;
-"?" after a member's name allows it to be absent, and a schema of a set allows any of its kinds.
-"""
+"""The schema of each command's `--json`, in the notation of `json_shapes`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from tests.support.cli.json_parts import (
+    AMOUNTS,
+    ASSET,
+    BLOCK,
+    BROKER,
+    FEE_ROW,
+    FILL,
+    FILL_OR_KILL,
+    HEAD,
+    KEY,
+    LEVELS,
+    LIMIT,
+    LINE,
+    MAYBE,
+    NUMBERS,
+    ORDER,
+    PAIR,
+    PRICE,
+    QUOTE_OR_BOOSTED,
+    RANGE,
+    SPECIFICATION,
+    STATUS,
+    SWAP,
+    TOTAL,
+    TRANSACTION,
+)
+from tests.support.cli.json_shapes import Foreign, Schema
 
-__all__ = ["ERROR", "SCHEMAS", "faults"]
+__all__ = ["ERROR", "NO_DOCUMENT", "SCHEMAS"]
 
-Schema = Any
-
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    "amount": lambda value: isinstance(value, str) and re.fullmatch(r"[0-9]+", value) is not None,
-    "decimal": lambda value: isinstance(value, str) and re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) is not None,
-    "time": lambda value: (
-        isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", value) is not None
-    ),
-    "hash": lambda value: isinstance(value, str) and re.fullmatch(r"0x[0-9a-f]{64}", value) is not None,
-    "text": lambda value: isinstance(value, str),
-    "account": lambda value: isinstance(value, str) and value.startswith("cF"),
-    "number": lambda value: type(value) is int and abs(value) < 2**53,
-    "seconds": lambda value: type(value) in (int, float) and value >= 0,
-    "bool": lambda value: type(value) is bool,
-    "null": lambda value: value is None,
-    "any": lambda value: True,
+NO_DOCUMENT = {
+    "ledger run": "logs on standard error",
+    "service run": "logs on standard error",
+    "config example": "prints a configuration file",
+    "completion": "prints a script",
 }
-_AMOUNTS = {"*": "amount"}
-_ORDER = {
-    "asset": "text",
-    "quote": "text",
-    "side": "text",
-    "id": "number",
-    "tick": "number",
-    "price": "decimal",
-    "amount": "amount",
-}
-_BLOCK = {"block": "hash", "number": "number"}
-_HEAD = {"number": "number", "hash": "hash", "time?": "time", "ageSeconds?": "seconds"}
-_LEVELS = [{"tick": "number", "price": "decimal", "amount": "amount"}]
-_PRICE = {"decimal", "null"}
+"""Commands whose `--json` is for their errors alone, with what they do otherwise."""
 
 ERROR = {"error": {"code": "text", "message": "text"}}
 """The document of every error; some errors have further members."""
 
 SCHEMAS: dict[str, Schema] = {
+    "key generate": Foreign(
+        {
+            "node_key": Foreign(PAIR),
+            "ethereum_key": Foreign(PAIR),
+            "signing_key": Foreign(PAIR),
+            "peer_id": "text",
+            "seed_phrase": "text",
+            "ethereum_address": "digits",
+            "signing_account_id": "account",
+        }
+    ),
+    "key insert": {"keystore": "text", "inserted": "bool", **KEY, "warnings": ["text"]},
+    "key list": {"keystore": "text", "keys": [KEY]},
+    "key inspect": {
+        "networkId": "text",
+        "publicKey": "hex",
+        "accountId": "hash",
+        "ss58PublicKey": "account",
+        "ss58Address": "account",
+        "secretSeed?": "hash",
+        "secretKeyUri?": "text",
+    },
+    "key generate-node-key": {"peerId": "text", "file?": "text", "secretKey?": "digits"},
+    "key inspect-node-key": {"peerId": "text"},
+    "rpc": "any",
+    **dict.fromkeys(
+        (
+            *("dev fund", "dev deposit", "dev announce", "dev boost", "dev price", "dev depth", "dev oracle"),
+            *("dev fail-receiver", "dev abort", "dev hold", "dev fail-broadcast", "dev upgrade", "dev seal"),
+            "dev finalize",
+        ),
+        BLOCK,
+    ),
+    "dev send-to-vault": {**BLOCK, "transaction": "text"},
+    "dev hold-signatures": {"signed": "bool"},
+    "dev jump": {**BLOCK, "chainTime": "time"},
+    "dev epoch": {**BLOCK, "epoch": "number"},
+    "dev rotate": {
+        **BLOCK,
+        "epoch": "number",
+        "transactions": [{"chain": "text", "broadcastId": "number", "contract": "hex", "data": "hex"}],
+    },
+    "dev events": [{"blockNumber": "number", "pallet": "text", "name": "text", "fields": "any"}],
+    "swap quote": {
+        **SWAP,
+        "amount": "amount",
+        "brokerCommissionBps": "number",
+        "affiliateBrokers": [BROKER],
+        "isVaultSwap": "bool",
+        "dcaEnabled": "bool",
+        "quotes": [QUOTE_OR_BOOSTED],
+    },
+    "swap request": {
+        **SWAP,
+        "destAddress": "text",
+        "amount": "amount",
+        "depositChannelId": "text",
+        "depositAddress": "text",
+        "brokerCommissionBps": "number",
+        "maxBoostFeeBps": "number",
+        "depositChannelExpiryBlock": "number",
+        "estimatedDepositChannelExpiryTime": "milliseconds",
+        "channelOpeningFee": "amount",
+        "affiliateBrokers": [BROKER],
+        "fillOrKillParams": FILL_OR_KILL,
+        "depositChannelBrokerCommissionBps": "number",
+        "depositChannelAffiliateBrokers": [BROKER],
+        "expectedOutput": {"amount", "null"},
+        "minimumOutput": "amount",
+        "minimumPrice": "decimal",
+        "refundAddress": "text",
+    },
+    "swap status": STATUS,
+    "swap watch": [STATUS],
+    "lp register": TRANSACTION,
+    "lp refund-address": TRANSACTION,
+    "lp deposit": {
+        **ASSET,
+        "depositAddress": "text",
+        "expiryBlock": "number",
+        "blockHash": "hash",
+    },
+    "lp withdraw": {**TRANSACTION, **ASSET, "amount": "amount", "egress": "text"},
+    "lp balances": AMOUNTS,
+    "lp orders": [{**ORDER, "originalAmount": {"amount", "null"}, "feesEarned": AMOUNTS}],
+    "lp book": {
+        "blockHash": "hash",
+        "asset": "text",
+        "quote": "text",
+        "bids": LEVELS,
+        "asks": LEVELS,
+        "bestBid": PRICE,
+        "bestAsk": PRICE,
+        "rangePrice": PRICE,
+    },
+    "lp set-limit": {"order": LIMIT, "changed": "bool"},
+    "lp set-range": {"order": RANGE, "changed": "bool"},
+    "lp cancel": [ORDER],
+    "lp fills": [{**BLOCK, "time": "time", "fills": [FILL]}],
+    "lp replay": {
+        "from": "time",
+        "to": "time",
+        "blocks": "number",
+        "lastBlock": "hash",
+        "prices": "number",
+        "swaps": {
+            "sent": "number",
+            "refused": [
+                {
+                    "line": "number",
+                    "time": "time",
+                    "from": "text",
+                    "to": "text",
+                    "amount": "any",
+                    "blockNumber": "number",
+                    "reason": "text",
+                }
+            ],
+        },
+        "fills": [{"blockNumber": "number", "time": "time", **FILL}],
+        "inventory": [
+            {
+                "asset": "text",
+                "start": "amount",
+                "end": "amount",
+                "change": "difference",
+                "startPrice": {"dollars", "null"},
+                "endPrice": {"dollars", "null"},
+                "profit": "dollars",
+            }
+        ],
+        "poolFees": AMOUNTS,
+        "transactionFees": AMOUNTS,
+        "flipPrice": {"dollars", "null"},
+        "startValue": "dollars",
+        "endValue": "dollars",
+        "tradingProfit": "dollars",
+        "profit": "dollars",
+    },
+    "recover": {
+        "payload": {
+            "chain": "text",
+            "broadcastId": {"number", "null"},
+            "recipient": "text",
+            "token": MAYBE,
+            "asset": MAYBE,
+            "amount": "amount",
+            "amountText": "text",
+            "message": {"hex", "null"},
+            "function": "text",
+            "chainId": "number",
+            "vault": "text",
+            "keyManager": "text",
+            "nonce": "number",
+            "signedByCurrentKey": "bool",
+            "epoch": "number",
+            "lastEpoch": "number",
+            "lastBlock": "number",
+            "deadline": {"time", "null"},
+            "data": "hex",
+            "gasLimit": {"number", "null"},
+        },
+        "command": "text",
+    },
+    "ledger check": {
+        **BLOCK,
+        "compared": "number",
+        "differences": [
+            {"account": MAYBE, "asset": "text", "figure": "text", "books": "amount", "chain": "amount"}
+        ],
+        "gaps": [{"first": "number", "last": "number"}],
+        "tables": [{"table": "text", "rows": "number", "blockNumber": "number"}],
+        "unread": [{"kind": "text", "count": "number", "blockNumber": "number", "reason": "text"}],
+    },
+    "ledger show": [FEE_ROW],
+    "ledger statement": {
+        "month": "text",
+        "account": MAYBE,
+        "partner": MAYBE,
+        "notes": ["text"],
+        "lines": [LINE],
+        "totals": [TOTAL],
+    },
+    "ledger webhook add": {"id": "text", "secret": "text"},
+    "ledger webhook list": [
+        {
+            "id": "text",
+            "url": "text",
+            "account": {"account", "null"},
+            "created": "time",
+            "pending": "number",
+            "delivered": "number",
+            "expired": "number",
+            "error": MAYBE,
+        }
+    ],
+    "ledger webhook remove": {"id": "text", "removed": "bool"},
+    "ledger webhook replay": {"id": "text", "deliveries": "number"},
+    "ledger partner add": {"name": "text", "key": "text"},
+    "ledger partner list": [
+        {
+            "name": "text",
+            "commissionBps": "number",
+            "affiliate": {"account", "null"},
+            "rate": "number",
+            "affiliateBps": "number",
+            "assets": "any",
+            "budget": {"amount", "null"},
+            "spent": "amount",
+            "budgetAsset": "text",
+            "revoked": {"time", "null"},
+        }
+    ],
+    "ledger partner revoke": {"name": "text", "revoked": "bool"},
     "status": {
         "node": "text",
         "syncing": "bool",
@@ -59,8 +269,8 @@ SCHEMAS: dict[str, Schema] = {
         "name": "text",
         "version": "text",
         "runtime": {"specName": "text", "specVersion": "number"},
-        "best": _HEAD,
-        "finalized": {**_HEAD, "blocksBehind": "number", "secondsBehind?": "seconds"},
+        "best": HEAD,
+        "finalized": {**HEAD, "blocksBehind": "number", "secondsBehind?": "seconds"},
         "chainTime?": "time",
         "secondsBehindClock?": "seconds",
         "broker": {
@@ -69,79 +279,58 @@ SCHEMAS: dict[str, Schema] = {
             "flip": "decimal",
             "earnedFees": {"*": "decimal"},
             "openChannels": "number",
-            "openChannelsByAsset": {"*": "number"},
+            "openChannelsByAsset": NUMBERS,
         },
         "commandVersion": "text",
         "state": "text",
         "warnings": ["text"],
         "unavailable": {"*": "text"},
     },
-    "lp balances": _AMOUNTS,
-    "lp set-limit": {"order": _ORDER, "changed": "bool"},
-    "lp orders": [{**_ORDER, "originalAmount": {"amount", "null"}, "feesEarned": _AMOUNTS}],
-    "lp book": {
-        "blockHash": "hash",
-        "asset": "text",
-        "quote": "text",
-        "bids": _LEVELS,
-        "asks": _LEVELS,
-        "bestBid": _PRICE,
-        "bestAsk": _PRICE,
-        "rangePrice": _PRICE,
+    "wait": {"node": "text", "seconds": "seconds"},
+    "export-chain-spec": SPECIFICATION,
+    "export-state": SPECIFICATION,
+    "build-spec": SPECIFICATION,
+    "inspect-runtime": {
+        "specName": "text",
+        "specVersion": "number",
+        "implName": "text",
+        "implVersion": "number",
+        "transactionVersion": "number",
+        "stateVersion": "number",
+        "apis": NUMBERS,
+        "codeHash": "hash",
+        "codeSize": "number",
+        "genesisStateRoot": "hash",
+        "genesisHash": "hash",
+        "auraAuthorities": ["hash"],
+        "grandpaAuthorities": [{"grandpa": "hash", "weight": "number"}],
+        "grandpaSetId": "number",
     },
-    "lp cancel": [_ORDER],
-    "lp fills": [{"blockNumber": "number", "blockHash": "hash", "time": "time", "fills": ["any"]}],
-    "lp refund-address": {"transaction": "hash"},
-    "lp deposit": {
-        "chain": "text",
-        "asset": "text",
-        "depositAddress": "text",
-        "expiryBlock": "number",
-        "blockHash": "hash",
+    "chain-info": Foreign(
+        {
+            "best_hash": "hash",
+            "best_number": "number",
+            "genesis_hash": "hash",
+            "finalized_hash": "hash",
+            "finalized_number": "number",
+        }
+    ),
+    "purge-chain": {"database": "text", "deleted": "bool"},
+    "config show": {
+        "file": MAYBE,
+        "commands": {
+            "*": [
+                {
+                    "key": "text",
+                    "value": "any",
+                    "note?": "text",
+                    "source": "text",
+                    "variable?": "text",
+                    "file?": "text",
+                    "line?": "number",
+                }
+            ]
+        },
     },
-    "dev deposit": _BLOCK,
-    "dev seal": _BLOCK,
-    "dev jump": {**_BLOCK, "chainTime": "time"},
-    "dev price": _BLOCK,
-    "dev fund": _BLOCK,
-    "key list": {"keystore": "text", "keys": [{"type": "text", "account": "account", "publicKey": "text"}]},
-    "wrong command": ERROR,
-    "refused": {"error": {"code": "text", "message": "text", "rpc": "any"}},
+    "config check": {"file": "text", "values": "number"},
 }
-
-
-def faults(value: Any, schema: Schema, place: str = "") -> Iterator[str]:
-    """Where a document is not as its schema says."""
-    if isinstance(schema, str):
-        if not _KINDS[schema](value):
-            yield f"{place}: {value!r} is not of the kind {schema}"
-    elif isinstance(schema, set):
-        if not any(_KINDS[kind](value) for kind in schema):
-            yield f"{place}: {value!r} is of none of {sorted(schema)}"
-    elif isinstance(schema, list):
-        if not isinstance(value, list):
-            yield f"{place}: no array"
-            return
-        for number, entry in enumerate(value):
-            yield from faults(entry, schema[0], f"{place}[{number}]")
-    elif not isinstance(value, dict):
-        yield f"{place}: no object"
-    elif "*" in schema:
-        for name, member in value.items():
-            yield from faults(member, schema["*"], f"{place}.{name}")
-    else:
-        yield from _faults_of_members(value, schema, place)
-
-
-def _faults_of_members(value: dict[str, Any], schema: dict[str, Schema], place: str) -> Iterator[str]:
-    known = {name.removesuffix("?"): each for name, each in schema.items()}
-    for name in known:
-        if name not in value and f"{name}?" not in schema:
-            yield f"{place}.{name}: missing"
-    for name, member in value.items():
-        if name not in known:
-            yield f"{place}.{name}: not in the schema"
-            continue
-        if re.fullmatch(r"[a-z][a-zA-Z0-9]*", name) is None:
-            yield f"{place}.{name}: not camelCase"
-        yield from faults(member, known[name], f"{place}.{name}")

@@ -123,6 +123,10 @@ class Metadata:
             raise NotInMetadataError(f"the pallet {pallet.name} has no error {index}")
         return pallet.name, variant.name, " ".join(line.strip() for line in variant.docs).strip()
 
+    def event_names(self, pallet: str) -> tuple[str, ...]:
+        """Return the names of a pallet's events, in the order of their indices."""
+        return tuple(variant.name for variant in self._variants_of(self.pallet(pallet).events).values())
+
     def _variants_of(self, type_id: int | None) -> Mapping[int, Variant]:
         if type_id is None:
             return {}

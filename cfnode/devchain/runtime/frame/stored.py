@@ -91,9 +91,10 @@ class Stored:
         return known
 
     def _hashed(self, keys: tuple[object, ...]) -> bytes:
-        return self.prefix + b"".join(
-            hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
-        )
+        hashed = self.prefix
+        for (hasher, codec), key in zip(self._hashers, keys, strict=False):
+            hashed += hasher.hash(codec.encode(key))
+        return hashed
 
     # All hashers of the chain append the key to its hash.
 

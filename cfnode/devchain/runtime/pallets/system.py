@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import Codec, ScaleError
+from cfnode.core.scale import Codec, ScaleError, decode_compact
 from cfnode.core.state import CODE, HEAP_PAGES
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
@@ -244,7 +244,12 @@ class System(Pallet):
         topics = list[bytes]()
         record = values.EventRecord(phase=phase, event=(pallet.name, event), topics=topics)
         self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
-        self.EventCount.mutate(lambda count: count + 1)
+
+    def count_events(self) -> None:
+        """Store the number of the block's events, at its end; nothing if it has none."""
+        events = self.runtime.host.get(self.Events.prefix)
+        if events is not None:
+            self.EventCount.put(decode_compact(events, 0)[0])
 
     # Accounts
 

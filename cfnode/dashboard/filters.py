@@ -1,0 +1,136 @@
+"""Filter of the page's list of swaps, from the fields of its form, and the form's fields again.
+
+A field that cannot be read keeps its text in the form, with a fault that says what it may be; then no swap is
+listed. Texts have a bound, and are never part of a query's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from cfnode.core import ss58
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.kinds import Owner
+from cfnode.ledger.reports import Period
+from cfnode.ledger.swap_list import SwapFilter
+from cfnode.swaps.journey import REQUEST_STATES, State
+
+__all__ = ["FIELDS", "FilterForm"]
+
+FIELDS: Final = ("state", "source", "target", "partner", "account", "first", "last", "owner")
+MAX_TEXT: Final = 100
+"""Maximum characters of a field."""
+ALL: Final = "all"
+"""The owner of all swaps; without a choice the list has those of customers."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterForm:
+    """Form of the filter: texts by field, faults by field, and the filter that the texts are."""
+
+    texts: Mapping[str, str]
+    faults: Mapping[str, str]
+    wanted: SwapFilter
+
+    @classmethod
+    def read(cls, params: Mapping[str, str]) -> FilterForm:
+        """Return the form of a request's parameters."""
+        given = {name: params.get(name, "").strip() for name in FIELDS}
+        faults = {name: f"At most {MAX_TEXT} characters." for name in FIELDS if len(given[name]) > MAX_TEXT}
+        texts = {name: text[:MAX_TEXT] for name, text in given.items()}
+        found: dict[str, Any] = {}
+        for name in FIELDS:
+            if texts[name] and name not in faults:
+                try:
+                    found[name] = _READERS[name](texts[name])
+                except ValueError as error:
+                    faults[name] = str(error)
+        if not faults and "first" in found and "last" in found and found["first"] > found["last"]:
+            faults["last"] = "This day is before the first one."
+        return cls(texts, faults, SwapFilter() if faults else _filter(found))
+
+    @property
+    def query(self) -> str:
+        """The filter as parameters of an address, which end with `&`; empty without a filter."""
+        text = urlencode({name: text for name, text in self.texts.items() if text})
+        return f"{text}&" if text else ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no field is filled."""
+        return not any(self.texts.values())
+
+
+def _filter(found: Mapping[str, Any]) -> SwapFilter:
+    start, end = found.get("first"), found.get("last")
+    period = Period(_ms(start), None if end is None else _ms(end + timedelta(days=1)))
+    names = ("state", "source", "target", "partner", "account")
+    wanted = SwapFilter(**{name: found.get(name) for name in names}, period=period)
+    owner = found.get("owner", Owner.CUSTOMER)
+    return replace(wanted, owner=None if owner == ALL else owner)
+
+
+def _ms(day: date | None) -> int | None:
+    """Return the beginning of a day (UTC) in Unix ms."""
+    if day is None:
+        return None
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+
+
+def _state(text: str) -> State:
+    if text not in {state.value for state in REQUEST_STATES}:
+        raise ValueError("Choose a state of the list.")
+    return State(text)
+
+
+def _asset(text: str) -> str:
+    if text not in ASSETS:
+        raise ValueError("Choose an asset of the list.")
+    return text
+
+
+def _partner(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("Write the name of a partner.")
+    return text
+
+
+def _account(text: str) -> str:
+    try:
+        return ss58.encode(ss58.decode(text)[1])
+    except ValueError:
+        raise ValueError("Write an account of the State Chain (cF…).") from None
+
+
+def _day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = date.min
+    if not 1970 <= day.year < 9999:
+        raise ValueError("Write a day such as 2026-11-25.")
+    return day
+
+
+def _owner(text: str) -> Any:
+    if text == ALL:
+        return ALL
+    if text not in {owner.value for owner in Owner}:
+        raise ValueError("Choose whose swaps are listed.")
+    return Owner(text)
+
+
+_READERS: Final = {
+    "state": _state,
+    "source": _asset,
+    "target": _asset,
+    "partner": _partner,
+    "account": _account,
+    "first": _day,
+    "last": _day,
+    "owner": _owner,
+}

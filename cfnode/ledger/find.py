@@ -1,0 +1,228 @@
+"""Search of the books for swaps and channels, by anything that a customer or a partner has of them.
+
+A term is tried as the id of a channel, as the number of a swap request or of a chunk, as an address of a
+deposit or a payout on each chain, as an account, as a transaction on each chain, and as the Idempotency-Key
+of a partner's request. Each is looked up by an index, and gives at most `MAX_MATCHES`, the newest ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, Table, select
+
+from cfnode.core import ss58
+from cfnode.ledger import schema
+from cfnode.ledger.open_channels import partners_of
+from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.rows.known import OTHER
+from cfnode.ledger.service_tables import partner_channels, partner_requests
+from cfnode.ledger.swap_list import with_times
+from cfnode.swaps.addresses import stored_texts
+from cfnode.swaps.events import transaction_texts
+from cfnode.swaps.identity import ChannelId, UnknownChain
+
+__all__ = ["MAX_TERM", "ChannelLine", "Found", "PartnerRequest", "channel_lines", "find"]
+
+MAX_TERM: Final = 200
+"""Maximum characters of a term; no address, transaction or key has more."""
+MAX_MATCHES: Final = 50
+"""Maximum swaps, and maximum channels, that are returned."""
+MAX_DIGITS: Final = 18
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLine:
+    """Channel of a list; `time` is that of its opening, Unix ms."""
+
+    id: ChannelId
+    time: int
+    kind: str
+    account: str
+    partner: str | None
+    source: str | None
+    target: str | None
+    address: str | None
+    destination: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerRequest:
+    """Request of a partner that has the term as its key, and whose channel is not known (yet)."""
+
+    partner: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches of a term. `fault` is the reason why the books were not searched; empty if they were.
+
+    `account` is the term's account, if it has swaps or channels; `is_cut` says that there are more matches.
+    """
+
+    swaps: list[SwapNow] = field(default_factory=list)
+    channels: list[ChannelLine] = field(default_factory=list)
+    requests: list[PartnerRequest] = field(default_factory=list)
+    account: str | None = None
+    is_cut: bool = False
+    fault: str = ""
+
+    @property
+    def count(self) -> int:
+        """Number of matches."""
+        return len(self.swaps) + len(self.channels) + len(self.requests) + (self.account is not None)
+
+
+def find(connection: Connection, term: str) -> Found:
+    """Return the swaps and channels that a term names."""
+    term = term.strip()
+    if len(term) > MAX_TERM:
+        return Found(fault=f"A search term has at most {MAX_TERM} characters.")
+    if not term or not term.isprintable():
+        return Found(fault="A search term is a number, an address, a transaction, a channel or a reference.")
+    search = _Search(connection)
+    try:
+        channel = ChannelId.parse(term)
+    except UnknownChain as error:
+        return Found(fault=f"There is no chain {error}.")
+    if channel is not None:
+        search.add_channels([channel])
+    elif term.isascii() and term.isdigit() and len(term) <= MAX_DIGITS:
+        search.add_number(int(term))
+    search.add_addresses(stored_texts(term) | {term})
+    search.add_transactions(transaction_texts(term))
+    search.add_key(term)
+    return search.found(_account(term))
+
+
+def _account(term: str) -> str | None:
+    """Return an account of the State Chain in its usual spelling; None for another text."""
+    try:
+        prefix, account = ss58.decode(term)
+    except ValueError:
+        return None
+    return ss58.encode(account) if prefix == ss58.CHAINFLIP_PREFIX else None
+
+
+class _Search:
+    """Matches so far: places of requests, and channels."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._requests: set[int] = set()
+        self._channels: set[ChannelId] = set()
+        self._waiting: list[PartnerRequest] = []
+
+    def add_channels(self, channels: Iterable[ChannelId]) -> None:
+        """Add channels; those that the books lack are left out later."""
+        self._channels.update(each for each in channels if each.number < 2**63)
+
+    def add_number(self, number: int) -> None:
+        """Add the swap request with a number, or else that of the chunk with the number."""
+        own = select(schema.requests.c.request).where(schema.requests.c.request == number)
+        chunk = select(schema.swaps.c.request).where(schema.swaps.c.swap == number).limit(1)
+        found = self._connection.execute(own).scalar()
+        found = self._connection.execute(chunk).scalar() if found is None else found
+        self._requests.update(() if found is None else (found,))
+
+    def add_addresses(self, texts: Iterable[str]) -> None:
+        """Add the channels with an address, and the swaps and channels that pay to it, or back to it."""
+        for text in texts:
+            for column in (schema.channels.c.address, schema.channels.c.destination):
+                self.add_channels(_channel(row) for row in self._rows(schema.channels, column == text))
+            for column in (schema.requests.c.destination, schema.requests.c.refund_address):
+                self._requests.update(row["request"] for row in self._rows(schema.requests, column == text))
+
+    def add_transactions(self, texts: Iterable[str]) -> None:
+        """Add the swaps and channels of deposits, and the swaps of payouts, with a transaction."""
+        for text in texts:
+            for row in self._rows(schema.deposits, schema.deposits.c.transaction == text):
+                if row["request"] is not None:
+                    self._requests.add(row["request"])
+                elif row["opened"] is not None:
+                    self.add_channels([ChannelId(row["chain"], row["channel"], row["opened"])])
+            sent = self._rows(schema.outcomes, schema.outcomes.c.transaction == text)
+            self._requests.update(self._paid_by({(row["chain"], row["broadcast"]) for row in sent}))
+
+    def _paid_by(self, broadcasts: set[tuple[str, int]]) -> Iterator[int]:
+        """Yield the requests of the payouts of broadcasts, and of the failed ones that these pay again."""
+        payouts = schema.payouts
+        for chain, broadcast in broadcasts:
+            for table in (schema.broadcasts, schema.failures):
+                same = (table.c.chain == chain, table.c.broadcast == broadcast, table.c.egress.is_not(None))
+                for row in self._rows(table, *same):
+                    paid = (payouts.c.chain == chain, payouts.c.egress == row["egress"])
+                    numbers = (each["request"] for each in self._rows(payouts, *paid))
+                    yield from (each for each in numbers if each is not None)
+
+    def add_key(self, key: str) -> None:
+        """Add the channels of the partners' requests with an Idempotency-Key."""
+        request, opened = partner_requests.c, partner_channels.c
+        query = select(request.partner, request.state, opened.chain, opened.channel, opened.opened)
+        query = query.join(partner_channels, opened.id == request.reservation, isouter=True)
+        for row in self._connection.execute(query.where(request.key == key).limit(MAX_MATCHES)):
+            if row.opened is not None:
+                self.add_channels([ChannelId(row.chain, row.channel, row.opened)])
+            else:
+                self._waiting.append(PartnerRequest(row.partner, row.state))
+
+    def _rows(self, table: Table, *conditions: Any) -> list[Record]:
+        """Return the newest rows that fit, one more than are returned in the end."""
+        query: Select[Any] = select(table).where(*conditions).limit(MAX_MATCHES + 1)
+        query = query.order_by(*(key.desc() for key in table.primary_key.columns))
+        return [dict(row) for row in self._connection.execute(query).mappings()]
+
+    # Result
+
+    def found(self, account: str | None) -> Found:
+        """Return the matches; a channel whose swap is among them is reached by that swap."""
+        table = schema.requests.c
+        query = select(schema.requests).where(table.request.in_(sorted(self._requests)))
+        query = query.order_by(table.block.desc(), table.event.desc())
+        rows = [dict(row) for row in self._connection.execute(query).mappings()]
+        reached = {(row["chain"], row["channel"], row["opened"]) for row in rows}
+        apart = [each for each in self._channels if (each.chain, each.number, each.block) not in reached]
+        swaps = swaps_now(self._connection, with_times(self._connection, rows[:MAX_MATCHES]))
+        channels = channel_lines(self._connection, apart)
+        return Found(
+            swaps,
+            channels[:MAX_MATCHES],
+            self._waiting,
+            account if account is not None and self._has(account) else None,
+            max(len(rows), len(channels)) > MAX_MATCHES,
+        )
+
+    def _has(self, account: str) -> bool:
+        for table in (schema.requests, schema.channels):
+            query = select(table.c.block).where(table.c.account == account).limit(1)
+            if self._connection.execute(query).first() is not None:
+                return True
+        return False
+
+
+def _channel(row: Record) -> ChannelId:
+    return ChannelId(row["chain"], row["channel"], row["block"])
+
+
+def channel_lines(connection: Connection, channels: Iterable[ChannelId]) -> list[ChannelLine]:
+    """Return channels that the books have, the newest first; another broker's are left out."""
+    wanted, table = set(channels), schema.channels.c
+    query = select(schema.channels).where(
+        table.chain.in_(sorted({each.chain for each in wanted})),
+        table.channel.in_(sorted({each.number for each in wanted})),
+        table.block.in_(sorted({each.block for each in wanted})),
+        table.kind != OTHER,
+    )
+    query = query.order_by(table.block.desc(), table.event.desc())
+    rows = [dict(row) for row in connection.execute(query).mappings()] if wanted else []
+    rows = [row for row in rows if _channel(row) in wanted]
+    partners = partners_of(connection, [_channel(row) for row in rows])
+    names = ("kind", "account", "source", "target", "address", "destination", "time")
+    return [
+        ChannelLine(_channel(row), partner=partners.get(_channel(row)), **{name: row[name] for name in names})
+        for row in with_times(connection, rows)
+    ]

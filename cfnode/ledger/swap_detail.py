@@ -1,0 +1,268 @@
+"""Details of one swap: its journey from deposit to payout, chunks, fees, commissions, and webhooks sent.
+
+Each part is looked up by an index of the swap's numbers, and has a bound: a swap may have thousands of
+chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, and_, func, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.amounts import exact_sum, whole
+from cfnode.ledger.block_times import times_of
+from cfnode.ledger.day_totals import STABLE
+from cfnode.ledger.find import ChannelLine, channel_lines
+from cfnode.ledger.present import FailedPayout, SwapNow, failed_payouts_of, swaps_now
+from cfnode.ledger.reports import PayoutFact, payout_facts, related
+from cfnode.ledger.service_tables import changes, deliveries, webhooks
+from cfnode.ledger.swap_list import with_times
+from cfnode.swaps.identity import ChannelId
+
+__all__ = ["Chunk", "Delivery", "Happening", "Payout", "Sum", "SwapDetail", "swap_detail"]
+
+MAX_ROWS: Final = 200
+"""Maximum chunks, deposits, payouts, and deliveries that are returned."""
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Fact of a swap's journey, with the table's name and the state in `what`; `time` is Unix ms.
+
+    `transaction` is that of the deposit or the payout, on `chain`.
+    """
+
+    block: int
+    event: int
+    time: int
+    what: str
+    chain: str | None = None
+    asset: str | None = None
+    amount: int | None = None
+    transaction: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Execution, abort or delay of a chunk. `intermediate` is in smallest units of USDC."""
+
+    time: int
+    block: int
+    swap: int
+    state: str
+    source: str | None
+    target: str | None
+    input: int | None
+    intermediate: int | None
+    output: int | None
+    reason: str | None
+
+    @property
+    def value(self) -> int | None:
+        """Value in smallest units of USDC, by the pools' prices of the swap; None unless it was executed."""
+        if self.source == STABLE:
+            return self.input if self.output is not None else None
+        return self.output if self.target == STABLE else self.intermediate
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Sum of the fees of a kind, or of the commissions of an account."""
+
+    name: str
+    asset: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """Payout of a swap; `fact` is its state and its transaction."""
+
+    kind: str
+    chain: str
+    asset: str
+    amount: int | None
+    destination: str | None
+    reason: str | None
+    explanation: str | None
+    fact: PayoutFact
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Delivery of a change of the swap's state to a webhook. Times are the clock's, Unix ms."""
+
+    webhook: str
+    url: str
+    change: str
+    state: str
+    attempts: int
+    ended_at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SwapDetail:
+    """Everything that the books have of a swap; `chunk_rows` is the number of all chunks' rows."""
+
+    swap: SwapNow
+    kind: str
+    origin: str
+    refund_address: str | None
+    chunk_interval: int | None
+    channel: ChannelLine | None
+    journey: tuple[Happening, ...]
+    chunks: tuple[Chunk, ...]
+    chunk_rows: int
+    fees: tuple[Sum, ...]
+    commissions: tuple[Sum, ...]
+    payouts: tuple[Payout, ...]
+    failed: tuple[FailedPayout, ...]
+    deliveries: tuple[Delivery, ...]
+
+
+def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
+    """Return the details of a swap request; None if the books lack it."""
+    query = select(schema.requests).where(schema.requests.c.request == number).limit(1)
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        return None
+    (request,) = with_times(connection, [dict(row)])
+    (swap,) = swaps_now(connection, [request])
+    paid = _of(connection, schema.payouts, number)
+    chunks = schema.swaps.c
+    is_listed = and_(chunks.request == number, chunks.state != "scheduled")
+    return SwapDetail(
+        swap,
+        request["kind"],
+        request["origin"],
+        request["refund_address"],
+        request["chunk_interval"],
+        _channel(connection, request),
+        tuple(_journey(connection, request, paid)),
+        tuple(_chunks(connection, is_listed)),
+        connection.execute(select(func.count()).select_from(schema.swaps).where(is_listed)).scalar_one(),
+        _sums(connection, schema.fees, schema.fees.c.kind, number),
+        _sums(connection, schema.commissions, schema.commissions.c.account, number),
+        tuple(_payouts(connection, paid)),
+        tuple(failed_payouts_of(connection, paid)),
+        tuple(_deliveries(connection, number)),
+    )
+
+
+def _of(connection: Connection, table: Any, number: int) -> list[Record]:
+    """Return a request's rows of a table, oldest first, with their times."""
+    query = select(table).where(table.c.request == number).order_by(*table.primary_key.columns)
+    rows = [dict(row) for row in connection.execute(query.limit(MAX_ROWS)).mappings()]
+    return with_times(connection, rows)
+
+
+def _channel(connection: Connection, request: Record) -> ChannelLine | None:
+    if request["opened"] is None:
+        return None
+    found = channel_lines(connection, [ChannelId(request["chain"], request["channel"], request["opened"])])
+    return found[0] if found else None
+
+
+# Journey
+
+
+def _journey(connection: Connection, request: Record, paid: list[Record]) -> list[Happening]:
+    """Return what happened, oldest first; chunks are a list of their own."""
+    number = request["request"]
+    found = [*_opening(connection, request), _happening(request, "requested", asset=request["source"])]
+    found += [_happening(row, f"deposit.{row['state']}") for row in _of(connection, schema.deposits, number)]
+    found += [_happening(row, "completed", chain=None) for row in _of(connection, schema.completions, number)]
+    found += [_happening(row, f"payout.{row['kind']}.{row['state']}", transaction=None) for row in paid]
+    found += _sending(connection, paid)
+    return sorted(found, key=lambda each: (each.block, each.event))
+
+
+def _happening(row: Record, what: str, **values: Any) -> Happening:
+    names = ("block", "event", "time", "chain", "asset", "amount", "transaction", "reason")
+    known = {name: row[name] for name in names if name in row}
+    return Happening(what=what, **{**known, **values})
+
+
+def _opening(connection: Connection, request: Record) -> Iterator[Happening]:
+    if request["opened"] is None:
+        return
+    table = schema.channels
+    same = (table.c.chain == request["chain"], table.c.channel == request["channel"])
+    query = select(table).where(*same, table.c.block == request["opened"]).limit(1)
+    rows = [dict(row) for row in connection.execute(query).mappings()]
+    for row in with_times(connection, rows):
+        yield _happening(row, "opened", asset=row["source"])
+
+
+def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
+    """Return the broadcasts of payouts, what became of them, and the transfers that were not taken."""
+    chains = {row["chain"] for row in paid}
+    own = {(row["chain"], row["egress"]) for row in paid if row["egress"] is not None}
+    numbers = [egress for _, egress in own]
+    rows: list[tuple[str, Record]] = []
+    calls: dict[tuple[str, int], str] = {}
+    for table, what in ((schema.broadcasts, "batch"), (schema.failures, "call")):
+        for facts in related(connection, table, "egress", numbers, chains).values():
+            for row in facts:
+                if (row["chain"], row["egress"]) in own:
+                    calls[row["chain"], row["broadcast"]] = what
+                    rows.append((what, row))
+    sent = related(connection, schema.outcomes, "broadcast", [number for _, number in calls], chains)
+    for facts in sent.values():
+        about = [row for row in facts if (row["chain"], row["broadcast"]) in calls]
+        rows += [(f"{calls[row['chain'], row['broadcast']]}.{row['state']}", row) for row in about]
+    times = times_of(connection, (row["block"] for _, row in rows))
+    return [_happening(row | {"time": times[row["block"]]}, what) for what, row in rows[: 4 * MAX_ROWS]]
+
+
+# Chunks, fees, payouts
+
+
+def _chunks(connection: Connection, wanted: Any) -> Iterator[Chunk]:
+    table = schema.swaps
+    query = select(table).where(wanted).order_by(table.c.block, table.c.event).limit(MAX_ROWS)
+    rows = [dict(row) for row in connection.execute(query).mappings()]
+    for row in with_times(connection, rows):
+        yield Chunk(**{name: row[name] for name in Chunk.__dataclass_fields__})
+
+
+def _sums(connection: Connection, table: Any, name: Any, number: int) -> tuple[Sum, ...]:
+    sums = exact_sum(table.c.amount, connection.dialect.name)
+    query = select(name, table.c.asset, *sums).where(table.c.request == number)
+    query = query.group_by(name, table.c.asset).order_by(name, table.c.asset)
+    rows = connection.execute(query)
+    return tuple(Sum(text, asset, whole(parts)) for text, asset, *parts in rows if text is not None)
+
+
+def _payouts(connection: Connection, paid: list[Record]) -> Iterator[Payout]:
+    facts = payout_facts(connection, paid)
+    names = ("kind", "chain", "asset", "amount", "destination", "reason", "explanation")
+    for row in paid:
+        yield Payout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])
+
+
+def _deliveries(connection: Connection, number: int) -> Iterator[Delivery]:
+    """Yield the deliveries of a swap's changes, in the order of these, to the webhooks that there are."""
+    query = (
+        select(
+            webhooks.c.id,
+            webhooks.c.url,
+            changes.c.state.label("change"),
+            *(deliveries.c[name] for name in ("state", "attempts", "ended_at", "error")),
+        )
+        .select_from(changes)
+        .join(webhooks, webhooks.c.id.is_not(None))
+        .join(deliveries, and_(deliveries.c.webhook == webhooks.c.id, deliveries.c.change == changes.c.id))
+        .where(changes.c.request == number)
+        .order_by(changes.c.id, webhooks.c.id)
+        .limit(MAX_ROWS)
+    )
+    for row in connection.execute(query):
+        yield Delivery(*row)

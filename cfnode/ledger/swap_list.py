@@ -1,0 +1,252 @@
+"""List of the swaps of the books: those that a filter takes, in pages that begin at a key (block, event).
+
+A page reads rows in the order of their keys, so that an index answers, however far back the page is. What no
+index answers (a state, a pair of assets, a partner) is decided for each row that was read. So a page reads at
+most `MAX_PARTS` times `PART` rows: if that is not enough to fill it, `is_cut` is set, and the next page goes
+on where this one stopped.
+
+The state of a swap follows from the rows of several tables, and is in none of them. `MAY_HAVE` has
+conditions without which a swap cannot have a state: they leave out most rows, and the state of the others is
+derived as everywhere else (`swaps_now`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, not_, select, tuple_
+
+from cfnode.ledger import schema
+from cfnode.ledger.block_times import blocks_between, times_of
+from cfnode.ledger.database import Database
+from cfnode.ledger.kinds import Owner, is_of_customer
+from cfnode.ledger.partners.channels import is_at
+from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.reports import Period, swap_records
+from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.identity import ChannelId, Place
+from cfnode.swaps.journey import PayoutKind, State
+
+__all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times"]
+
+PART: Final = 2_000
+"""Rows of one step of a page."""
+MAX_PARTS: Final = 10
+"""Maximum steps of a page."""
+BATCH: Final = 200
+"""Rows whose states are derived at once."""
+PAGE: Final = 1_000
+"""Swaps that are read at once, where all are wanted."""
+Record = dict[str, Any]
+_EVER: Final = Period()
+_request, _payout = schema.requests.c, schema.payouts.c
+_KEY: Final = (_request.block, _request.event)
+
+
+@dataclass(frozen=True, slots=True)
+class SwapFilter:
+    """Conditions of swaps; None takes all.
+
+    The state is one of `REQUEST_STATES`. Assets are variant names, `account` is the broker (SS58), or that of
+    a swap of its own balance. With a `channel` only the swaps of its deposits count.
+    """
+
+    state: State | None = None
+    source: str | None = None
+    target: str | None = None
+    partner: str | None = None
+    account: str | None = None
+    owner: Owner | None = None
+    period: Period = _EVER
+    channel: ChannelId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SwapPage:
+    """Page of swaps. The next page begins behind the swap at `following`; None on the last page.
+
+    `is_cut`: the page read as many rows as one may, and stopped at `following`.
+    """
+
+    swaps: list[SwapNow]
+    following: Place | None = None
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    rows: list[Record]
+    following: Place | None = None
+    is_cut: bool = False
+
+
+def swap_page(
+    connection: Connection, wanted: SwapFilter, most: int = 50, before: Place | None = None
+) -> SwapPage:
+    """Return at most `most` swaps, the newest first; `before` is the place of the last one of a page."""
+    found = _rows(connection, wanted, most, before, is_newest_first=True)
+    swaps = swaps_now(connection, with_times(connection, found.rows))
+    return SwapPage(swaps, found.following, found.is_cut)
+
+
+def swaps_of_filter(database: Database, wanted: SwapFilter) -> Iterator[Record]:
+    """Yield the records of all swaps that a filter takes, oldest first, as the report `swaps` has them.
+
+    Blocks: call it in a thread.
+    """
+    with database.reading() as connection:
+        at: Place | None = None
+        while True:
+            found = _rows(connection, wanted, PAGE, at, is_newest_first=False)
+            yield from swap_records(connection, [row["request"] for row in found.rows])
+            at = found.following
+            if at is None:
+                return
+
+
+def with_times(connection: Connection, rows: list[Record]) -> list[Record]:
+    """Return rows with the times of their blocks."""
+    times = times_of(connection, (row["block"] for row in rows))
+    return [row | {"time": times[row["block"]]} for row in rows]
+
+
+def _rows(
+    connection: Connection, wanted: SwapFilter, most: int, at: Place | None, *, is_newest_first: bool
+) -> _Rows:
+    """Return the rows of a page; `at` is the place behind which it begins."""
+    near = _near(connection, wanted)
+    found: list[Record] = []
+    for _ in range(MAX_PARTS):
+        end = _end_of_part(connection, near, at, is_newest_first)
+        for row in _matching(connection, wanted, near, at, end, is_newest_first):
+            if len(found) == most:
+                return _Rows(found, (found[-1]["block"], found[-1]["event"]))
+            found.append(row)
+        at = end
+        if at is None:
+            return _Rows(found)
+    return _Rows(found, at, is_cut=True)
+
+
+def _near(connection: Connection, wanted: SwapFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions that an index answers: blocks, account, channel."""
+    found: list[ColumnElement[bool]] = []
+    if wanted.period != _EVER:
+        first, end = blocks_between(connection, wanted.period.start, wanted.period.end)
+        found += [_request.block >= first, _request.block < end]
+    if wanted.account is not None:
+        found.append(_request.account == wanted.account)
+    if (channel := wanted.channel) is not None:
+        found += [_request.chain == channel.chain, _request.channel == channel.number]
+        found.append(_request.opened == channel.block)
+    return found
+
+
+def _ordered(query: Select[Any], is_newest_first: bool) -> Select[Any]:
+    return query.order_by(*(key.desc() if is_newest_first else key.asc() for key in _KEY))
+
+
+def _end_of_part(
+    connection: Connection, near: list[ColumnElement[bool]], at: Place | None, is_newest_first: bool
+) -> Place | None:
+    """Return the place of the last row of a part; None if fewer rows are left."""
+    query = _ordered(select(*_KEY).where(*near, *_behind(at, is_newest_first)), is_newest_first)
+    row = connection.execute(query.offset(PART - 1).limit(1)).first()
+    return None if row is None else (row.block, row.event)
+
+
+def _behind(at: Place | None, is_newest_first: bool) -> list[ColumnElement[bool]]:
+    if at is None:
+        return []
+    return [tuple_(*_KEY) < tuple_(*at) if is_newest_first else tuple_(*_KEY) > tuple_(*at)]
+
+
+def _up_to(end: Place | None, is_newest_first: bool) -> list[ColumnElement[bool]]:
+    if end is None:
+        return []
+    return [tuple_(*_KEY) >= tuple_(*end) if is_newest_first else tuple_(*_KEY) <= tuple_(*end)]
+
+
+def _matching(
+    connection: Connection,
+    wanted: SwapFilter,
+    near: list[ColumnElement[bool]],
+    at: Place | None,
+    end: Place | None,
+    is_newest_first: bool,
+) -> Iterator[Record]:
+    """Yield the rows of a part that the filter takes."""
+    query = select(schema.requests).where(*near, *_far(wanted), *_up_to(end, is_newest_first))
+    query = _ordered(query, is_newest_first).limit(BATCH)
+    while True:
+        page = connection.execute(query.where(*_behind(at, is_newest_first))).mappings()
+        rows = [dict(row) for row in page]
+        yield from rows if wanted.state is None else _in_state(connection, rows, wanted.state)
+        if len(rows) < BATCH:
+            return
+        at = (rows[-1]["block"], rows[-1]["event"])
+
+
+def _in_state(connection: Connection, rows: list[Record], state: State) -> list[Record]:
+    swaps = swaps_now(connection, with_times(connection, rows))
+    return [row for row, swap in zip(rows, swaps, strict=True) if swap.state is state]
+
+
+def _far(wanted: SwapFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions that are decided for each row."""
+    found: list[ColumnElement[bool]] = []
+    if wanted.owner is not None:
+        is_customers = is_of_customer(_request)
+        found.append(is_customers if wanted.owner is Owner.CUSTOMER else not_(is_customers))
+    if wanted.source is not None:
+        found.append(_request.source == wanted.source)
+    if wanted.target is not None:
+        found.append(_request.target == wanted.target)
+    if wanted.partner is not None:
+        found.append(exists().where(is_at(_request), partner_channels.c.partner == wanted.partner))
+    if wanted.state is not None:
+        found.append(MAY_HAVE[wanted.state])
+    return found
+
+
+# States
+
+
+def _has_payout(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    kinds = _payout.kind.in_([kind.value for kind in PayoutKind])
+    return exists().where(_payout.request == _request.request, kinds, *conditions)
+
+
+def _with(table: Any, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition that a payout has a row of a table, by its egress."""
+    same = (table.c.chain == _payout.chain, table.c.egress == _payout.egress)
+    return exists().where(*same, *conditions)
+
+
+_has_ended: Final = exists().where(schema.completions.c.request == _request.request)
+_outcome: Final = schema.outcomes.c
+_of_batch: Final = and_(
+    _outcome.chain == schema.broadcasts.c.chain, _outcome.broadcast == schema.broadcasts.c.broadcast
+)
+_is_made: Final = _has_payout(_payout.state == "scheduled")
+_failed: Final = _has_payout(_with(schema.failures))
+_refunded: Final = _has_payout(_payout.kind == PayoutKind.REFUND.value)
+MAY_HAVE: Final[dict[State, ColumnElement[bool]]] = {
+    State.SWAPPING: and_(not_(_has_ended), not_(_has_payout())),
+    State.DONE: and_(_has_ended, not_(_has_payout())),
+    State.SCHEDULED: _is_made,
+    State.SIGNING: _is_made,
+    State.SENT: _is_made,
+    State.PAID: _is_made,
+    State.CREDITED: _has_payout(_payout.state == "credited"),
+    State.REFUNDED: _refunded,
+    State.PARTLY_REFUNDED: and_(_refunded, _has_payout(_payout.kind == PayoutKind.OUTPUT.value)),
+    State.IGNORED: _has_payout(_payout.state == "ignored"),
+    State.INVALID: _has_payout(_payout.state == "invalid"),
+    State.ABORTED: _has_payout(_with(schema.broadcasts, _of_batch, _outcome.state == "aborted")),
+    State.FAILED: _failed,
+    State.EXPIRED: _failed,
+}
+"""What the rows of a swap have at least where it has a state."""

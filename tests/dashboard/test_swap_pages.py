@@ -1,0 +1,214 @@
+"""The search leads to a swap or a channel, the list has those that its filter takes, and input stays text."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from cfnode.dashboard.filters import FilterForm
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+from cfnode.ledger.kinds import Owner
+from cfnode.ledger.partners.registry import Partner, add
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.swap_list import SwapFilter
+from tests.dashboard.test_pages import HOSTILE, plain, text_of
+from tests.dashboard.visiting import Visitor, visitor
+from tests.ledger.contents import rows
+from tests.ledger.day import EVM_ADDRESS, Day
+
+SQL = "1' OR '1'='1'; DROP TABLE requests; --"
+HOSTILE_TERMS = (
+    HOSTILE, SQL, "x" * 10_000, HOSTILE * 180, "%", "_", "\\", "a\0b", "a\nb", "\u202e1", "9" * 18, "9" * 60,
+    "0x", "1-Moon-1", "9999999999-Ethereum-99999999999999999999", "\ud800",
+)  # fmt: skip
+
+
+async def found_at(guest: Visitor, term: str) -> str:
+    """The path to which the search of a term leads."""
+    answer = await guest.client.get("/web/find", params={"term": term})
+    assert answer.status_code == 303, (term, plain(answer.text))
+    return answer.headers["location"].removeprefix("/web")
+
+
+async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) -> None:
+    swap = next(each for each in report(books, "swaps", Period()) if each["state"] == "failed")
+    deposit = next(each for each in rows(books, "deposits") if each["request"] == swap["request"])
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        for term in (str(swap["request"]), f"  {deposit['transaction'].upper()} "):
+            path = await found_at(guest, term)
+            assert path == f"/swaps/{swap['request']}", term
+        text = await text_of(guest, path)
+        for words in ("Deposit confirmed", "Swap began", "Payout scheduled", "Transaction confirmed",
+                      "Receiver did not take the transfer", "1 BTC = ", "Network", swap["destination"],
+                      swap["channel_id"], deposit["transaction"]):  # fmt: skip
+            assert words in text, words
+        assert re.search(r"cfnode recover --node https://node.example ethereum \d+", text)
+        assert "Payout failed" in text
+
+
+async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> None:
+    channel = next(each for each in rows(books, "channels") if each["chain"] == "Bitcoin")
+    name = f"{channel['block']}-Bitcoin-{channel['channel']}"
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        for term in (name, name.lower(), channel["address"], channel["address"].upper()):
+            assert await found_at(guest, term) == f"/channels/{name}", term
+        text = await text_of(guest, f"/channels/{name}")
+        deposits = [each for each in rows(books, "deposits") if each["opened"] == channel["block"]]
+        assert deposits
+        for each in deposits:
+            assert each["transaction"] in text
+            assert f'href="/web/swaps/{each["request"]}"' in (await guest.get(f"/channels/{name}")).text
+        for path in (
+            "/channels/1-Bitcoin-1",
+            "/channels/1-Moon-1",
+            "/channels/x",
+            "/channels/1-Bitcoin-" + "9" * 20,
+        ):
+            assert (await guest.get(path)).status_code == 404, path
+
+
+async def test_an_address_of_several_swaps_leads_to_a_list(books: Database) -> None:
+    numbers = [each["request"] for each in rows(books, "requests") if each["destination"] == EVM_ADDRESS]
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        answer = await guest.client.get("/web/find", params={"term": EVM_ADDRESS.upper()})
+        assert answer.status_code == 200
+        listed = [int(each) for each in re.findall(r'id="swap-(\d+)"', answer.text)]
+        assert set(numbers) <= set(listed)
+        assert listed == sorted(listed, reverse=True)
+
+
+async def test_an_account_leads_to_its_swaps(books: Database, day: Day) -> None:
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        assert await found_at(guest, day.broker) == f"/swaps?account={day.broker}"
+        assert "Nothing in the books is named" in await text_of(guest, "/find?term=unheard-of")
+
+
+@pytest.mark.parametrize("term", HOSTILE_TERMS)
+async def test_any_term_is_only_text(books: Database, term: str) -> None:
+    before = rows(books, "requests")
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        asked = {"term": term.encode("utf-8", "surrogatepass")}
+        answer = await guest.client.get("/web/find", params=asked)
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
+        assert "<img src=x" not in answer.text
+        assert len(answer.text) < 20_000
+        assert not re.search(r'id="swap-', answer.text)
+    assert rows(books, "requests") == before
+
+
+@pytest.mark.parametrize(
+    "name", ["state", "source", "target", "partner", "account", "first", "last", "owner"]
+)
+@pytest.mark.parametrize("text", [HOSTILE, SQL, "x" * 10_000, "a\0b", "9" * 60])
+async def test_any_filter_is_only_text(books: Database, name: str, text: str) -> None:
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        answer = await guest.client.get("/web/swaps", params={name: text})
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
+        assert len(answer.text) < 20_000
+        assert not re.search(r'id="swap-', answer.text)
+        if name == "partner":
+            assert unescape(answer.text).count(text[:100]) or "\0" in text
+        else:
+            assert "No swap is listed" in answer.text
+            assert 'aria-invalid="true"' in answer.text
+
+
+async def listed_at(guest: Visitor, **fields: str) -> list[int]:
+    """The swaps that the list has with these fields, on all its pages."""
+    found, path = [], "/web/swaps"
+    params: dict[str, Any] | None = fields
+    for _ in range(50):
+        answer = await guest.client.get(path, params=params)
+        assert answer.status_code == 200
+        found += [int(each) for each in re.findall(r'id="swap-(\d+)"', answer.text)]
+        older = re.search(r'href="([^"]+)">Older', answer.text)
+        if older is None:
+            return found
+        path, params = unescape(older[1]), None
+    raise AssertionError("the pages have no end")
+
+
+async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
+    books: Database, day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cfnode.dashboard.swap_pages.LINES", 2)
+    known = list(report(books, "swaps", Period()))
+    customers = [each for each in known if each["kind"].startswith("Regular")]
+    assert len(customers) < len(known)
+
+    def numbers(found: list[dict[str, Any]]) -> list[int]:
+        return [each["request"] for each in reversed(found)]
+
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        assert await listed_at(guest) == numbers(customers)
+        assert await listed_at(guest, owner="all") == numbers(known)
+        chains = [each for each in known if each not in customers]
+        assert await listed_at(guest, owner="chain") == numbers(chains)
+        for state in ("paid", "refunded", "failed", "swapping"):
+            own = [each for each in customers if each["state"] == state]
+            assert await listed_at(guest, state=state) == numbers(own), state
+        own = [each for each in customers if (each["source"], each["target"]) == ("Eth", "Btc")]
+        assert await listed_at(guest, source="Eth", target="Btc", account=day.broker) == numbers(own)
+        assert await listed_at(guest, last="1999-12-31") == []
+        assert await listed_at(guest, first="1999-12-31", last="2999-12-31") == numbers(customers)
+
+
+async def test_a_page_far_back_keeps_its_filter(books: Database) -> None:
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        text = (await guest.get("/swaps?state=paid&source=Eth&before=1-0")).text
+        assert '<option value="paid" selected>' in text
+        assert 'href="/web/swaps?state=paid&amp;source=Eth&amp;">Newest' in text
+        for before in ("1", "x-1", "9" * 40 + "-1"):
+            assert (await guest.get(f"/swaps?before={before}")).status_code == 404
+
+
+def test_fields_are_read_into_a_filter() -> None:
+    form = FilterForm.read(
+        {"state": "paid", "first": "2026-11-25", "last": "2026-11-25", "partner": " shop "}
+    )
+    assert form.faults == {}
+    period = Period(1_764_028_800_000 + 365 * 86_400_000, 1_764_028_800_000 + 366 * 86_400_000)
+    assert form.wanted == SwapFilter(
+        state=form.wanted.state, partner="shop", owner=Owner.CUSTOMER, period=period
+    )
+    assert form.wanted.state == "paid"
+    late = FilterForm.read({"first": "2026-11-26", "last": "2026-11-25"})
+    assert late.faults == {"last": "This day is before the first one."}
+
+
+async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) -> None:
+    add(empty, Partner("wallet", 25))
+    with empty.writing() as connection:
+        connection.execute(insert(schema.blocks), {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1,
+                                                   "spec_version": 1, "events": 1})  # fmt: skip
+        for number in (1, 2):
+            connection.execute(insert(schema.requests), {
+                "block": 1, "event": number, "request": number, "kind": "Regular", "origin": "x",
+                "chain": "Ethereum", "channel": number, "opened": 1, "source": "Eth", "target": "Btc",
+                "amount": 5,
+            })  # fmt: skip
+        connection.execute(insert(schema.metadata.tables["partner_channels"]), {
+            "id": "a", "partner": "wallet", "month": "2026-11", "state": "opened", "cost": 1,
+            "chain": "Ethereum", "channel": 2, "opened": 1, "at": 1,
+        })  # fmt: skip
+    with visitor(empty) as (_, guest):
+        await guest.log_in()
+        assert '<option value="wallet">' in (await guest.get("/swaps")).text
+        assert await listed_at(guest, partner="wallet") == [2]
+        assert await listed_at(guest, partner="walle") == []
+        assert "wallet" in await text_of(guest, "/swaps/2")

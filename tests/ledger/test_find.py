@@ -1,0 +1,184 @@
+"""A swap or a channel is found by each of its names, in any spelling, by an index, and by nothing else."""
+
+from __future__ import annotations
+
+import base58
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import insert, text
+
+from cfnode.core.addresses.bitcoin import NETWORKS
+from cfnode.ledger import find as find_module
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+from cfnode.ledger.find import MAX_TERM, Found, find
+from cfnode.ledger.follower import Source
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import partner_channels, partner_requests
+from cfnode.swaps.addresses import stored_texts
+from cfnode.swaps.checksums import checksum_address
+from cfnode.swaps.events import transaction_text, transaction_texts
+from cfnode.swaps.identity import ChannelId
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
+from tests.support.ledger.books import followed
+
+
+def found(database: Database, term: str) -> Found:
+    """The matches of a term."""
+    with database.reading() as connection:
+        return find(connection, term)
+
+
+def swaps(database: Database, term: str) -> set[int]:
+    """The numbers of the swaps that a term finds."""
+    return {each.request for each in found(database, term).swaps}
+
+
+async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    for row in rows(database, "requests"):
+        assert [each.request for each in found(database, str(row["request"])).swaps] == [row["request"]]
+        for address in {row["destination"], row["refund_address"]} - {None}:
+            for spelling in (address, address.upper().replace("0X", "0x"), f" {address}\n"):
+                assert row["request"] in swaps(database, spelling), spelling
+    for row in rows(database, "deposits"):
+        if row["request"] is not None:
+            digits = row["transaction"].removeprefix("0x")
+            for spelling in (digits, digits.upper(), f"0x{digits}", f"0X{digits}"):
+                assert row["request"] in swaps(database, spelling), spelling
+    own = {row["request"] for row in rows(database, "requests")}
+    for row in report(database, "payouts", Period()):
+        if row["transaction"] is not None and row["request"] in own:
+            assert row["request"] in swaps(database, row["transaction"])
+    chunk = rows(database, "swaps")[-1]
+    if chunk["swap"] not in own:
+        assert swaps(database, str(chunk["swap"])) == {chunk["request"]}
+
+
+async def test_every_name_of_every_channel_finds_it(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    for row in rows(database, "channels"):
+        channel = ChannelId(row["chain"], row["channel"], row["block"])
+        spellings = [str(channel), str(channel).lower(), row["address"]]
+        if row["chain"] == "Ethereum":
+            account = bytes.fromhex(row["address"][2:])
+            spellings += [checksum_address(account), account.hex(), row["address"].upper()]
+        else:
+            spellings.append(row["address"].upper())
+        for spelling in spellings:
+            assert [each.id for each in found(database, spelling).channels] == [channel], spelling
+            assert found(database, spelling).count == 1
+        wrong = ChannelId(row["chain"], row["channel"], row["block"] + 1)
+        assert found(database, str(wrong)).count == 0
+
+
+async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    assert found(database, day.broker).account == day.broker
+    for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
+        assert found(database, term) == Found(), term
+    for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM + 1), "1-Moon-1"):
+        assert found(database, term).fault, term
+        assert found(database, term).count == 0
+    assert "no chain Moon" in found(database, "1-Moon-1").fault
+    assert found(database, "9999999999-Ethereum-99999999999999999999").count == 0
+
+
+async def test_a_key_that_two_partners_share_finds_both_channels(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    _write_requests(database)
+    both = found(database, "order-7")
+    assert [(each.id, each.partner) for each in both.channels] == [
+        (ChannelId("Ethereum", 2, 1), "two"),
+        (ChannelId("Ethereum", 1, 1), "one"),
+    ]
+    assert [(each.partner, each.state) for each in both.requests] == [("three", "sending")]
+    assert found(database, "Order-7").count == 0
+
+
+def _write_requests(database: Database) -> None:
+    block = {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1, "spec_version": 1, "events": 9}
+    with database.writing() as connection:
+        connection.execute(insert(schema.blocks), block)
+        for number, (partner, state) in enumerate(
+            [("one", "opened"), ("two", "opened"), ("three", "sending")], 1
+        ):
+            is_open = state == "opened"
+            channel = {"chain": "Ethereum", "channel": number, "opened": 1} if is_open else {}
+            shared = {"id": partner, "partner": partner, "month": "2026-11", "cost": 1, "at": 1}
+            connection.execute(
+                insert(partner_channels), {**shared, **channel, "state": state if is_open else "reserved"}
+            )
+            request = {"partner": partner, "key": "order-7", "digest": "", "state": state, "owner": "x"}
+            connection.execute(
+                insert(partner_requests), request | {"beats": 0, "reservation": partner, "at": 1}
+            )
+            opened = {"block": 1, "event": number, "kind": "swap", "chain": "Ethereum", "channel": number}
+            connection.execute(insert(schema.channels), opened | {"account": "a", "has_message": False})
+
+
+async def test_matches_are_bounded_and_the_newest(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    every = [each.request for each in found(database, BTC_ADDRESS).swaps]
+    assert len(every) > 3
+    monkeypatch.setattr(find_module, "MAX_MATCHES", 2)
+    few = found(database, BTC_ADDRESS)
+    assert ([each.request for each in few.swaps], few.is_cut) == (every[:2], True)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("channels", "address"), ("channels", "destination"), ("requests", "destination"),
+     ("requests", "refund_address"), ("deposits", "transaction"), ("outcomes", "transaction"),
+     ("requests", "request"), ("swaps", "swap"), ("partner_requests", "key")],
+)  # fmt: skip
+def test_each_search_has_its_index(make_database: MakeDatabase, table: str, column: str) -> None:
+    database = make_database()
+    database.migrate()
+    is_ordered = column in ("destination", "refund_address")
+    order = "ORDER BY block DESC, event DESC LIMIT 51" if is_ordered else ""
+    query = f"""SELECT * FROM {table} WHERE "{column}" = '1' {order}"""
+    with database.reading() as connection:
+        if database.is_sqlite:
+            plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())
+            assert "TEMP B-TREE" not in plan
+        else:
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+            plan = str(connection.execute(text(f"EXPLAIN {query}")).all())
+    assert f"{table}_by_{column}" in plan
+
+
+def test_an_address_is_known_by_all_its_spellings() -> None:
+    account = bytes(range(20))
+    known = f"0x{account.hex()}"
+    for spelling in (known, account.hex(), known.upper(), checksum_address(account)):
+        assert known in stored_texts(spelling)
+    assert stored_texts(BTC_ADDRESS.upper()) >= {BTC_ADDRESS}
+    solana = base58.b58encode(bytes(range(32))).decode()
+    assert solana in stored_texts(solana)
+    assert solana in stored_texts(bytes(range(32)).hex())
+    tron = base58.b58encode_check(b"\x41" + account).decode()
+    assert tron in stored_texts(tron)
+    assert tron in stored_texts("41" + account.hex())
+    assert EVM_ADDRESS in stored_texts(EVM_ADDRESS[:-2] + "66")
+    assert set(NETWORKS) >= {"Mainnet", "Development"}
+
+
+@given(data=st.binary(min_size=32, max_size=32))
+def test_a_transaction_is_known_by_all_its_spellings(data: bytes) -> None:
+    for chain in ("Ethereum", "Bitcoin", "Tron"):
+        stored = transaction_text(chain, data)
+        for spelling in (data.hex(), f"0x{data.hex()}", data.hex().upper(), stored or ""):
+            assert stored in transaction_texts(spelling)
+    assert transaction_text("Solana", data) in transaction_texts(transaction_text("Solana", data) or "")
+
+
+@given(term=st.text(max_size=300))
+def test_no_text_is_a_fault_of_the_program(term: str) -> None:
+    assert all(len(each) <= 2 * len(term) + 60 for each in stored_texts(term) | transaction_texts(term))

@@ -1,0 +1,210 @@
+"""Reports and open channels are what a reader of all rows finds, and read their own rows by indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from cfnode.ledger import block_times, pages, reports
+from cfnode.ledger import open_channels as channels_module
+from cfnode.ledger.block_times import block_range, blocks_between
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.open_channels import channel_of, open_channels, open_count
+from cfnode.ledger.reports import REPORTS, Period, report
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.lengths import repeats
+from tests.support.ledger.random_books import (
+    ACCOUNTS,
+    CHAINS,
+    HEIGHT,
+    NUMBERS,
+    RandomBooks,
+    fill,
+    random_books,
+    times,
+)
+
+Record = dict[str, Any]
+EXAMPLES = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=repeats(300, 40),
+)
+TIME = st.none() | times()
+_MADE: dict[int, Database] = {}
+
+
+def filled(make_database: MakeDatabase, books: RandomBooks) -> Database:
+    """One database for all examples of a test, with these rows only."""
+    database = _MADE.get(id(make_database))
+    if database is None:
+        database = _MADE[id(make_database)] = make_database()
+        database.migrate()
+    fill(database, books)
+    return database
+
+
+def in_period(books: RandomBooks, period: Period) -> dict[int, int]:
+    """The times of the blocks of a period, by number, by a look at each block."""
+    return {
+        number: time
+        for number, time in books.blocks
+        if (period.start is None or time >= period.start) and (period.end is None or time < period.end)
+    }
+
+
+def read_by_scan(
+    database: Database, books: RandomBooks, name: str, period: Period, account: str | None
+) -> list[Record]:
+    """The records of a report out of all rows of all tables."""
+    table, describe = REPORTS[name]
+    known = in_period(books, period)
+    chosen = [
+        row | {"time": known[row["block"]]}
+        for row in rows(database, table.name)
+        if row["block"] in known and (account is None or row.get("account", account) == account)
+    ]
+
+    def related(_: Any, table: Any, column: str, values: list[Any], chains: Any = ()) -> dict[Any, Any]:
+        found: dict[Any, list[Record]] = {value: [] for value in (*values, None)}
+        for row in rows(database, table.name):
+            if row[column] is not None and row[column] in found and (not chains or row["chain"] in chains):
+                found[row[column]].append(row)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch, database.reading() as connection:
+        patch.setattr(reports, "related", related)
+        return list(describe(connection, chosen))
+
+
+@EXAMPLES
+@given(books=random_books(), start=TIME, end=TIME, account=st.sampled_from((None, *ACCOUNTS, "cFc")))
+def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
+    make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, account: str | None
+) -> None:
+    database, period = filled(make_database, books), Period(start, end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "PAGE", 2)
+        for name in REPORTS:
+            found = list(report(database, name, period, account))
+            expected = read_by_scan(database, books, name, period, account)
+            assert repr(found) == repr(expected), name  # with the members in their order
+
+
+@EXAMPLES
+@given(books=random_books(), start=TIME, end=TIME, probes=st.integers(1, 5))
+def test_the_blocks_of_a_period_are_those_of_its_times(
+    make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, probes: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, filled(make_database, books).reading() as connection:
+        patch.setattr(block_times, "PROBES", probes)
+        first, after = blocks_between(connection, start, end)
+        span = block_range(connection)
+    numbers = [number for number, _ in books.blocks]
+    assert span == ((numbers[0], numbers[-1]) if numbers else None)
+    assert [each for each in numbers if first <= each < after] == list(in_period(books, Period(start, end)))
+
+
+@EXAMPLES
+@given(
+    books=random_books(),
+    most=st.integers(1, 8),
+    before=st.none() | st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    few=st.sampled_from((1, 2, 5, 100)),
+    part=st.sampled_from((1, 3, 100)),
+)
+def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
+    make_database: MakeDatabase,
+    books: RandomBooks,
+    most: int,
+    before: tuple[int, int] | None,
+    few: int,
+    part: int,
+) -> None:
+    database, known = filled(make_database, books), dict(books.blocks)
+    expected = [
+        (row["block"], row["event"], known[row["block"]], row["chain"], row["channel"])
+        for row in reversed(rows(database, "channels"))
+        if row["address"] is not None and (row["expiry_block"] or 0) > HEIGHT
+    ]
+    paid = [row for row in rows(database, "deposits") if row["state"] in ("finalised", "boosted")]
+    with pytest.MonkeyPatch.context() as patch, database.reading() as connection:
+        for name, value in (("FEW", few), ("PART", part), ("MAX_PARTS", 100)):
+            patch.setattr(channels_module, name, value)
+        found = open_channels(connection, most, before)
+        wanted = [key for key in expected if before is None or key[:2] < before]
+        assert [_key(each) for each in found] == wanted[:most]
+        for each in found:
+            place = (each.chain, each.channel, each.block)
+            own = [row for row in paid if (row["chain"], row["channel"], row["opened"]) == place]
+            assert each.deposits == len(own)
+        for chain in CHAINS:
+            for number in NUMBERS:
+                newest = next((key for key in expected if key[3:] == (chain, number)), None)
+                channel = channel_of(connection, chain, number)
+                assert (None if channel is None else _key(channel)) == newest
+    with database.reading() as connection:
+        assert open_count(connection) == sum(
+            (row["expiry_block"] or 0) > HEIGHT for row in rows(database, "channels")
+        )
+
+
+@pytest.mark.parametrize("account", [None, "cFa"])
+def test_no_page_of_a_report_sorts_rows_or_begins_at_the_first_one(
+    tmp_path: Path, account: str | None
+) -> None:
+    database = Database(sqlite_url(tmp_path / "books.sqlite"))
+    database.migrate()
+    fill(database, RandomBooks(tuple((number, 6 * number) for number in range(100)), {}))
+    for name, (table, _) in REPORTS.items():
+        with planned(database) as plans:
+            assert list(report(database, name, Period(60, 300), account)) == []
+        (plan,) = (plan for plan in plans if f" {table.name} " in plan)
+        by_account = account is not None and "account" in table.c
+        index = f"{table.name}_by_account_block_event" if by_account else f"sqlite_autoindex_{table.name}_1"
+        assert plan.startswith(f"SEARCH {table.name} USING INDEX {index}"), plan
+        assert "TEMP B-TREE" not in plan
+
+
+def test_a_page_of_channels_reads_only_these(tmp_path: Path) -> None:
+    database = Database(sqlite_url(tmp_path / "books.sqlite"))
+    database.migrate()
+    channel = {"kind": "swap", "chain": "Bitcoin", "channel": 1, "account": "cFa", "address": "a",
+               "expiry_block": HEIGHT + 1, "has_message": False}  # fmt: skip
+    rows = [channel | {"block": number, "event": 0} for number in range(100)]
+    fill(database, RandomBooks(tuple((number, 6 * number) for number in range(100)), {"channels": rows}))
+    with planned(database) as plans, database.reading() as connection:
+        assert len(open_channels(connection, 10)) == 10
+        assert channel_of(connection, "Bitcoin", 1) is not None
+    assert [plan for plan in plans if "SCAN channels" in plan] == []
+    assert plans[-3].startswith(
+        "SEARCH channels USING INDEX channels_by_chain_channel_block_event (chain=? AND channel=?)"
+    )
+    assert "TEMP B-TREE" not in plans[-3]
+
+
+@contextmanager
+def planned(database: Database) -> Iterator[list[str]]:
+    """SQLite's plans of the queries that are made meanwhile."""
+    plans: list[str] = []
+
+    def plan(connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        if statement.startswith("SELECT"):
+            driver = connection.connection.dbapi_connection
+            lines = driver.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+            plans.append("\n".join(line[-1] for line in lines))
+
+    event.listen(database._engine, "before_cursor_execute", plan)
+    yield plans
+    event.remove(database._engine, "before_cursor_execute", plan)
+
+
+def _key(channel: channels_module.OpenChannel) -> tuple[int, int, int, str, int]:
+    return channel.block, channel.event, channel.time, channel.chain, channel.channel

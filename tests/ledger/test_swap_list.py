@@ -1,0 +1,145 @@
+"""The pages of a list of swaps have what its filter takes, each swap once, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from cfnode.ledger import swap_list
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Source
+from cfnode.ledger.kinds import Owner
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import partner_channels
+from cfnode.ledger.swap_list import MAY_HAVE, SwapFilter, swap_page, swaps_of_filter
+from cfnode.swaps.identity import ChannelId, Place
+from cfnode.swaps.journey import REQUEST_STATES, State
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.support.ledger.books import followed
+
+Record = dict[str, Any]
+BEFORE_A_SWAP = {State.WAITING, State.NEVER_PAID, State.RECEIVING, State.REJECTED, State.LIQUIDITY}
+
+
+def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
+    """The swaps of all pages, in their order."""
+    found: list[int] = []
+    before: Place | None = None
+    with database.reading() as connection:
+        for _ in range(1_000):
+            page = swap_page(connection, wanted, most, before)
+            assert len(page.swaps) <= most
+            assert page.is_cut or page.following is None or len(page.swaps) == most
+            found += [each.request for each in page.swaps]
+            before = page.following
+            if before is None:
+                return found
+    raise AssertionError("the pages have no end")
+
+
+def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]) -> int:
+    """Compare pages and records with a filter of the whole report; return how many swaps it takes."""
+    expected = [each for each in report(database, "swaps", Period()) if takes(each)]
+    numbers = [each["request"] for each in expected]
+    assert list(swaps_of_filter(database, wanted)) == expected, wanted
+    for most in (1, 3, 50):
+        assert pages(database, wanted, most) == numbers[::-1], (wanted, most)
+    return len(expected)
+
+
+def test_each_state_that_a_swap_can_have_is_a_choice() -> None:
+    assert set(MAY_HAVE) == set(REQUEST_STATES) == set(State) - BEFORE_A_SWAP - {State.BOOSTED}
+
+
+async def test_pages_and_records_are_those_of_the_report(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    monkeypatch.setattr(swap_list, "PART", 4)
+    monkeypatch.setattr(swap_list, "MAX_PARTS", 2)
+    monkeypatch.setattr(swap_list, "BATCH", 2)
+    whole = same(database, SwapFilter(), lambda each: True)
+    by_state = {
+        state: same(database, SwapFilter(state), lambda each, state=state: each["state"] == state)
+        for state in REQUEST_STATES
+    }
+    assert sum(by_state.values()) == whole
+    assert by_state[State.PAID] and by_state[State.REFUNDED] and by_state[State.FAILED]
+    assert not by_state[State.PARTLY_REFUNDED]
+    for source, target in product(("Eth", "Btc"), repeat=2):
+        wanted = SwapFilter(source=source, target=target, account=day.broker)
+        terms = (source, target, day.broker)
+        same(
+            database,
+            wanted,
+            lambda each, terms=terms: (each["source"], each["target"], each["account"]) == terms,
+        )
+    for owner in Owner:
+        is_ours = owner is Owner.CUSTOMER
+        assert same(
+            database,
+            SwapFilter(owner=owner),
+            lambda each, is_ours=is_ours: each["kind"].startswith("Regular") is is_ours,
+        )
+    same(database, SwapFilter(account="cF"), lambda each: False)
+
+
+async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    known = list(report(database, "swaps", Period()))
+    times = [each["time"] for each in known]
+    for start, end in (
+        (None, times[3]),
+        (times[3], times[3]),
+        (times[2], times[5] + 1),
+        (times[-1], None),
+        (0, 1),
+    ):
+        taken = same(
+            database,
+            SwapFilter(period=Period(start, end)),
+            lambda each, start=start, end=end: (start or 0) <= each["time"] < (end or 2**60),
+        )
+        assert taken == sum((start or 0) <= each < (end or 2**60) for each in times)
+    chosen = next(each for each in known if each["channel_id"])
+    channel = ChannelId.parse(chosen["channel_id"])
+    assert channel is not None
+    opened = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
+    shared = {"month": "2026-11", "cost": 1, "at": 0}
+    with database.writing() as connection:
+        for partner, state in (("shop", "opened"), ("other", "released")):
+            row = {"id": partner, "partner": partner, "state": state, **shared, **opened}
+            connection.execute(insert(partner_channels), row)
+    own = lambda each: each["channel_id"] == chosen["channel_id"]  # noqa: E731
+    assert same(database, SwapFilter(channel=channel), own) == 1
+    assert same(database, SwapFilter(partner="shop"), own) == 1
+    assert same(database, SwapFilter(State.PAID, partner="shop", source="Btc"), lambda each: False) == 0
+    for wanted in (SwapFilter(partner="other"), SwapFilter(partner="sho"), SwapFilter(partner="' OR 1=1 --")):
+        assert same(database, wanted, lambda each: False) == 0
+
+
+async def test_a_page_reads_a_bounded_number_of_rows(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    monkeypatch.setattr(swap_list, "PART", 2)
+    monkeypatch.setattr(swap_list, "MAX_PARTS", 1)
+    newest = [each["request"] for each in rows(database, "requests")][::-1]
+    with database.reading() as connection:
+        page = swap_page(connection, SwapFilter(State.INVALID))
+        assert (page.swaps, page.is_cut) == ([], True)
+        following = swap_page(connection, SwapFilter(), most=1, before=page.following)
+    assert following.swaps[0].request == newest[2]
+
+
+async def test_empty_books_have_no_swap(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    for wanted in (SwapFilter(), SwapFilter(State.FAILED, period=Period(0, 1)), SwapFilter(partner="x")):
+        assert same(database, wanted, lambda each: False) == 0
