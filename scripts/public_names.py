@@ -23,6 +23,8 @@ PROGRAM = re.compile(r"^ {4}[^\n]*(?:\n+ {4}[^\n]*)*", re.MULTILINE)
 """An indented program in a docstring."""
 ONCE = frozenset({"from_json", "to_json", "steps", "call"})
 """Methods of many classes, which the introduction of a page describes."""
+RECEIVED = frozenset({"Channel"})
+"""Classes that callers receive and do not create: the arguments of their constructors are internal."""
 _OURS = "cfnode."
 
 
@@ -60,7 +62,7 @@ class PublicName:
             return _alias(self.package.__name__, self.name)[0]
         if self.kind == "enum":
             return "\n".join(f"{self.name}.{item.name} = {_value(item.value)}" for item in value)
-        if self.kind == "error":
+        if self.kind == "error" or (self.kind == "class" and self.name in RECEIVED):
             code = getattr(value, "code", None)
             return f"class {self.name}({value.__bases__[0].__name__})" + (f"  # code: {code}" if code else "")
         return signature_of(self.name, value)

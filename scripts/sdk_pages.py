@@ -5,6 +5,7 @@ A public name is one in `__all__` of a package of PAGES. `scripts/reference.py` 
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 from collections.abc import Iterator, Mapping
@@ -17,11 +18,10 @@ __all__ = ["PAGES", "Page", "examples", "unclear"]
 
 _TYPE_NAME = re.compile(r"\b[A-Z]\w+")
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'|#.*")
-FOREIGN = frozenset(
-    {"AbstractAsyncContextManager", "Any", "AssertionError", "AsyncIterator", "BaseException", "Callable"}
-    | {"Decimal", "Exception", "False", "Iterable", "Iterator", "Literal", "Mapping", "None", "Path"}
-    | {"PathLike", "RuntimeError", "Sequence", "True"}
-)
+FOREIGN = frozenset(vars(builtins)) | {
+    *("AbstractAsyncContextManager", "Any", "AsyncIterator", "Callable", "Decimal", "Iterable", "Iterator"),
+    *("Literal", "Mapping", "Path", "PathLike", "Sequence"),
+}
 """Names in signatures that Python and its library define."""
 KINDS = {
     "class": "Classes",
