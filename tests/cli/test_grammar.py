@@ -128,7 +128,7 @@ def types(kind: click.ParamType[Any]) -> Sequence[Any]:
 def test_no_number_is_read_from_more_than_digits() -> None:
     """Python itself reads `1_0` as 10, and digits of any script."""
     found = [*commands(), ("run", cli.get_command(click.Context(cli), "run"))]
-    numbers = [
+    numbers: list[tuple[str, Any]] = [
         (f"{path} {param.name}", kind)
         for path, command in found
         if command is not None
