@@ -142,3 +142,18 @@ def test_a_life_with_everything_in_it(release: str) -> None:
     end(player)
     assert HAPPENED - player.ledger.emitted == set()
     assert player.ledger.actions == {"Swap", "BoostersCredited"}
+    assert stored_values(player) > 200
+
+
+def stored_values(player: Player) -> int:
+    """Assert that no pallet has changed a value that the runtime keeps; return how many there are."""
+    runtime, count = player.world.runtime.composition, 0
+    assert len(runtime.kept) > 200
+    with runtime.on(player.world.journal):
+        for item in (each for pallet in runtime.pallets for each in pallet.stored().values()):
+            for key in item._walk(item.prefix):
+                encoded = runtime.host.get(key) or b""
+                kept = runtime.kept.decoded(key, encoded, item.codec.decode)
+                assert repr(kept) == repr(item.codec.decode(encoded))
+                count += 1
+    return count

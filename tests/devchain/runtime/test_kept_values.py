@@ -244,29 +244,3 @@ def test_the_keys_of_values_that_pass_a_test_are_found_after_each_change() -> No
         chest.Notes.put(OWNERS[0], [(2, b"two")])
         assert list(chest.Notes.keys_where(is_empty)) == [OWNERS[1]]
         assert chest.Notes.get(OWNERS[0]) == [(2, b"two")]
-
-
-def test_no_pallet_changes_a_kept_value() -> None:
-    """After a life with swaps, orders and epochs all kept values are those of their bytes."""
-    player = Player()
-    for step in (
-        ("swap", "Eth", "Usdc", 3_000, TERMS),
-        ("boost", "Btc", 3_000),
-        ("blocks", 7, True),
-        ("lend", "Eth", 3_000),
-        ("rotate",),
-        ("withdraw",),
-        ("blocks", 5, True),
-    ):
-        player.play(step)
-    player.let_all_end()
-    checked = 0
-    runtime = player.world.runtime.composition
-    with runtime.on(player.world.journal):
-        for item in (item for pallet in runtime.pallets for item in pallet.stored().values()):
-            for key in list(item._walk(item.prefix)):
-                raw = runtime.host.get(key) or b""
-                decoded = item.codec.decode(raw)
-                assert repr(runtime.kept.decoded(key, raw, item.codec.decode)) == repr(decoded)
-                checked += 1
-    assert checked > 200
