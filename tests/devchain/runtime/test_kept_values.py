@@ -20,7 +20,6 @@ from cfnode.devchain.runtime.pallets.system import System
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.runtime.journal import Journal
 from tests.runtime.memory_state import MemoryState
-from tests.support.devchain.player import TERMS, Player
 
 OWNERS = [bytes([each]) * 32 for each in range(4)]
 FRESH = values.AccountInfo(nonce=0, consumers=0, providers=0, sufficients=0, data=())
