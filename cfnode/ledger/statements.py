@@ -217,7 +217,7 @@ def _account_of(table: Table, query: Select[Any], dialect: str) -> ColumnElement
     """Return the account of a line; a chunk's is its request's.
 
     SQLite would read all requests of the account by their index and sort their chunks, for each page. It has
-    no index of a concatenation, so it reads the chunks of the month in order. PostgreSQL's statistics suffice.
+    no index of a concatenation, so it reads the chunks of the month in order. PostgreSQL has statistics.
     """
     account = query.selected_columns.account
     return account if "account" in table.c or dialect != "sqlite" else account + ""

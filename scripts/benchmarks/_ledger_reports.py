@@ -1,4 +1,4 @@
-"""Speed of the reports of a day, and of pages of channels, out of large books, compared with an older version.
+"""Speed of the reports of a day, and of pages of channels, compared with an older version of cfnode.
 
 If CFNODE_BENCH_BEFORE names a checkout of an older version, that version makes and reads the books first;
 then this one upgrades them, and has to read the same. Each version runs in a process of its own: `python FILE
