@@ -3,8 +3,10 @@
 A development node makes near-empty blocks, then blocks full of transactions. One follower after the other
 reads them, and before each a program that only fetches the same answers: what it takes is the node's part.
 Then, one kind after the other: statuses, a statement and pages out of books with a million swap requests,
-which take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). Other load on the
-machine takes time from all of them, so each figure is the best of some rounds.
+which take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). At last the reports of
+a day and pages of channels, out of books with a tenth of that, compared with the version that
+CFNODE_BENCH_BEFORE names. Other load on the machine takes time from all of them, so each figure is the best
+of some rounds. `python -m scripts.benchmarks.ledger` prints the reports alone.
 """
 
 from __future__ import annotations
@@ -15,13 +17,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from cfnode.testing import DevChain
+from cfnode.testing import running_node as running_dev_node
+from scripts.benchmarks._ledger_reports import report_rows
 from scripts.benchmarks._ledger_service import large_books
 from scripts.benchmarks.follow import remarks
+from tests.ledger.day import play
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.process import NodeProcess, running_node
 
@@ -98,7 +104,7 @@ def run() -> list[Row]:
         if is_installed():
             with running_postgres() as server:
                 rows += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
-    return [*rows, *_large_books()]
+    return [*rows, *_large_books(), *_reports()]
 
 
 def _large_books() -> Iterator[Row]:
@@ -110,3 +116,20 @@ def _large_books() -> Iterator[Row]:
         return
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, running_postgres(*POSTGRES) as server:
         yield from large_books("PostgreSQL", server.new_database("large"), SWAPS, Path(name))
+
+
+def _reports() -> Iterator[Row]:
+    """Yield the rows of reports and pages."""
+    with ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="cfnode-bench-"))
+        node = stack.enter_context(running_dev_node(Path(name) / "node"))
+        play(node.url, stack.enter_context(DevChain(node.url)))
+        yield from report_rows("SQLite", node.url, f"sqlite:///{name}/reports.sqlite")
+        if is_installed():
+            server = stack.enter_context(running_postgres(*POSTGRES))
+            yield from report_rows("PostgreSQL", node.url, server.new_database("reports"))
+
+
+if __name__ == "__main__":
+    for line in _reports():
+        print(*line, sep="  ", flush=True)
