@@ -24,7 +24,7 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.events import transaction_texts
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
-__all__ = ["MAX_TERM", "ChannelLine", "Found", "PartnerRequest", "channel_lines", "find"]
+__all__ = ["MAX_TERM", "ChannelLine", "Found", "LoneDeposit", "PartnerRequest", "channel_lines", "find"]
 
 MAX_TERM: Final = 200
 """Maximum characters of a term; no address, transaction or key has more."""
@@ -58,6 +58,21 @@ class PartnerRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LoneDeposit:
+    """Deposit without a swap or a channel of the books, such as one that a vault rejected."""
+
+    block: int
+    event: int
+    time: int
+    chain: str
+    state: str
+    asset: str
+    amount: int
+    reason: str | None
+    transaction: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """Matches of a term. `fault` is the reason why the books were not searched; empty if they were.
 
@@ -67,6 +82,7 @@ class Found:
     swaps: list[SwapNow] = field(default_factory=list)
     channels: list[ChannelLine] = field(default_factory=list)
     requests: list[PartnerRequest] = field(default_factory=list)
+    deposits: list[LoneDeposit] = field(default_factory=list)
     account: str | None = None
     is_cut: bool = False
     fault: str = ""
@@ -74,7 +90,8 @@ class Found:
     @property
     def count(self) -> int:
         """Number of matches."""
-        return len(self.swaps) + len(self.channels) + len(self.requests) + (self.account is not None)
+        on_pages = len(self.swaps) + len(self.channels) + (self.account is not None)
+        return on_pages + len(self.requests) + len(self.deposits)
 
 
 def find(connection: Connection, term: str) -> Found:
@@ -116,6 +133,7 @@ class _Search:
         self._requests: set[int] = set()
         self._channels: set[ChannelId] = set()
         self._waiting: list[PartnerRequest] = []
+        self._deposits: list[Record] = []
 
     def add_channels(self, channels: Iterable[ChannelId]) -> None:
         """Add channels; those that the books lack are left out later."""
@@ -145,6 +163,8 @@ class _Search:
                     self._requests.add(row["request"])
                 elif row["opened"] is not None:
                     self.add_channels([ChannelId(row["chain"], row["channel"], row["opened"])])
+                else:
+                    self._deposits.append(row)
             sent = self._rows(schema.outcomes, schema.outcomes.c.transaction == text)
             self._requests.update(self._paid_by({(row["chain"], row["broadcast"]) for row in sent}))
 
@@ -192,6 +212,7 @@ class _Search:
             swaps,
             channels[:MAX_MATCHES],
             self._waiting,
+            [_lone(row) for row in with_times(self._connection, self._deposits)],
             account if account is not None and self._has(account) else None,
             max(len(rows), len(channels)) > MAX_MATCHES,
         )
@@ -202,6 +223,10 @@ class _Search:
             if self._connection.execute(query).first() is not None:
                 return True
         return False
+
+
+def _lone(row: Record) -> LoneDeposit:
+    return LoneDeposit(**{name: row[name] for name in LoneDeposit.__dataclass_fields__})
 
 
 def _channel(row: Record) -> ChannelId:
