@@ -17,6 +17,7 @@ from cfnode.core import ss58
 from cfnode.ledger import schema
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.reports import related
 from cfnode.ledger.rows.known import OTHER
 from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.ledger.swap_list import with_times
@@ -105,7 +106,7 @@ def find(connection: Connection, term: str) -> Found:
     try:
         channel = ChannelId.parse(term)
     except UnknownChain as error:
-        return Found(fault=f"There is no chain {error}.")
+        return Found(fault=str(error))
     if channel is not None:
         search.add_channels([channel])
     elif term.isascii() and term.isdigit() and len(term) <= MAX_DIGITS:
@@ -170,14 +171,13 @@ class _Search:
 
     def _paid_by(self, broadcasts: set[tuple[str, int]]) -> Iterator[int]:
         """Yield the requests of the payouts of broadcasts, and of the failed ones that these pay again."""
-        payouts = schema.payouts
         for chain, broadcast in broadcasts:
+            carried: list[int] = []
             for table in (schema.broadcasts, schema.failures):
-                same = (table.c.chain == chain, table.c.broadcast == broadcast, table.c.egress.is_not(None))
-                for row in self._rows(table, *same):
-                    paid = (payouts.c.chain == chain, payouts.c.egress == row["egress"])
-                    numbers = (each["request"] for each in self._rows(payouts, *paid))
-                    yield from (each for each in numbers if each is not None)
+                same = (table.c.chain == chain, table.c.broadcast == broadcast)
+                carried += [row["egress"] for row in self._rows(table, *same) if row["egress"] is not None]
+            for payouts in related(self._connection, schema.payouts, "egress", carried, [chain]).values():
+                yield from (row["request"] for row in payouts if row["request"] is not None)
 
     def add_key(self, key: str) -> None:
         """Add the channels of the partners' requests with an Idempotency-Key."""

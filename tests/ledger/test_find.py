@@ -83,7 +83,7 @@ async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDat
     for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM + 1), "1-Moon-1"):
         assert found(database, term).fault, term
         assert found(database, term).count == 0
-    assert "no chain Moon" in found(database, "1-Moon-1").fault
+    assert "Unknown chain 'Moon'" in found(database, "1-Moon-1").fault
     assert found(database, "9999999999-Ethereum-99999999999999999999").count == 0
 
 
