@@ -79,9 +79,10 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
 
 def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> None:
     def swaps(*filters: str) -> list[dict[str, Any]]:
-        code, lines, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
+        code, document, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
         assert code == 0, err
-        return [json.loads(line) for line in lines.splitlines()]
+        found: list[dict[str, Any]] = json.loads(document)
+        return found
 
     known = swaps()
     assert swaps("--state", "PAID") == [each for each in known if each["state"] == "paid"] != []
