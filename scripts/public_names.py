@@ -23,6 +23,8 @@ PROGRAM = re.compile(r"^ {4}[^\n]*(?:\n+ {4}[^\n]*)*", re.MULTILINE)
 """An indented program in a docstring."""
 ONCE = frozenset({"from_json", "to_json", "steps", "call"})
 """Methods of many classes, which the introduction of a page describes."""
+RECEIVED = frozenset({"Channel"})
+"""Classes that callers receive and do not create: the arguments of their constructors are internal."""
 _OURS = "cfnode."
 
 
@@ -59,8 +61,8 @@ class PublicName:
         if self.kind == "alias":
             return _alias(self.package.__name__, self.name)[0]
         if self.kind == "enum":
-            return "\n".join(f"{self.name}.{each.name} = {_value(each.value)}" for each in value)
-        if self.kind == "error":
+            return "\n".join(f"{self.name}.{item.name} = {_value(item.value)}" for item in value)
+        if self.kind == "error" or (self.kind == "class" and self.name in RECEIVED):
             code = getattr(value, "code", None)
             return f"class {self.name}({value.__bases__[0].__name__})" + (f"  # code: {code}" if code else "")
         return signature_of(self.name, value)
@@ -94,14 +96,14 @@ class PublicName:
 
 def _members_of(kind: type) -> list[str]:
     """Return the public methods and properties of a class and its bases of this project, without `ONCE`."""
-    found = {
+    names = {
         name
         for base in kind.__mro__
         if base.__module__.startswith(_OURS)
         for name, value in vars(base).items()
         if inspect.isfunction(value) or isinstance(value, property | classmethod | staticmethod)
     }
-    return sorted(name for name in found - ONCE if not name.startswith("_"))
+    return sorted(name for name in names - ONCE if not name.startswith("_"))
 
 
 def own_text(documented: object) -> str:
@@ -138,9 +140,9 @@ def _written(record: type) -> set[str]:
 
 def _fields(record: Any) -> Iterator[str]:
     """Yield the arguments of a dataclass: those by position, then those by name alone."""
-    created = [each for each in fields(record) if each.init]
-    yield from (_argument(each) for each in created if not each.kw_only)
-    if named := [each for each in created if each.kw_only]:
+    arguments = [field for field in fields(record) if field.init]
+    yield from (_argument(field) for field in arguments if not field.kw_only)
+    if named := [field for field in arguments if field.kw_only]:
         yield "*"
         yield from map(_argument, named)
 
@@ -156,16 +158,16 @@ def _argument(item: Field[Any]) -> str:
 def _parameters(function: Any) -> Iterator[str]:
     """Yield the arguments of a function, without `self` and what exists for error texts alone (`Never`)."""
     is_named = False
-    for each in inspect.signature(function).parameters.values():
-        if each.name in ("self", "cls") or each.annotation == "Never":
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in ("self", "cls") or parameter.annotation == "Never":
             continue
-        if each.kind is each.KEYWORD_ONLY and not is_named:
+        if parameter.kind is parameter.KEYWORD_ONLY and not is_named:
             yield "*"
-        is_named |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-        kind = "" if each.annotation is each.empty else f": {_plain(each.annotation)}"
-        default = "" if each.default is each.empty else f" = {_value(each.default)}"
-        yield f"{star}{each.name}{kind}{default}"
+        is_named |= parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        kind = "" if parameter.annotation is parameter.empty else f": {_plain(parameter.annotation)}"
+        default = "" if parameter.default is parameter.empty else f" = {_value(parameter.default)}"
+        yield f"{star}{parameter.name}{kind}{default}"
 
 
 def _plain(annotation: object) -> str:
@@ -188,7 +190,7 @@ def _alias(module: str, name: str) -> tuple[str, str]:
     source = Path(str(importlib.import_module(module).__file__)).read_text()
     body = ast.parse(source).body
     for node, after in zip(body, [*body[1:], None], strict=True):
-        if isinstance(node, ast.ImportFrom) and name in [each.asname or each.name for each in node.names]:
+        if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
             return _alias(str(node.module), name)
         if name in _assigned(node):
             is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
@@ -199,9 +201,9 @@ def _alias(module: str, name: str) -> tuple[str, str]:
 
 def _assigned(node: ast.stmt) -> list[str]:
     targets = getattr(node, "targets", [getattr(node, "target", None)])
-    return [each.id for each in targets if isinstance(each, ast.Name)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def program(found: re.Match[str]) -> str:
+def program(match: re.Match[str]) -> str:
     """Return an indented program of a docstring without its margin."""
-    return dedent(found[0]).strip()
+    return dedent(match[0]).strip()

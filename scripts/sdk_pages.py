@@ -5,6 +5,7 @@ A public name is one in `__all__` of a package of PAGES. `scripts/reference.py` 
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 from collections.abc import Iterator, Mapping
@@ -17,11 +18,10 @@ __all__ = ["PAGES", "Page", "examples", "unclear"]
 
 _TYPE_NAME = re.compile(r"\b[A-Z]\w+")
 _LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'|#.*")
-FOREIGN = frozenset(
-    {"AbstractAsyncContextManager", "Any", "AssertionError", "AsyncIterator", "BaseException", "Callable"}
-    | {"Decimal", "Exception", "False", "Iterable", "Iterator", "Literal", "Mapping", "None", "Path"}
-    | {"PathLike", "RuntimeError", "Sequence", "True"}
-)
+FOREIGN = frozenset(vars(builtins)) | {
+    *("AbstractAsyncContextManager", "Any", "AsyncIterator", "Callable", "Decimal", "Iterable", "Iterator"),
+    *("Literal", "Mapping", "Path", "PathLike", "Sequence"),
+}
 """Names in signatures that Python and its library define."""
 KINDS = {
     "class": "Classes",
@@ -60,14 +60,14 @@ class Page:
 
     def _package(self, package: ModuleType) -> Iterator[str]:
         yield f"## {package.__name__}\n\n{markdown(own_text(package))}\n"
-        chosen = {
-            kind: [each for each in self.names() if (each.package, each.kind) == (package, kind)]
+        by_kind = {
+            kind: [entry for entry in self.names() if (entry.package, entry.kind) == (package, kind)]
             for kind in KINDS
         }
-        for kind, members in chosen.items():
+        for kind, members in by_kind.items():
             if members:
-                yield f"{KINDS[kind]}: {', '.join(_link(each.name) for each in members)}\n"
-        for members in chosen.values():
+                yield f"{KINDS[kind]}: {', '.join(_link(entry.name) for entry in members)}\n"
+        for members in by_kind.values():
             for member in members:
                 yield f"### {member.name}\n"
                 yield from self._described(member.signature, member.text, member.name)
@@ -77,8 +77,8 @@ class Page:
 
     def _described(self, signature: str, text: str, owner: str) -> Iterator[str]:
         yield f"```python\n{signature}\n```\n\n{markdown(text)}\n"
-        places = {each.name: file for file, page in PAGES.items() for each in page.names()}
-        places |= {each.name: "" for each in self.names()}
+        places = {entry.name: file for file, page in PAGES.items() for entry in page.names()}
+        places |= {entry.name: "" for entry in self.names()}
         if used := [name for name in types_in(signature) if name in places and name != owner]:
             yield f"Types: {', '.join(_link(name, places[name]) for name in used)}\n"
 
@@ -94,27 +94,27 @@ def types_in(signature: str) -> list[str]:
 
 def markdown(text: str) -> str:
     """Return a docstring as Markdown: its indented programs become fenced ones."""
-    return PROGRAM.sub(lambda found: f"```python\n{program(found)}\n```", text)
+    return PROGRAM.sub(lambda match: f"```python\n{program(match)}\n```", text)
 
 
 def examples(page: Page) -> Iterator[tuple[str, str]]:
     """Yield place and text of each program in the docstrings of a page's packages and classes."""
     documented = {package.__name__: own_text(package) for package in page.modules()}
-    for each in page.names():
-        documented[f"{each.package.__name__}.{each.name}"] = each.text
+    for entry in page.names():
+        documented[f"{entry.package.__name__}.{entry.name}"] = entry.text
     for place, text in documented.items():
-        yield from ((place, program(found)) for found in PROGRAM.finditer(text))
+        yield from ((place, program(match)) for match in PROGRAM.finditer(text))
 
 
 def unclear(pages: Mapping[str, Page]) -> Iterator[str]:
     """Yield a line for each public name or member without a text, and for each type that is not public."""
-    public = {each.name for page in PAGES.values() for each in page.names()} | FOREIGN
-    for each in (name for page in pages.values() for name in page.names()):
-        place = each.package.__name__
-        for title, signature, text in ((each.name, each.signature, each.text), *each.members()):
+    public = {entry.name for page in PAGES.values() for entry in page.names()} | FOREIGN
+    for entry in (name for page in pages.values() for name in page.names()):
+        place = entry.package.__name__
+        for title, signature, text in ((entry.name, entry.signature, entry.text), *entry.members()):
             if not text:
                 yield f"{place}.{title}: the public name has no text"
-            used = types_in(signature) if each.kind != "enum" else []
+            used = types_in(signature) if entry.kind != "enum" else []
             for name in (name for name in used if name not in public):
                 yield f"{place}.{title}: its type {name} is not public: add it to __all__ of the package"
 

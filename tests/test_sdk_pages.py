@@ -76,10 +76,10 @@ def packages_below(package: ModuleType) -> Iterator[str]:
 
 
 def test_no_package_of_public_names_is_left_out() -> None:
-    found = [*packages_below(cfnode.sdk), *packages_below(cfnode.testing)]
+    packages = [*packages_below(cfnode.sdk), *packages_below(cfnode.testing)]
     internal = {"cfnode.sdk.calls"}  # `Call` is in cfnode.sdk
-    assert set(found) - internal == set(PACKAGES)
-    assert {each for page in PAGES.values() for each in page.packages} == set(PACKAGES)
+    assert set(packages) - internal == set(PACKAGES)
+    assert {package for page in PAGES.values() for package in page.packages} == set(PACKAGES)
 
 
 def test_each_method_of_the_clients_is_on_the_page_with_its_arguments() -> None:
@@ -88,8 +88,8 @@ def test_each_method_of_the_clients_is_on_the_page_with_its_arguments() -> None:
         if not name.startswith("_") and name != "call":
             section = page.partition(f"\n#### SwapSDK.{name}\n")[2].partition("\n### ")[0]
             section = section.partition("\n#### ")[0]
-            arguments = [each for each in inspect.signature(method).parameters if each != "self"]
-            assert all(f"{each}: " in section for each in arguments), name
+            arguments = [name for name in inspect.signature(method).parameters if name != "self"]
+            assert all(f"{argument}: " in section for argument in arguments), name
             assert f"{name}(" in section
 
 
@@ -130,8 +130,8 @@ def test_a_program_in_a_docstring_becomes_a_block() -> None:
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     """A development node with a broker, a swap service and a funded liquidity provider."""
-    with market(tmp_path_factory.mktemp("market")) as found:
-        yield found
+    with market(tmp_path_factory.mktemp("market")) as place:
+        yield place
 
 
 def run(place: str, source: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def run(place: str, source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(PRINTED[place], capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(("place", "source"), [each for each in EXAMPLES if each[0] not in OWN_NODE])
+@pytest.mark.parametrize(("place", "source"), [example for example in EXAMPLES if example[0] not in OWN_NODE])
 def test_an_example_runs(
     place: str,
     source: str,
@@ -153,7 +153,7 @@ def test_an_example_runs(
     run(place, source.replace("http://127.0.0.1:9944", url), capsys)
 
 
-@pytest.mark.parametrize(("place", "source"), [each for each in EXAMPLES if each[0] in OWN_NODE])
+@pytest.mark.parametrize(("place", "source"), [example for example in EXAMPLES if example[0] in OWN_NODE])
 def test_an_example_that_starts_a_node_runs(
     place: str,
     source: str,

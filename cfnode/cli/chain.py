@@ -15,6 +15,7 @@ from cfnode.cli.failures import explained
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
+from cfnode.cli.values import WholeNumber
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 if TYPE_CHECKING:
@@ -114,9 +115,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("export-chain-spec", cls=ClapCommand)
 @chain_options
 @click.option("--dev-authorities", metavar="N|SURIS|FILE", help="With --dev, as for `run`.")
-@click.option(
-    "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
-)
+@click.option("--dev-epoch-blocks", type=WholeNumber(min=1), default=43_200, help="With --dev, as for `run`.")
 @click.option("--dev-rotate-keys", is_flag=True, help="With --dev, as for `run`.")
 @click.option(
     "--dev-runtime",
@@ -124,7 +123,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
     default=DEFAULT_RELEASE,
     help="With --dev, as for `run`.",
 )
-@click.option("--dev-state-entries", type=click.IntRange(min=0), default=0, help="With --dev, as for `run`.")
+@click.option("--dev-state-entries", type=WholeNumber(min=0), default=0, help="With --dev, as for `run`.")
 @contract_options
 @click.option("--light", is_flag=True, help="Print state root and first authorities, not the whole state.")
 @click.option("--raw", is_flag=True, help="Accepted without effect: the state is always raw.")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.values import WholeNumber
+
 if TYPE_CHECKING:
     from cfnode.devchain.config import ContractsConfig
 
@@ -53,7 +55,7 @@ def _flags() -> list[tuple[str, dict[str, Any]]]:
             (f"--dev-{prefix}-key-manager", {"type": EvmAddress(), "help": f"Key manager on {chain}."}),
             (
                 f"--dev-{prefix}-chain-id",
-                {"type": click.IntRange(1, 2**64 - 1), "help": f"Chain id of {chain}.", "metavar": "N"},
+                {"type": WholeNumber(1, 2**64 - 1), "help": f"Chain id of {chain}.", "metavar": "N"},
             ),
         ]
     return flags

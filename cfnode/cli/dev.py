@@ -16,14 +16,24 @@ import click
 from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.dev_client import DevClient
 from cfnode.cli.dev_events import events_of
+from cfnode.cli.dev_transactions import made_up, reference
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.options import json_lines_option, json_option, node_option, timeout_option
 from cfnode.cli.output import print_list, print_text
 from cfnode.cli.tables import print_command
-from cfnode.cli.values import AccountId, AssetName, ChainName, Duration, OneOf, Units, atoms, check_address
+from cfnode.cli.values import (
+    AccountId,
+    AssetName,
+    ChainName,
+    Duration,
+    OneOf,
+    Units,
+    WholeNumber,
+    atoms,
+    check_address,
+)
 from cfnode.core.foreign import ForeignError, read_json
-from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
@@ -128,33 +138,14 @@ def send_to_vault(
     except ForeignError as error:
         raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
-    sent = transaction or _made_up(node, text)
+    sent = transaction or made_up(node, text)
     block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
-    reference = _reference(details, sent)
-    node.block(
-        "announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=reference
-    )
+    named = reference(details, sent)
+    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=named)
     if not node.as_json:
         source = click.get_current_context().get_parameter_source("url")
         where = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
-        print_command("Follow it", f"cfnode swap watch --network=dev{where} {reference}")
-
-
-def _made_up(node: DevClient, vault_swap: str) -> str:
-    """Return a made-up transaction hash; it is the same for the same swap at the same block."""
-    head = str(node.call("chain_getBlockHash"))
-    return "0x" + blake2_256(f"{head} {vault_swap}".encode()).hex()
-
-
-def _reference(details: Any, transaction: str) -> str:
-    """Return the transaction as its chain's explorers and `swap watch` name it."""
-    is_bitcoin = isinstance(details, dict) and details.get("chain") == "Bitcoin"
-    if not is_bitcoin:
-        return transaction
-    try:
-        return bytes.fromhex(transaction.removeprefix("0x"))[::-1].hex()
-    except ValueError:
-        return transaction
+        print_command("Follow it", f"cfnode swap watch --network=dev{where} {named}")
 
 
 @command("boost")
@@ -235,7 +226,7 @@ def hold(node: DevClient, chain: str, off: bool) -> None:
 
 @command("fail-broadcast")
 @click.argument("chain", type=ChainName())
-@click.argument("broadcast", metavar="ID", type=click.IntRange(0), required=False)
+@click.argument("broadcast", metavar="ID", type=WholeNumber(0), required=False)
 def fail_broadcast(node: DevClient, chain: str, broadcast: int | None) -> None:
     """Make the nominated authority report a failure of broadcast ID to CHAIN; the newest by default."""
     block = node.call("dev_failBroadcast", chain, broadcast)
@@ -298,7 +289,7 @@ def _transaction(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 @command("seal")
-@click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
+@click.argument("count", type=WholeNumber(1, MAX_BLOCKS), default=1)
 def seal(node: DevClient, count: int) -> None:
     """Add COUNT blocks, one by default."""
     block = ""
@@ -308,7 +299,7 @@ def seal(node: DevClient, count: int) -> None:
 
 
 @command("events")
-@click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
+@click.argument("count", type=WholeNumber(1, MAX_BLOCKS), default=1)
 @click.option("--all", "everything", is_flag=True, help="Print the housekeeping events of each block, too.")
 @json_lines_option
 def events(node: DevClient, count: int, everything: bool, as_lines: bool) -> None:

@@ -17,14 +17,14 @@ from cfnode.cli.contracts import contract_flags
 from cfnode.cli.official.flags import BY_NAME
 from cfnode.cli.official.grammar import ClapCommand, ClapOption
 from cfnode.cli.official.options import as_in
-from cfnode.cli.values import OneOf
+from cfnode.cli.values import OneOf, WholeNumber
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from cfnode.node.config import Checkpoint
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-COUNT = click.IntRange(min=0)
-POSITIVE = click.IntRange(min=1)
-PORT = click.IntRange(0, 65535)
+COUNT = WholeNumber(min=0)
+POSITIVE = WholeNumber(min=1)
+PORT = WholeNumber(0, 65535)
 PEER_PORT = 30333
 CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
@@ -236,7 +236,7 @@ DEV_FLAGS = [
            help="Author the chain on this machine: blocks, finality, funded accounts, dev_* methods."),
     dev("--dev-seal", type=OneOf(["slots", "instant", "manual"]), default="slots",
            show_default=True, help="When to author: each block time, for a transaction, or by dev_newBlock."),
-    dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
+    dev("--dev-block-time", type=WholeNumber(10, 6000), default=6000,
            show_default=True, metavar="MS", help="Real time between blocks; slots keep 6,000 ms."),
     dev("--dev-start-time", metavar="TIME|now", callback=start_time,
            help="Time of the chain's own clock at its first block (2026-01-01T00:00:00Z, or Unix seconds or "

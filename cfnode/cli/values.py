@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from decimal import Decimal
@@ -23,11 +24,13 @@ __all__ = [
     "ChainName",
     "Duration",
     "Instant",
+    "Integer",
     "NodeUrl",
     "OneOf",
     "Seconds",
     "Units",
     "UnitsOrAll",
+    "WholeNumber",
     "atoms",
     "check_address",
 ]
@@ -38,6 +41,7 @@ MAX_SECONDS = 86_400.0
 """A day, the maximum wait for one answer."""
 MAX_DIGITS = 39
 """Digits of an amount in smallest units: those of 2^128."""
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 """Schemes of a node's address, and those of its HTTP server, which has the same port."""
 
@@ -127,6 +131,25 @@ def _comma_hint(value: Any) -> str:
         return ""
     example = f", such as {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
     return f": write a decimal point instead of the comma{example}, and nothing between thousands"
+
+
+class _Digits:
+    """Mixin of whole numbers that refuses what Python reads besides ASCII digits: `1_0` as 10, or ` 10`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number as an int."""
+        if isinstance(value, str) and not _WHOLE.fullmatch(value):
+            raise click.BadParameter(f"{value!r} is not a whole number, such as 10", ctx, param)
+        found: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
+        return found
+
+
+class WholeNumber(_Digits, click.IntRange):
+    """A whole number within bounds."""
+
+
+class Integer(_Digits, click.types.IntParamType):
+    """A whole number, perhaps negative."""
 
 
 class Units(click.ParamType[Decimal]):

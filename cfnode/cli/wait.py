@@ -10,6 +10,7 @@ from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
+from cfnode.cli.values import WholeNumber
 from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import origin_of
 
@@ -48,8 +49,8 @@ def _unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> 
 @click.option(
     "--synced", is_flag=True, help="Wait until isSyncing is false (and there are peers, if needed)."
 )
-@click.option("--block", type=click.IntRange(min=0), help="Wait until the best block has this number.")
-@click.option("--finalized", type=click.IntRange(min=0), help="Wait until this number is finalized.")
+@click.option("--block", type=WholeNumber(min=0), help="Wait until the best block has this number.")
+@click.option("--finalized", type=WholeNumber(min=0), help="Wait until this number is finalized.")
 @timeout_option(minimum=0, text="Maximum seconds in total.")
 @node_option()
 @json_option

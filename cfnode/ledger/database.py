@@ -8,16 +8,17 @@ nothing repeats them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfnode.ledger.errors import BrokenBooks, DatabaseError, LedgerError, MissingLibrary
+from cfnode.ledger.engines import FULL, NORMAL, create_file, engine_of, sqlite_url
+from cfnode.ledger.errors import BrokenBooks, DatabaseError, LedgerError
 
 if TYPE_CHECKING:
     from alembic.config import Config
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
 __all__ = ["Database", "FollowerLock", "Listener", "close_own", "driver_of", "sqlite_url"]
 
@@ -25,28 +26,8 @@ LOCK_KEY = 0x63666E6F6465
 """PostgreSQL's advisory lock of a writer."""
 FOLLOWER_KEY = LOCK_KEY + 1
 """PostgreSQL's advisory lock of the process that follows."""
-KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
-"""TCP keepalives of both sides of a connection: seconds until the first probe and between probes, and how
-many probes may stay without an answer."""
-VANISHED_MS = 6_000
-"""Milliseconds after which a side that no longer answers counts as disconnected, the keepalives' time."""
-CONNECT_S = 10
-POOL, FURTHER = 8, 12
-"""Connections that stay open once they were needed, as many as a service reads with at a time; and further
-connections, which are closed after use."""
-BUSY_MS = 30_000
-"""Milliseconds to wait for another process that writes to the same SQLite file."""
-CACHE_KIB = 512
-"""KiB of pages that each connection to SQLite keeps. The system keeps the file's pages for all of them."""
-_NORMAL, _FULL = "NORMAL", "FULL"
-"""SQLite's modes of `synchronous`: a commit leaves the log to the system, or waits until it is on disk."""
 _MIGRATING = threading.Lock()
 """Lock of a process: Alembic keeps the running migration in variables of its modules."""
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of an SQLite file."""
-    return f"sqlite:///{path}"
 
 
 class Database:
@@ -54,7 +35,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         """Prepare connections to a database. Raises MissingLibrary, or BrokenBooks for a malformed URL."""
-        self._engine = _engine(url)
+        self._engine = engine_of(url)
         self.name = self._engine.url.set(query={}).render_as_string(hide_password=True)
         """The URL without password and query, since the query may have a password, too."""
 
@@ -73,9 +54,14 @@ class Database:
         self._engine.dispose()
 
     def migrate(self) -> None:
-        """Create or upgrade the tables. Raises BrokenBooks if a newer version of cfnode wrote them."""
+        """Create or upgrade the tables, in a new file of SQLite if there is none.
+
+        Raises BrokenBooks if a newer version of cfnode wrote them, or the file cannot be created.
+        """
         from alembic import command
 
+        if self.is_sqlite:
+            create_file(self.path)
         config = _alembic()
         with _MIGRATING, self.writing() as connection:
             config.attributes["connection"] = connection
@@ -85,7 +71,7 @@ class Database:
     @property
     def folder(self) -> Path | None:
         """The folder of an SQLite file; None for PostgreSQL."""
-        return Path(self._engine.url.database or "").absolute().parent if self.is_sqlite else None
+        return self.path.absolute().parent if self.is_sqlite else None
 
     def make_private(self) -> None:
         """Let only its owner read and write an SQLite file, as it will have secrets. Raises BrokenBooks."""
@@ -104,8 +90,6 @@ class Database:
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
 
-        if self.is_sqlite and not Path(self._engine.url.database or "").exists():
-            raise BrokenBooks(f"{self.name} has no books: `cfnode ledger run` begins them")
         with self.reading() as connection:
             found = MigrationContext.configure(connection).get_current_revision()
             if found is None:
@@ -141,7 +125,7 @@ class Database:
         from sqlalchemy import text
 
         with self.translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(cfnode_writes=_FULL if durable else _NORMAL)
+            connection = connection.execution_options(cfnode_writes=FULL if durable else NORMAL)
             with connection.begin():
                 if not self.is_sqlite:
                     if not durable:
@@ -260,102 +244,6 @@ def close_own(connection: Connection) -> None:
 
 def _line(error: object) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-
-
-def _engine(url: str) -> Engine:
-    try:
-        import alembic  # noqa: F401  # is it installed?
-        from sqlalchemy import create_engine, event
-        from sqlalchemy.engine import make_url
-        from sqlalchemy.exc import ArgumentError
-        from sqlalchemy.pool import QueuePool
-    except ImportError as error:
-        raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
-    try:
-        given = make_url(url)
-    except ArgumentError:
-        raise BrokenBooks(f"not the URL of a database: {_scheme(url)}…; {_EXAMPLES}") from None
-    kind = given.get_backend_name()
-    if kind == "sqlite":
-        if not given.database or given.database == ":memory:":
-            raise BrokenBooks(f"the books need a file: {_EXAMPLES}")
-        _make_folder(Path(given.database))
-        # The connection stays open: with the last one to close, SQLite writes its whole log into the file.
-        engine = create_engine(
-            given.set(drivername="sqlite"),
-            poolclass=QueuePool,
-            pool_size=POOL,
-            max_overflow=FURTHER,
-            connect_args={"check_same_thread": False},
-        )
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    if kind in ("postgresql", "postgres"):
-        try:
-            import psycopg  # noqa: F401  # is it installed?
-        except ImportError:
-            raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
-        given = given.set(drivername="postgresql+psycopg")
-        engine = create_engine(
-            given,
-            pool_size=POOL,
-            max_overflow=FURTHER,
-            pool_pre_ping=True,
-            connect_args=_client_settings(given.query),
-        )
-        event.listen(engine, "connect", _set_up_postgres)
-        return engine
-    raise BrokenBooks(f"unknown database {kind!r}: {_EXAMPLES}")
-
-
-_EXAMPLES = "write sqlite:///books.sqlite, or postgresql://user@host/database"
-
-
-def _scheme(url: str) -> str:
-    return url.partition(":")[0][:20]
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BrokenBooks(f"cannot create {path.parent}: {error.strerror}") from None
-
-
-def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
-    settings = {
-        "busy_timeout": BUSY_MS,
-        "journal_mode": "WAL",
-        "synchronous": _NORMAL,
-        "cache_size": -CACHE_KIB,
-    }
-    for name, value in settings.items():
-        connection.execute(f"PRAGMA {name} = {value}")
-
-
-def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:
-    """Return the settings by which this side gives up a connection; those in the URL are left out."""
-    settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
-    settings |= {"keepalives": 1, "tcp_user_timeout": VANISHED_MS, "connect_timeout": CONNECT_S}
-    return {name: value for name, value in settings.items() if name not in given}
-
-
-def _set_up_postgres(connection: Any, _record: Any) -> None:
-    """Set when the server gives up a connection; the connection's locks are held until then."""
-    connection.autocommit = True
-    for name, value in KEEPALIVE.items():
-        connection.execute(f"SET tcp_keepalives_{name} = {value}")
-    connection.execute(f"SET tcp_user_timeout = {VANISHED_MS}")
-    connection.autocommit = False
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    mode = connection.get_execution_options().get("cfnode_writes")
-    if mode:
-        connection.exec_driver_sql(f"PRAGMA synchronous = {mode}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if mode else "BEGIN")
 
 
 def _alembic() -> Config:

@@ -2,7 +2,7 @@
 
 The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
 lock to the next process that asks, `POLL_S` later at most. If its host vanishes without a packet, the
-server's keepalives end the connection (`database.KEEPALIVE`). SQLite has no such lock: there the second
+server's keepalives end the connection (`engines.KEEPALIVE`). SQLite has no such lock: there the second
 follower finds each block written, and does not change it.
 """
 

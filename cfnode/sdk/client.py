@@ -109,10 +109,12 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
 
         from cfnode.sdk import AsyncSwapSDK
 
+
         async def main() -> None:
             async with AsyncSwapSDK(network="dev") as sdk:
                 quotes = await sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
                 print(quotes.regular.egress_amount)
+
 
         asyncio.run(main())
     """

@@ -32,9 +32,9 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
     refuses.
     """
 
-    def __init__(self, url: str, cursor: Cursor | None = None) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__(url, AsyncSwapSDK)
-        self.cursor = cursor or Cursor()
+        self.cursor = Cursor()
         self.broker = AsyncBroker(self)
         self.clock = AsyncClock(self)
 

@@ -44,7 +44,9 @@ class DevChain(AtNode[SwapSDK]):
 
         Both await the same events: neither returns one that the other has returned.
         """
-        return AsyncDevChain(self.url, self.cursor)
+        chain = AsyncDevChain(self.url)
+        chain.cursor = self.cursor  # an event that one client has awaited is not found again by the other
+        return chain
 
     def do(self, call: Call[T]) -> T:
         """Run a call of the SDK; return its result."""

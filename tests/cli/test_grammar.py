@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from cfnode import __version__
 from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
+from cfnode.cli.values import Seconds, Units
 from cfnode.sdk.names import Networks
 from tests.support.cli.commands import commands, option, run
 from tests.support.cli.servers import echo, result, serving
@@ -116,6 +119,28 @@ def test_an_error_is_an_object_where_json_is_asked_for(
     found, out, err = run(*line)
     assert (found, out) == (code, "")
     assert words in err
+
+
+def types(kind: click.ParamType[Any]) -> Sequence[Any]:
+    return kind.types if isinstance(kind, click.Tuple) else [kind]
+
+
+def test_no_number_is_read_from_more_than_digits() -> None:
+    """Python itself reads `1_0` as 10, and digits of any script."""
+    found = [*commands(), ("run", cli.get_command(click.Context(cli), "run"))]
+    numbers: list[tuple[str, Any]] = [
+        (f"{path} {param.name}", kind)
+        for path, command in found
+        if command is not None
+        for param in command.params
+        for kind in types(param.type)
+        if isinstance(kind, click.types.IntParamType | click.types.FloatParamType | Units | Seconds)
+    ]
+    assert len(numbers) > 60
+    for name, kind in numbers:
+        for wrong in ("1_0", "١٠", "1 0", "0x10", ""):
+            with pytest.raises(click.BadParameter):
+                pytest.fail(f"{name} reads {wrong!r} as {kind.convert(wrong, None, None)}")
 
 
 METHODS = {"methods": ["system_health", "cf_account_info", "cf_accounts"], "version": 1}

@@ -17,6 +17,7 @@ from cfnode.ledger.database import Database, sqlite_url
 from tests.process import NodeProcess, running_node
 from tests.sdk.place import RECEIVER, REFUND, node_with_broker
 from tests.support.cli.commands import commands, option, run
+from tests.support.cli.json_parts import REPORTS
 from tests.support.cli.json_schemas import ERROR, NO_DOCUMENT, SCHEMAS
 from tests.support.cli.json_shapes import faults
 from tests.support.cli.servers import result, serving
@@ -144,6 +145,11 @@ def play_the_books(play: Player, folder: Path) -> None:
     silent("service", "run", "--check")
     assert play("ledger check", "--recompute", books)["compared"] > 0
     fees = play("ledger show", "fees", books)
+    for name, schema in REPORTS.items():
+        done = CliRunner().invoke(cli, ["ledger", "show", name, books, "--json"], env=play.variables)
+        records = json.loads(done.stdout)
+        assert records != [], name
+        play.faults += faults(records, [schema], name)
     statement = play("ledger statement", f"--month={fees[-1]['time'][:7]}", books)
     assert statement["lines"] != [] != statement["totals"]
     added = play("ledger webhook add", "http://127.0.0.1:9/changes", books)

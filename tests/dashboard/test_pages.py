@@ -17,21 +17,9 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
 from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners.registry import Partner, add
-from tests.dashboard.visiting import GONE, OfficialNode, Visitor, visitor
+from tests.dashboard.visiting import GONE, OfficialNode, visitor
 from tests.ledger.day import EVM_ADDRESS, Day
-
-HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
-
-
-def plain(page: str) -> str:
-    """The text of a page."""
-    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
-
-
-async def text_of(guest: Visitor, path: str) -> str:
-    answer = await guest.get(path)
-    assert answer.status_code == 200, path
-    return plain(answer.text)
+from tests.support.dashboard.pages import HOSTILE, plain, text_of
 
 
 async def test_the_first_page_has_the_swaps_and_todays_figures(books: Database, day: Day) -> None:

@@ -16,10 +16,10 @@ from cfnode.ledger.kinds import Owner
 from cfnode.ledger.partners.registry import Partner, add
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.swap_list import SwapFilter
-from tests.dashboard.test_pages import HOSTILE, plain, text_of
 from tests.dashboard.visiting import Visitor, visitor
 from tests.ledger.contents import rows
 from tests.ledger.day import EVM_ADDRESS, Day
+from tests.support.dashboard.pages import HOSTILE, plain, text_of
 
 SQL = "1' OR '1'='1'; DROP TABLE requests; --"
 HOSTILE_TERMS = (

@@ -44,7 +44,8 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ma
     def make() -> Database:
         name = f"books{next(_NUMBERS)}"
         if request.param == "sqlite":
-            database = Database(sqlite_url(tmp_path / f"{name}.sqlite"))
+            (path := tmp_path / f"{name}.sqlite").touch()  # without tables, as PostgreSQL's new database
+            database = Database(sqlite_url(path))
         else:
             database = Database(request.getfixturevalue("postgres").new_database(name))
         made.append(database)

@@ -79,9 +79,9 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
 
 def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> None:
     def swaps(*filters: str) -> list[dict[str, Any]]:
-        code, document, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
+        code, text, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
         assert code == 0, err
-        found: list[dict[str, Any]] = json.loads(document)
+        found: list[dict[str, Any]] = json.loads(text)
         return found
 
     known = swaps()
@@ -120,7 +120,6 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        (("show", "swaps", "--database", "sqlite:////no/such/folder/x"), 4, "cannot create|no books"),
         (("show", "swaps", "--database", "mysql://x/y"), 4, "unknown database 'mysql'"),
         (("show", "sweps"), 2, "Did you mean swaps"),
         (("show", "swaps", "--from", "yesterday"), 2, "not a day or time such as 2026-01-31"),
@@ -140,7 +139,41 @@ def test_refusals(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     found, out, err = run("ledger", *line)
     assert (found, bool(re.search(words, out + err))) == (code, True), err
-    assert list(tmp_path.rglob("*.sqlite")) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            ("ledger", "show", name)
+            for name in ("swaps", "channels", "fees", "commissions", "payouts", "unread")
+        ),
+        ("ledger", "statement", "--month", "2026-11"),
+        ("ledger", "statement", "--day", "2026-11-25", "--partner", "a", "--format", "csv"),
+        ("ledger", "check", "--node", "http://127.0.0.1:1"),
+        ("ledger", "check", "--node", "http://127.0.0.1:1", "--recompute"),
+        ("ledger", "webhook", "add", "https://example.com/hook"),
+        ("ledger", "webhook", "list"),
+        ("ledger", "webhook", "remove", "wh_1"),
+        ("ledger", "webhook", "replay", "wh_1"),
+        ("ledger", "partner", "add", "a"),
+        ("ledger", "partner", "list"),
+        ("ledger", "partner", "revoke", "a"),
+        ("service", "run", "--check", "--node", "http://127.0.0.1:1"),
+        ("service", "run", "--web", "--node", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("folder", ["", "new/folder"])
+def test_books_that_have_not_begun_are_named_and_nothing_is_created(
+    line: tuple[str, ...], folder: str, tmp_path: Path
+) -> None:
+    path = tmp_path / folder / "books.sqlite"
+    code, out, err = run(*line, "--database", sqlite_url(path))
+    assert (code, out) == (4, ""), err
+    assert f"sqlite:///{path} has no books: `cfnode ledger run` begins them" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_check_without_the_node(books: str) -> None:

@@ -145,12 +145,34 @@ def test_a_migration_that_fails_leaves_nothing(make_database: MakeDatabase) -> N
         ("nonsense", "not the URL of a database"),
         ("mysql://host/books", "unknown database 'mysql'"),
         ("sqlite://", "the books need a file"),
-        ("sqlite:////proc/no/books.sqlite", "cannot create /proc/no"),
     ],
 )
 def test_a_url_that_will_not_do(url: str, words: str) -> None:
     with pytest.raises(BrokenBooks, match=words):
         Database(url)
+
+
+def test_only_a_migration_creates_the_file_and_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "50% of #1" / "books.sqlite"
+    database = Database(sqlite_url(path))
+    for attempt in (database.require, lambda: rows(database, "blocks"), lambda: forget(database)):
+        with pytest.raises(BrokenBooks) as caught:
+            attempt()
+        assert str(caught.value) == f"sqlite:///{path} has no books: `cfnode ledger run` begins them"
+    assert list(tmp_path.iterdir()) == []
+    database.migrate()
+    database.require()
+    assert (path.exists(), rows(database, "blocks")) == (True, [])
+
+
+def forget(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(delete(schema.blocks))
+
+
+def test_a_folder_that_cannot_be_created_is_named() -> None:
+    with pytest.raises(BrokenBooks, match=r"cannot create /proc/no/books\.sqlite"):
+        Database("sqlite:////proc/no/books.sqlite").migrate()
 
 
 def test_a_password_is_not_repeated() -> None:

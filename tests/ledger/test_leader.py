@@ -14,7 +14,8 @@ import psycopg
 import pytest
 import trio
 
-from cfnode.ledger.database import KEEPALIVE, VANISHED_MS, Database
+from cfnode.ledger.database import Database
+from cfnode.ledger.engines import KEEPALIVE, VANISHED_MS
 from cfnode.ledger.errors import DatabaseError
 from cfnode.ledger.follower import Source
 from cfnode.ledger.leader import POLL_S, Leadership, only_follower

@@ -221,8 +221,10 @@ def test_a_watch_of_a_closed_client_ends_at_once(form: Form) -> None:
     async def late(sdk: Any) -> None:
         await sdk.close()
         statuses = sdk.watch_status("1-Bitcoin-2", seconds=0)
-        for _ in await statuses if not hasattr(statuses, "__aiter__") else [each async for each in statuses]:
-            pass
+        if hasattr(statuses, "__aiter__"):
+            await anext(statuses)
+        else:
+            next(await statuses)
 
     with pytest.raises(ClientClosed):
         form(late, {"network": "dev", "rpcUrl": unused_url()})

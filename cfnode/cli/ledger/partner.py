@@ -13,7 +13,7 @@ from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_json, print_list
 from cfnode.cli.tables import print_table
-from cfnode.cli.values import AccountId, AssetName, Units, atoms
+from cfnode.cli.values import AccountId, AssetName, Units, WholeNumber, atoms
 from cfnode.ledger.times import time_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def partner() -> None:
 @database_option
 @click.option(
     "--commission",
-    type=click.IntRange(0, 1_000),
+    type=WholeNumber(0, 1_000),
     metavar="BPS",
     default=0,
     show_default=True,
@@ -46,7 +46,7 @@ def partner() -> None:
 @click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="Affiliate account of the partner.")
 @click.option(
     "--affiliate-commission",
-    type=click.IntRange(1, 1_000),
+    type=WholeNumber(1, 1_000),
     metavar="BPS",
     default=None,
     help="Commission of the affiliate, in basis points, besides the broker's.",
@@ -61,7 +61,7 @@ def partner() -> None:
 )
 @click.option(
     "--rate",
-    type=click.IntRange(1, 60_000),
+    type=WholeNumber(1, 60_000),
     metavar="NUMBER",
     default=60,
     show_default=True,

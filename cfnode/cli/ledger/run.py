@@ -12,7 +12,7 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
 from cfnode.cli.stopping import stop_on_signal
-from cfnode.cli.values import AccountId, NodeUrl
+from cfnode.cli.values import AccountId, NodeUrl, WholeNumber
 
 if TYPE_CHECKING:
     from cfnode.ledger.balances import Comparison
@@ -41,7 +41,7 @@ __all__ = ["run"]
 )
 @click.option(
     "--first-block",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     metavar="NUMBER",
     help="First block of new books. Default: the one after the newest finalized block.",
 )

@@ -10,7 +10,7 @@ from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_json, print_list
 from cfnode.cli.tables import print_table
-from cfnode.cli.values import AccountId
+from cfnode.cli.values import AccountId, WholeNumber
 from cfnode.ledger.times import time_text
 
 __all__ = ["webhook"]
@@ -96,7 +96,7 @@ def remove(webhook_id: str, database: str | None, as_json: bool) -> None:
 @webhook.command()
 @click.argument("webhook_id", metavar="ID")
 @database_option
-@click.option("--request", type=click.IntRange(0), metavar="NUMBER", help="Changes of this swap request.")
+@click.option("--request", type=WholeNumber(0), metavar="NUMBER", help="Changes of this swap request.")
 @click.option("--from", "start", type=Moment(), metavar="TIME", help="Changes of blocks since then (UTC).")
 @click.option("--to", "end", type=Moment(), metavar="TIME", help="Changes of blocks before then (UTC).")
 @json_option

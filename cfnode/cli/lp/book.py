@@ -16,7 +16,7 @@ from cfnode.cli.options import every_option, json_option, node_option
 from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import table_text
-from cfnode.cli.values import AssetName
+from cfnode.cli.values import AssetName, WholeNumber
 from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ __all__ = ["book"]
 
 @click.command()
 @click.argument("asset", type=AssetName())
-@click.option(
-    "--levels", type=click.IntRange(1, 1000), default=10, show_default=True, help="Levels of a side."
-)
+@click.option("--levels", type=WholeNumber(1, 1000), default=10, show_default=True, help="Levels of a side.")
 @click.option("--live", is_flag=True, help="Go on at each best block; --json prints one book per line.")
 @every_option()
 @node_option()

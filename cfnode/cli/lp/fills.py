@@ -12,6 +12,7 @@ from cfnode.cli.lp.tables import amounts_text
 from cfnode.cli.options import every_option, json_lines_option
 from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import WholeNumber
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp import BlockFills
@@ -23,7 +24,7 @@ RECENT = 50
 
 
 @click.command()
-@click.option("--since", type=click.IntRange(min=1), help=f"First block.  [default: the last {RECENT}]")
+@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT}]")
 @click.option(
     "--follow", is_flag=True, help="Go on with each finalized block; --json prints one block per line."
 )

@@ -11,6 +11,7 @@ import click
 from cfnode.cli.credentials import node_token
 from cfnode.cli.lp.guessing import guessed_account
 from cfnode.cli.options import json_option, node_option
+from cfnode.cli.values import WholeNumber
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp import LiquidityProvider
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ORDER_ID", "SIDES", "client_of", "id_option", "shared"]
 
 SIDES = ("sell", "buy")
-ORDER_ID = click.IntRange(0, 2**64 - 1)
+ORDER_ID = WholeNumber(0, 2**64 - 1)
 
 _account_option = click.option(
     "--lp-account",

@@ -13,7 +13,7 @@ from cfnode.cli.lp.options import SIDES, client_of, id_option, shared
 from cfnode.cli.lp.tables import order_row
 from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.values import AssetName, OneOf, Units
+from cfnode.cli.values import AssetName, Integer, OneOf, Units, WholeNumber
 from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ _PAIR = (Units(), Units())
 @click.option(
     "--price", type=Units(), help="USDC for one ASSET; becomes the next tick that is not worse for you."
 )
-@click.option("--tick", type=int, help="Instead of a price: a tick; each is 0.01 % above the one below it.")
+@click.option(
+    "--tick", type=Integer(), help="Instead of a price: a tick; each is 0.01 % above the one below it."
+)
 @id_option
 @shared
 def set_limit(
@@ -68,7 +70,10 @@ def set_limit(
     "--price", type=_PAIR, metavar="LOW HIGH", help="USDC for one ASSET; the range contains both prices."
 )
 @click.option(
-    "--tick", type=(int, int), metavar="LOW HIGH", help="Instead of prices: the ticks of both ends."
+    "--tick",
+    type=(Integer(), Integer()),
+    metavar="LOW HIGH",
+    help="Instead of prices: the ticks of both ends.",
 )
 @click.option(
     "--amounts",
@@ -79,7 +84,7 @@ def set_limit(
 @click.option(
     "--minimum", type=_PAIR, metavar="ASSET USDC", help="With --amounts: refuse to use less.  [default: 0 0]"
 )
-@click.option("--liquidity", type=click.IntRange(1), help="Instead of amounts: the chain's measure of size.")
+@click.option("--liquidity", type=WholeNumber(1), help="Instead of amounts: the chain's measure of size.")
 @id_option
 @shared
 def set_range(

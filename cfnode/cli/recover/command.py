@@ -21,7 +21,7 @@ from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import backend_option, client, network_option, repeated_options, sdk_node_option
-from cfnode.cli.values import OneOf, Units, atoms
+from cfnode.cli.values import OneOf, Units, WholeNumber, atoms
 from cfnode.cli.verbosity import is_verbose
 from cfnode.core.assets import gas_asset
 
@@ -34,7 +34,7 @@ _CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
     "cfnode recover ethereum 123 --unsigned --eth-rpc https://… --from 0x…"
 )
 @click.argument("chain", type=OneOf(_CHAINS), required=False)
-@click.argument("broadcast_id", type=click.IntRange(0, 2**32 - 1), required=False)
+@click.argument("broadcast_id", type=WholeNumber(0, 2**32 - 1), required=False)
 @click.option(
     "--for",
     "owner",

@@ -14,7 +14,7 @@ import click
 from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option
-from cfnode.cli.values import OneOf, atoms
+from cfnode.cli.values import OneOf, WholeNumber, atoms
 from cfnode.core.assets import Asset, asset_by_symbol
 from cfnode.sdk.networks import NETWORKS
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
@@ -66,7 +66,7 @@ _BROKER = (
     ),
     click.option(
         "--commission",
-        type=click.IntRange(0, MAX_COMMISSION_BPS),
+        type=WholeNumber(0, MAX_COMMISSION_BPS),
         help="Your broker's commission in basis points.  [default: 0]",
     ),
     click.option(

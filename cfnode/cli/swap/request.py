@@ -28,7 +28,7 @@ from cfnode.cli.swap.options import (
     units,
 )
 from cfnode.cli.tables import print_command, print_record
-from cfnode.cli.values import AssetName, Units
+from cfnode.cli.values import AssetName, Units, WholeNumber
 from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ _FLAGS = {
 )
 @click.option(
     "--retry-blocks",
-    type=click.IntRange(0, 2**32 - 1),
+    type=WholeNumber(0, 2**32 - 1),
     default=_DEFAULT_RETRY_BLOCKS,
     show_default=True,
     help="State Chain blocks (6 s) to retry before the refund.",
@@ -95,7 +95,7 @@ _FLAGS = {
 @click.option("--boost", is_flag=True, help="Use the boosted quote: faster, for a fee.")
 @click.option("--dca", is_flag=True, help="Use the quote in chunks (DCA).")
 @click.option("--message", metavar="HEX", help="Message for the receiving contract; needs --gas-budget.")
-@click.option("--gas-budget", type=click.IntRange(min=0), help="Gas for the message, in the chain's units.")
+@click.option("--gas-budget", type=WholeNumber(min=0), help="Gas for the message, in the chain's units.")
 @click.option(
     "--affiliate",
     "affiliates",

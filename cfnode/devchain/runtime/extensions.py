@@ -220,7 +220,6 @@ class ChargeTransactionPayment(Extension):
         transaction.priority = self._priority(transaction)
 
     def prepare(self, transaction: Transaction) -> None:
-        transaction.fee = self._fee(transaction)
         escrow = self.payment.withdraw(transaction.who, transaction.fee, call_of(transaction.extrinsic))
         if escrow is None:
             raise invalid("Payment")

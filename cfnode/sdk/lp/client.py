@@ -103,9 +103,11 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
 
         from cfnode.sdk.lp import AsyncLiquidityProvider
 
+
         async def main() -> None:
             async with AsyncLiquidityProvider("http://127.0.0.1:9944") as lp:
                 print(await lp.get_pools())
+
 
         trio.run(main)
     """

@@ -7,8 +7,10 @@ The report states what the strategy would have earned.
     from cfnode.sdk.lp import LimitOrder
     from cfnode.testing.replay import replay
 
+
     def sells_higher(market):
         return [LimitOrder("ETH", "sell", 1, "2", price=market.price("ETH") * 2)]
+
 
     rows = "2026-01-05T12:00:00Z,ETH,3000\n2026-01-05T12:00:20Z,ETH,3003.50\n"
     Path("prices.csv").write_text("time,asset,price\n" + rows)

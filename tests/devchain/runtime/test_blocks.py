@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfnode.core import keys
 from cfnode.core.extrinsic import Era
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import signatures
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
@@ -121,6 +123,26 @@ def test_an_extrinsic_signed_for_other_data_does_not_enter_a_block(
     world.begin(journal)
     assert world.apply(journal, world.sign(call, **options)) == _invalid(reason)
     assert world.apply(journal, world.sign(call)) == ("Ok", ("Ok", ()))
+
+
+def test_a_signature_is_verified_once_for_pool_and_blocks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verified = list[bytes]()
+
+    def verify(scheme: Any, public: bytes, message: bytes, signature: bytes) -> bool:
+        verified.append(signature)
+        return keys.verify(scheme, public, message, signature)
+
+    monkeypatch.setattr(signatures, "verify", verify)
+    remark = world.sign(world.call("System", "remark", remark=b"once"))
+    assert world.validate(remark)[0] == "Ok"
+    assert world.block(remark) == [("Ok", ("Ok", ()))]  # built, and executed again
+    assert len(verified) == 1
+    forged = bytearray(remark)
+    forged[-1] ^= 1  # another remark under the same signature
+    assert world.validate(bytes(forged)) == ("Err", ("Invalid", "BadProof"))
+    assert len(verified) == 2
 
 
 def test_the_pool_lets_future_nonces_wait_for_the_one_before(world: World) -> None:

@@ -19,7 +19,6 @@ from cfnode.devchain.runtime.frame.stored import Stored
 from cfnode.devchain.runtime.pallets.system import System
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.runtime.journal import Journal
-from tests.devchain.runtime.test_any_life import TERMS, Player
 from tests.runtime.memory_state import MemoryState
 
 OWNERS = [bytes([each]) * 32 for each in range(4)]
@@ -226,27 +225,21 @@ def test_a_write_is_kept_as_it_would_be_read() -> None:
         assert chest.Notes.get(OWNERS[0]) == [(1, b"one")]
 
 
-def test_nobody_changes_a_kept_value() -> None:
-    """After a life with swaps, orders and epochs all kept values are those of their bytes."""
-    player = Player()
-    for step in (
-        ("swap", "Eth", "Usdc", 3_000, TERMS),
-        ("boost", "Btc", 3_000),
-        ("blocks", 7, True),
-        ("lend", "Eth", 3_000),
-        ("rotate",),
-        ("withdraw",),
-        ("blocks", 5, True),
-    ):
-        player.play(step)
-    player.let_all_end()
-    checked = 0
-    runtime = player.world.runtime.composition
-    with runtime.on(player.world.journal):
-        for item in (item for pallet in runtime.pallets for item in pallet.stored().values()):
-            for key in list(item._walk(item.prefix)):
-                raw = runtime.host.get(key) or b""
-                decoded = item.codec.decode(raw)
-                assert repr(runtime.kept.decoded(key, raw, item.codec.decode)) == repr(decoded)
-                checked += 1
-    assert checked > 200
+def test_the_keys_of_values_that_pass_a_test_are_found_after_each_change() -> None:
+    runtime = chest_of(KeptValues())
+    chest, calls = runtime.pallet(Chest), list[bytes]()
+
+    def is_empty(notes: bytes) -> bool:
+        calls.append(notes)
+        return notes == b"\0"
+
+    with runtime.on(Journal(MemoryState())):
+        chest.Notes.put(OWNERS[0], [])
+        chest.Notes.put(OWNERS[1], [(1, b"one")])
+        for _ in range(2):
+            assert list(chest.Notes.keys_where(is_empty)) == [OWNERS[0]]
+        assert len(calls) == 2
+        chest.Notes.put(OWNERS[1], [])
+        chest.Notes.put(OWNERS[0], [(2, b"two")])
+        assert list(chest.Notes.keys_where(is_empty)) == [OWNERS[1]]
+        assert chest.Notes.get(OWNERS[0]) == [(2, b"two")]

@@ -171,18 +171,94 @@ TOTAL = Foreign(
         "to_units": PRICE,
     }
 )
-FEE_ROW = Foreign(
-    {
-        **ROW,
-        "kind": "text",
-        "account": "account",
-        "asset": "text",
-        "amount": "amount",
-        "request": {"number", "null"},
-        "chain": MAYBE,
-        "channel": {"number", "null"},
-    }
-)
+NUMBER = {"number", "null"}
+REPORTS = {
+    "fees": Foreign(
+        {
+            **ROW,
+            "kind": "text",
+            "account": "account",
+            "asset": "text",
+            "amount": "amount",
+            "request": NUMBER,
+            "chain": MAYBE,
+            "channel": NUMBER,
+        }
+    ),
+    "swaps": Foreign(
+        {
+            **ROW,
+            "request": "number",
+            "kind": "text",
+            "account": MAYBE,
+            "chain": MAYBE,
+            "channel": NUMBER,
+            "channel_id": MAYBE,
+            "source": "text",
+            "target": "text",
+            "input": "amount",
+            "output": "amount",
+            "chunks": "number",
+            "state": "text",
+            "paid": "amount",
+            "refunded": "amount",
+            "network_fee": "amount",
+            "broker_fee": "amount",
+            "egress_fee": "amount",
+            "refund_fee": "amount",
+            "destination": MAYBE,
+        }
+    ),
+    "channels": Foreign(
+        {
+            **ROW,
+            "kind": "text",
+            "chain": "text",
+            "channel": "number",
+            "channel_id": "text",
+            "account": "account",
+            "address": MAYBE,
+            "source": "text",
+            "target": MAYBE,
+            "destination": MAYBE,
+            "commission_bps": NUMBER,
+            "boost_bps": NUMBER,
+            "opening_fee": {"amount", "null"},
+            "expiry_block": NUMBER,
+            "deposits": "number",
+        }
+    ),
+    "commissions": Foreign(
+        {
+            **ROW,
+            "account": "account",
+            "broker": "account",
+            "asset": "text",
+            "amount": "amount",
+            "request": "number",
+            "swap": "number",
+        }
+    ),
+    "payouts": Foreign(
+        {
+            **ROW,
+            "kind": "text",
+            "chain": "text",
+            "egress": "number",
+            "request": NUMBER,
+            "account": MAYBE,
+            "asset": "text",
+            "amount": "amount",
+            "state": "text",
+            "destination": MAYBE,
+            "broadcast": NUMBER,
+            "transaction": MAYBE,
+            "recovery": NUMBER,
+            "reason": MAYBE,
+        }
+    ),
+}
+"""Records of `ledger show`, by report."""
 
 SPECIFICATION = Foreign(
     {

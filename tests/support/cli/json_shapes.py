@@ -73,7 +73,7 @@ def _faults_of_members(
     value: dict[str, Any], schema: dict[str, Schema], place: str, has_asset: bool
 ) -> Iterator[str]:
     known = {name.removesuffix("?"): each for name, each in schema.items()}
-    has_asset = has_asset or any("asset" in name.lower() for name in known)
+    has_asset = has_asset or any("asset" in name.lower() or name == "source" for name in known)
     for name, each in known.items():
         if name not in value and f"{name}?" not in schema:
             yield f"{place}.{name}: missing"

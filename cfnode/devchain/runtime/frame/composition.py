@@ -60,6 +60,7 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
+        self._codecs_by_text: dict[str, Codec] = {}
         self._services: dict[type[Service], Service] = {}
         self.deposit_event: Callable[[PalletStorage, EventDef, EventFields], None] = self._no_events
         self.declarations = {kind: declarations_of(kind, release) for kind in pallets}
@@ -114,7 +115,10 @@ class Composition:
 
     def codec_of(self, text: str) -> Codec:
         """Return the codec of a type expression in names that all pallets know."""
-        return self.codec(self.types.id(text))
+        codec = self._codecs_by_text.get(text)
+        if codec is None:
+            codec = self._codecs_by_text[text] = self.codec(self.types.id(text))
+        return codec
 
     def cost(self, call: RuntimeCall) -> Cost:
         """Return the cost of a call `("Pallet", ("name", {…}))`, with the calls inside it."""

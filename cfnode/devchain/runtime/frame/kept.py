@@ -8,7 +8,7 @@ them: they are frozen dataclasses, and sequences and mappings without methods th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
 __all__ = ["MAX_KEPT", "KeptValues"]
@@ -28,21 +28,21 @@ _Entry = tuple[bytes, Any]
 
 
 class KeptValues:
-    """The decoded values of one runtime by storage key: each key belongs to one codec.
+    """The decoded values of one runtime by storage key, or by another key that belongs to one decoder.
 
     Beyond `max_bytes` of memory, by estimate, the values that came first are dropped.
     """
 
     def __init__(self, max_bytes: int = MAX_KEPT) -> None:
         self._max_bytes = max_bytes
-        self._entries: dict[bytes, _Entry] = {}
+        self._entries: dict[Hashable, _Entry] = {}
         self.size = 0
         """Bytes of memory that the values take, by estimate."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def decoded(self, key: bytes, encoded: bytes, decode: Callable[[bytes], V]) -> V:
+    def decoded(self, key: Hashable, encoded: bytes, decode: Callable[[bytes], V]) -> V:
         """Return the value that `decode` returns for these bytes; it is called only if they are new."""
         entry = self._entries.get(key)
         if entry is not None and entry[0] == encoded:
@@ -52,7 +52,7 @@ class KeptValues:
         self.keep(key, encoded, value)
         return value
 
-    def keep(self, key: bytes, encoded: bytes, value: object) -> None:
+    def keep(self, key: Hashable, encoded: bytes, value: object) -> None:
         """Keep a value, and forget the one before under the key. A very large one is not kept."""
         before = self._entries.get(key)
         if before is not None:

@@ -244,6 +244,16 @@ class StoredMap(_Typed[V, G], Generic[K, V, G]):
         for key in self._walk(self.prefix):
             yield self._read_key(key), self._runtime.host.get(key) or b""
 
+    def keys_where(self, test: Callable[[bytes], bool]) -> Iterator[K]:
+        """Iterate over the keys whose encoded value passes a test, in storage order.
+
+        The answer is kept with the encoded value: one map has one test.
+        """
+        for key in self._walk(self.prefix):
+            encoded = self._runtime.host.get(key) or b""
+            if self._kept.decoded((key, "test"), encoded, test):
+                yield self._read_key(key)
+
     def clear(self) -> int:
         """Remove every entry, and return how many there were."""
         return self._clear(self.prefix)

@@ -160,14 +160,16 @@ class PoolsStorage(PalletStorage):
         return self.stored_pool(asset).pool
 
     def with_limit_orders(self) -> Iterator[str]:
-        """Yield the assets whose pools have limit orders.
+        """Yield the assets whose pools have limit orders."""
+        return (pair.assets["base"] for pair in self.Pools.keys_where(self._has_limit_orders))
+
+    def _has_limit_orders(self, pool: bytes) -> bool:
+        """Return whether an encoded pool has limit orders.
 
         Their cache comes after that of the range orders: no more is decoded.
         """
-        for pair, raw in self.Pools.raw_items():
-            _, offset = self.codec(_CACHE).decode_from(raw, 0)
-            if raw[offset : offset + 2] != b"\0\0":
-                yield pair.assets["base"]
+        _, offset = self.codec(_CACHE).decode_from(pool, 0)
+        return pool[offset : offset + 2] != b"\0\0"
 
     def has_orders(self, who: bytes) -> bool:
         """Return whether an account has open orders."""
