@@ -17,6 +17,7 @@ from cfnode.core import ss58
 from cfnode.ledger import schema
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.reports import related
 from cfnode.ledger.rows.known import OTHER
 from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.ledger.swap_list import with_times
@@ -24,7 +25,7 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.events import transaction_texts
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
-__all__ = ["MAX_TERM", "ChannelLine", "Found", "PartnerRequest", "channel_lines", "find"]
+__all__ = ["MAX_TERM", "ChannelLine", "Found", "LoneDeposit", "PartnerRequest", "channel_lines", "find"]
 
 MAX_TERM: Final = 200
 """Maximum characters of a term; no address, transaction or key has more."""
@@ -58,6 +59,21 @@ class PartnerRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LoneDeposit:
+    """Deposit without a swap or a channel of the books, such as one that a vault rejected."""
+
+    block: int
+    event: int
+    time: int
+    chain: str
+    state: str
+    asset: str
+    amount: int
+    reason: str | None
+    transaction: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """Matches of a term. `fault` is the reason why the books were not searched; empty if they were.
 
@@ -67,6 +83,7 @@ class Found:
     swaps: list[SwapNow] = field(default_factory=list)
     channels: list[ChannelLine] = field(default_factory=list)
     requests: list[PartnerRequest] = field(default_factory=list)
+    deposits: list[LoneDeposit] = field(default_factory=list)
     account: str | None = None
     is_cut: bool = False
     fault: str = ""
@@ -74,7 +91,8 @@ class Found:
     @property
     def count(self) -> int:
         """Number of matches."""
-        return len(self.swaps) + len(self.channels) + len(self.requests) + (self.account is not None)
+        on_pages = len(self.swaps) + len(self.channels) + (self.account is not None)
+        return on_pages + len(self.requests) + len(self.deposits)
 
 
 def find(connection: Connection, term: str) -> Found:
@@ -88,7 +106,7 @@ def find(connection: Connection, term: str) -> Found:
     try:
         channel = ChannelId.parse(term)
     except UnknownChain as error:
-        return Found(fault=f"There is no chain {error}.")
+        return Found(fault=str(error))
     if channel is not None:
         search.add_channels([channel])
     elif term.isascii() and term.isdigit() and len(term) <= MAX_DIGITS:
@@ -116,6 +134,7 @@ class _Search:
         self._requests: set[int] = set()
         self._channels: set[ChannelId] = set()
         self._waiting: list[PartnerRequest] = []
+        self._deposits: list[Record] = []
 
     def add_channels(self, channels: Iterable[ChannelId]) -> None:
         """Add channels; those that the books lack are left out later."""
@@ -145,19 +164,20 @@ class _Search:
                     self._requests.add(row["request"])
                 elif row["opened"] is not None:
                     self.add_channels([ChannelId(row["chain"], row["channel"], row["opened"])])
+                else:
+                    self._deposits.append(row)
             sent = self._rows(schema.outcomes, schema.outcomes.c.transaction == text)
             self._requests.update(self._paid_by({(row["chain"], row["broadcast"]) for row in sent}))
 
     def _paid_by(self, broadcasts: set[tuple[str, int]]) -> Iterator[int]:
         """Yield the requests of the payouts of broadcasts, and of the failed ones that these pay again."""
-        payouts = schema.payouts
         for chain, broadcast in broadcasts:
+            carried: list[int] = []
             for table in (schema.broadcasts, schema.failures):
-                same = (table.c.chain == chain, table.c.broadcast == broadcast, table.c.egress.is_not(None))
-                for row in self._rows(table, *same):
-                    paid = (payouts.c.chain == chain, payouts.c.egress == row["egress"])
-                    numbers = (each["request"] for each in self._rows(payouts, *paid))
-                    yield from (each for each in numbers if each is not None)
+                same = (table.c.chain == chain, table.c.broadcast == broadcast)
+                carried += [row["egress"] for row in self._rows(table, *same) if row["egress"] is not None]
+            for payouts in related(self._connection, schema.payouts, "egress", carried, [chain]).values():
+                yield from (row["request"] for row in payouts if row["request"] is not None)
 
     def add_key(self, key: str) -> None:
         """Add the channels of the partners' requests with an Idempotency-Key."""
@@ -192,6 +212,7 @@ class _Search:
             swaps,
             channels[:MAX_MATCHES],
             self._waiting,
+            [_lone(row) for row in with_times(self._connection, self._deposits)],
             account if account is not None and self._has(account) else None,
             max(len(rows), len(channels)) > MAX_MATCHES,
         )
@@ -202,6 +223,10 @@ class _Search:
             if self._connection.execute(query).first() is not None:
                 return True
         return False
+
+
+def _lone(row: Record) -> LoneDeposit:
+    return LoneDeposit(**{name: row[name] for name in LoneDeposit.__dataclass_fields__})
 
 
 def _channel(row: Record) -> ChannelId:

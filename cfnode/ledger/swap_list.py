@@ -33,7 +33,7 @@ __all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times
 
 PART: Final = 2_000
 """Rows of one step of a page."""
-MAX_PARTS: Final = 10
+MAX_PARTS: Final = 5
 """Maximum steps of a page."""
 BATCH: Final = 200
 """Rows whose states are derived at once."""
@@ -230,22 +230,31 @@ _outcome: Final = schema.outcomes.c
 _of_batch: Final = and_(
     _outcome.chain == schema.broadcasts.c.chain, _outcome.broadcast == schema.broadcasts.c.broadcast
 )
-_is_made: Final = _has_payout(_payout.state == "scheduled")
+
+
+def _is_sent(*states: str) -> ColumnElement[bool]:
+    """Return the condition that a broadcast has an outcome of one of these states."""
+    return exists().where(_of_batch, _outcome.state.in_(states))
+
+
+_is_made: Final = _payout.state == "scheduled"
+_STEPS: Final = ("sent", "success", "aborted")
+_is_open: Final = not_(_is_sent("success"))
 _failed: Final = _has_payout(_with(schema.failures))
 _refunded: Final = _has_payout(_payout.kind == PayoutKind.REFUND.value)
 MAY_HAVE: Final[dict[State, ColumnElement[bool]]] = {
     State.SWAPPING: and_(not_(_has_ended), not_(_has_payout())),
     State.DONE: and_(_has_ended, not_(_has_payout())),
-    State.SCHEDULED: _is_made,
-    State.SIGNING: _is_made,
-    State.SENT: _is_made,
-    State.PAID: _is_made,
+    State.SCHEDULED: _has_payout(_is_made, not_(_with(schema.broadcasts))),
+    State.SIGNING: _has_payout(_is_made, _with(schema.broadcasts, not_(_is_sent(*_STEPS)))),
+    State.SENT: _has_payout(_is_made, _with(schema.broadcasts, _is_sent("sent"), _is_open)),
+    State.PAID: _has_payout(_is_made),
     State.CREDITED: _has_payout(_payout.state == "credited"),
     State.REFUNDED: _refunded,
     State.PARTLY_REFUNDED: and_(_refunded, _has_payout(_payout.kind == PayoutKind.OUTPUT.value)),
     State.IGNORED: _has_payout(_payout.state == "ignored"),
     State.INVALID: _has_payout(_payout.state == "invalid"),
-    State.ABORTED: _has_payout(_with(schema.broadcasts, _of_batch, _outcome.state == "aborted")),
+    State.ABORTED: _has_payout(_with(schema.broadcasts, _is_sent("aborted"))),
     State.FAILED: _failed,
     State.EXPIRED: _failed,
 }

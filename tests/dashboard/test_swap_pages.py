@@ -191,6 +191,31 @@ def test_fields_are_read_into_a_filter() -> None:
     assert late.faults == {"last": "This day is before the first one."}
 
 
+async def test_what_has_no_page_is_listed_and_escaped(empty: Database) -> None:
+    deposit = {
+        "block": 1, "event": 2, "state": "failed", "chain": "Ethereum", "asset": HOSTILE[:12], "amount": 5,
+        "ingress_fee": 0, "boost_fee": 0, "action": "None", "reason": HOSTILE, "origin": "Vault",
+        "transaction": "0x" + "ab" * 32,
+    }  # fmt: skip
+    request = {
+        "partner": HOSTILE, "key": "ab" * 32, "digest": "", "state": "unknown", "owner": "x", "beats": 0,
+        "reservation": "r", "at": 1,
+    }  # fmt: skip
+    block = {"number": 1, "hash": "0x1", "parent": "0x0", "time": 7, "spec_version": 1, "events": 9}
+    with empty.writing() as connection:
+        connection.execute(insert(schema.blocks), block)
+        connection.execute(insert(schema.deposits), deposit)
+        connection.execute(insert(schema.metadata.tables["partner_requests"]), request)
+    with visitor(empty) as (_, guest):
+        await guest.log_in()
+        answer = await guest.get("/find?term=" + "ab" * 32)
+        assert answer.status_code == 200
+        assert "Deposit rejected" in answer.text
+        assert "no channel of it is known" in answer.text
+        assert unescape(answer.text).count(HOSTILE) == 2
+        assert "<script>alert" not in answer.text
+
+
 async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) -> None:
     add(empty, Partner("wallet", 25))
     with empty.writing() as connection:

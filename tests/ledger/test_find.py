@@ -83,8 +83,23 @@ async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDat
     for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM + 1), "1-Moon-1"):
         assert found(database, term).fault, term
         assert found(database, term).count == 0
-    assert "no chain Moon" in found(database, "1-Moon-1").fault
+    assert "Unknown chain 'Moon'" in found(database, "1-Moon-1").fault
     assert found(database, "9999999999-Ethereum-99999999999999999999").count == 0
+
+
+def test_a_deposit_without_a_swap_is_found_by_its_transaction(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    block = {"number": 1, "hash": "0x1", "parent": "0x0", "time": 7, "spec_version": 1, "events": 9}
+    row = {"block": 1, "event": 2, "state": "failed", "chain": "Ethereum", "asset": "Eth", "amount": 5,
+           "ingress_fee": 0, "boost_fee": 0, "action": "None", "reason": "BelowMinimumDeposit",
+           "origin": "Vault", "transaction": "0x" + "ab" * 32}  # fmt: skip
+    with database.writing() as connection:
+        connection.execute(insert(schema.blocks), block)
+        connection.execute(insert(schema.deposits), row)
+    (deposit,) = found(database, "AB" * 32).deposits
+    assert (deposit.time, deposit.amount, deposit.reason) == (7, 5, "BelowMinimumDeposit")
+    assert found(database, "AB" * 32).count == 1
 
 
 async def test_a_key_that_two_partners_share_finds_both_channels(make_database: MakeDatabase) -> None:
