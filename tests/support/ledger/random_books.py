@@ -21,7 +21,7 @@ CHAINS: Final = ("Ethereum", "Bitcoin")
 NUMBERS: Final = range(1, 4)
 HEIGHT: Final = 100
 """The last witnessed block of each foreign chain."""
-MAX_TIME: Final = 40
+MAX_TIME: Final = 12
 TABLES: Final = {
     "channels": ("swap", "liquidity", "other"),
     "deposits": ("finalised", "boosted", "failed"),
@@ -56,13 +56,15 @@ def times() -> st.SearchStrategy[int]:
 
 @st.composite
 def random_books(draw: st.DrawFn) -> RandomBooks:
-    """Books of up to 12 blocks and 40 facts; a quarter of them have no fact, some no block."""
-    steps = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), max_size=12))
+    """Books of up to 12 blocks and 40 facts; some have no fact, or no block."""
+    least = draw(st.sampled_from((0, 3, 6)))
+    steps = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=least, max_size=12))
     number, time, blocks = draw(st.integers(0, 5)), draw(st.integers(0, 3)), []
     for further, later in steps:
         number, time = number + further, min(time + later, MAX_TIME)
         blocks.append((number, time))
-    facts = draw(st.lists(_fact(), max_size=40)) if blocks else []
+    count = draw(st.sampled_from((0, 10, 30)))
+    facts = draw(st.lists(_fact(), min_size=count, max_size=40)) if blocks else []
     rows: Rows = defaultdict(list)
     for event, (name, place, fact) in enumerate(facts):
         row = {"block": blocks[place % len(blocks)][0], "event": event, **fact}
