@@ -144,7 +144,7 @@ class Journal:
         return stored_key
 
     def _read(self, key: bytes, child: bytes) -> bytes | None:
-        """The value under `key` in the state, which never changes: a small one is read once."""
+        """Return the value under `key` in the state, which never changes: a small one is read once."""
         if child != TOP:
             return self._state.get(key, child)
         value = self._values.get(key, _UNTOUCHED)

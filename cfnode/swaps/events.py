@@ -297,7 +297,7 @@ def transaction_text(chain: str, reference: Any) -> str | None:
 
 
 def transaction_texts(text: str) -> frozenset[str]:
-    """The texts that `transaction_text` has for a transaction that a person wrote, whatever chain it is of.
+    """Return the texts that `transaction_text` has for a transaction that a person wrote, of any chain.
 
     Hex may have any case and lack `0x`; Bitcoin's may be in the byte order of the chain.
     """

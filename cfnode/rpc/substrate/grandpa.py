@@ -71,7 +71,7 @@ async def prove_finality(node: Node, number: int) -> str | None:
     """Return the proof that a block is final, SCALE: the justification of the last block of its authority
     set, or of the newest finalized block while the set still votes, and the headers between. Null if no
     justification was kept.
-    """
+    """  # noqa: D205
     proven = _proven_by(node, number)
     votes = dict(node.chain.justifications(proven.hash)).get(GRANDPA)
     if votes is None:
