@@ -28,8 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
 """Programs written by others, where `scripts/peers` puts them."""
 
-# A machine under load is no fault of the code: no example is timed.
-settings.register_profile("cfnode", deadline=None)
+# A machine under load is no fault of the code: no example is timed. An ordinary run has the same examples
+# each time; `--all` looks for new ones.
+settings.register_profile("cfnode", deadline=None, derandomize=True)
+settings.register_profile("cfnode whole", deadline=None)
 settings.load_profile("cfnode")
 
 
@@ -42,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--all"):
         os.environ[WHOLE] = "1"
+        settings.load_profile("cfnode whole")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -119,7 +119,8 @@ def _open_keys(connection: Connection, known: dict[str, int]) -> list[tuple[int,
     table = schema.channels.c
     found: list[tuple[int, int]] = []
     for chain, height in known.items():
-        query = select(table.block, table.event).where(_is_open(chain, height)).limit(FEW)
+        is_listed = and_(_is_open(chain, height), table.address.is_not(None))
+        query = select(table.block, table.event).where(is_listed).limit(FEW)
         found += [(row.block, row.event) for row in connection.execute(query)]
     return found
 
