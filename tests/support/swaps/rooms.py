@@ -7,12 +7,10 @@ development node's index the same events. `agree` raises AssertionError at the f
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -496,15 +494,8 @@ def _entries(block: Block) -> tuple[BlockRef, list[Entry]]:
     ]
 
 
-@cache
-def _template(folder: Path) -> Path:
-    path = folder / "template.sqlite"
+def _new_database(path: Path) -> Database:
+    path.unlink(missing_ok=True)
     database = Database(sqlite_url(path))
     database.migrate()
-    database.close()
-    return path
-
-
-def _new_database(path: Path) -> Database:
-    shutil.copy(_template(path.parent), path)
-    return Database(sqlite_url(path))
+    return database
