@@ -112,8 +112,8 @@ class Client:
                 self._client.stream(**_arguments(call, sent.note)) as response,
             ):
                 body = _Body(response)
-                for piece in response.iter_raw():
-                    body.add(piece)
+                for chunk in response.iter_raw():
+                    body.add(chunk)
                 return body.answer
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _translated(call, error, sent.value) from error
@@ -161,8 +161,8 @@ class AsyncClient:
                     if not reads_body:
                         return HttpAnswer(response.status_code, b"")
                     body = _Body(response)
-                    async for piece in response.aiter_raw():
-                        body.add(piece)
+                    async for chunk in response.aiter_raw():
+                        body.add(chunk)
                     return body.answer
         except TimeoutError as error:
             raise _too_slow(call, sent.value) from error
@@ -201,8 +201,8 @@ class _Body:
             text = f"the answer is compressed ({printable(encoding, 20)}), which was not requested"
             raise Unusable(text, sent=True)
 
-    def add(self, piece: bytes) -> None:
-        self._bytes += piece
+    def add(self, chunk: bytes) -> None:
+        self._bytes += chunk
         if len(self._bytes) > MAX_ANSWER:
             raise Unusable(f"the answer is larger than {MAX_ANSWER} bytes", sent=True)
 

@@ -102,7 +102,7 @@ async def opened(
 
     address = "ws" + url.removeprefix("ws").removeprefix("http")
     scope = trio.CancelScope(deadline=trio.current_time() + seconds)
-    is_open, own = False, None
+    is_open, caller_error = False, None
     try:
         with scope:
             async with open_websocket_url(
@@ -116,17 +116,19 @@ async def opened(
                 try:
                     yield Socket(connection)
                 except BaseException as error:
-                    own = error
+                    caller_error = error
                     raise
     except ConnectionRejected as error:
         raise Rejected(error.status_code) from None
     except Exception as error:
-        if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
-            raise own from None  # the caller's error, not what the library raised meanwhile
+        if caller_error is not None and (
+            error is caller_error or not isinstance(caller_error, trio.Cancelled)
+        ):
+            raise caller_error from None  # the caller's error, not what the library raised meanwhile
         if not isinstance(error, DisconnectionTimeout):
             raise (Broken if is_open else NotConnected)(_reason(error)) from None
-        if own is not None:
-            raise own from None
+        if caller_error is not None:
+            raise caller_error from None
     if scope.cancelled_caught and not is_open:
         raise NotConnected(f"no answer within {seconds:g} s")
 

@@ -74,9 +74,9 @@ class Dashboard:
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in message["headers"]}
-                added = [(name, value) for name, value in HEADERS.items() if name not in own]
-                message = {**message, "headers": [*message["headers"], *added]}
+                names = {name for name, _ in message["headers"]}
+                missing = [(name, value) for name, value in HEADERS.items() if name not in names]
+                message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
         await self._app(scope, receive, guarded)

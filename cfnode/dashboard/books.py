@@ -63,14 +63,14 @@ class BookReader:
         self.database = database
         self._limiter = trio.CapacityLimiter(MAX_READERS)
 
-    async def read(self, look: Look[T]) -> T:
-        """Return what `look` reads, in one transaction. Raise LedgerError."""
+    async def read(self, query: Look[T]) -> T:
+        """Return what `query` reads, in one transaction. Raise LedgerError."""
 
-        def found() -> T:
+        def query_database() -> T:
             with self.database.reading() as connection:
-                return look(connection)
+                return query(connection)
 
-        return await self.run(found)
+        return await self.run(query_database)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread."""
@@ -85,7 +85,7 @@ class BookReader:
         month = datetime.now(UTC).strftime("%Y-%m")
         partners = (await self.run(lambda: listed(self.database)))[:MAX_PARTNERS]
         spent = await self.read(lambda connection: spent_by_partner(connection, month))
-        return [PartnerUse(each, *spent.get(each.name, (0, 0))) for each in partners]
+        return [PartnerUse(partner, *spent.get(partner.name, (0, 0))) for partner in partners]
 
 
 def _overview(connection: Any) -> Overview:

@@ -93,9 +93,11 @@ class Cache:
         return await self._making.once((name, version), partial(self._make, name, version, make))
 
     async def _make(self, name: str, version: Hashable, make: Make) -> str:
-        began = trio.current_time()
+        began_at = trio.current_time()
         value = await make()
         entry = self._entries.get(name)
-        if entry is None or entry.made_at <= began:  # else one of a newer version was made meanwhile
-            self._entries[name] = _Entry(value, version, make, began, entry.asked_at if entry else began)
+        if entry is None or entry.made_at <= began_at:  # else one of a newer version was made meanwhile
+            self._entries[name] = _Entry(
+                value, version, make, began_at, entry.asked_at if entry else began_at
+            )
         return value

@@ -38,11 +38,11 @@ def _require_dev(desk: Desk) -> None:
 async def controls(desk: Desk, request: Request, session: Session) -> Response:
     """Return the page with forms for what a test does to the chain."""
     _require_dev(desk)
-    asked = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
+    prefilled = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
 
     async def make() -> str:
         channels = await desk.books.read(lambda connection: open_channels(connection, CHOICES))
-        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=asked)
+        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=prefilled)
 
     return await desk.respond(request, session, "Controls", make, is_live=False)
 
@@ -90,9 +90,9 @@ async def blocks(desk: Desk, request: Request, session: Session) -> Response:
         raise HTTPException(404, "There is no such page.")
 
     async def make() -> str:
-        found = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
-        following = found[-1].number if found and found[-1].number > 0 else None
-        return desk.part("blocks.html", view=found, following=following, is_first=text is None)
+        lines = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
+        next_before = lines[-1].number if lines and lines[-1].number > 0 else None
+        return desk.part("blocks.html", view=lines, following=next_before, is_first=text is None)
 
     return await desk.respond(request, session, "Blocks", make)
 
@@ -101,16 +101,16 @@ async def block(desk: Desk, request: Request, session: Session) -> Response:
     """Return the page of one block."""
     _require_dev(desk)
     key = request.path_params["key"]
-    found = None
+    page = None
     if _KEY.fullmatch(key):
-        found = await _asked(desk, lambda: desk.explorer.page(key))
-    if found is None:
+        page = await _asked(desk, lambda: desk.explorer.page(key))
+    if page is None:
         raise HTTPException(404, "There is no such block.")
 
     async def make() -> str:
-        return desk.part("block.html", view=found)
+        return desk.part("block.html", view=page)
 
-    return await desk.respond(request, session, f"Block {found.number}", make, is_live=False)
+    return await desk.respond(request, session, f"Block {page.number}", make, is_live=False)
 
 
 async def _asked(desk: Desk, ask: Callable[[], Awaitable[T]]) -> T:

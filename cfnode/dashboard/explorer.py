@@ -83,12 +83,12 @@ class Explorer:
     async def _lines(self, before: int | None) -> list[BlockLine]:
         best = block_number(await self._node.call("chain_getHeader"))
         newest = best if before is None else min(before - 1, best)
-        found = []
+        lines = []
         for number in range(newest, max(newest - PAGE, -1), -1):
             block = await self._hash(number)
             if block is not None:
-                found.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
-        return found
+                lines.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
+        return lines
 
     async def page(self, key: str) -> BlockPage | None:
         """Return a block by its number or hash; None if it does not exist."""
@@ -98,10 +98,10 @@ class Explorer:
             return None if block is None else await self._page(block)
 
     async def _page(self, block: str) -> BlockPage | None:
-        found = await self._node.call("chain_getBlock", block)
-        if found is None:
+        answer = await self._node.call("chain_getBlock", block)
+        if answer is None:
             return None
-        header, extrinsics = found["block"]["header"], found["block"]["extrinsics"][:MAX_PARTS]
+        header, extrinsics = answer["block"]["header"], answer["block"]["extrinsics"][:MAX_PARTS]
         events = (await self._node.call("dev_events", block))[:MAX_PARTS]
         metadata = await self._metadata_at(header["parentHash"] if block_number(header) else block)
         return BlockPage(
@@ -109,8 +109,8 @@ class Explorer:
             block,
             header["parentHash"],
             header["stateRoot"],
-            tuple(_extrinsic(metadata, index, each) for index, each in enumerate(extrinsics)),
-            tuple(_event(index, each) for index, each in enumerate(events)),
+            tuple(_extrinsic(metadata, index, extrinsic) for index, extrinsic in enumerate(extrinsics)),
+            tuple(_event(index, event) for index, event in enumerate(events)),
         )
 
     @contextmanager
@@ -123,12 +123,12 @@ class Explorer:
             raise NodeError(text) from None
 
     async def _hash(self, number: int) -> str | None:
-        found = await self._node.call("chain_getBlockHash", number)
-        return found if isinstance(found, str) else None
+        block_hash = await self._node.call("chain_getBlockHash", number)
+        return block_hash if isinstance(block_hash, str) else None
 
     async def _block(self, block: str) -> dict[str, Any]:
-        found: dict[str, Any] = (await self._node.call("chain_getBlock", block))["block"]
-        return found
+        block_parts: dict[str, Any] = (await self._node.call("chain_getBlock", block))["block"]
+        return block_parts
 
     async def _metadata_at(self, block: str) -> Metadata:
         """Return the metadata of the runtime that executed what follows a block."""
@@ -152,13 +152,13 @@ def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
     data = hex_bytes(text[: 2 * MAX_EXTRINSIC])
     number = f"0x{extrinsic_hash(data).hex()}"
     try:
-        found = decode_extrinsic(metadata, data)
+        extrinsic = decode_extrinsic(metadata, data)
     except ScaleError:
         return Part(index, "unknown extrinsic", text[:MAX_FIELDS], hash=number)
-    pallet, call = found.call
+    pallet, call = extrinsic.call
     name, fields = (call, {}) if isinstance(call, str) else call
     signer = None
-    if found.signed is not None and isinstance(found.signed.address, bytes):
-        signer = account_text(found.signed.address)
+    if extrinsic.signed is not None and isinstance(extrinsic.signed.address, bytes):
+        signer = account_text(extrinsic.signed.address)
     arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
     return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS], signer, number)

@@ -58,9 +58,9 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
         books = await desk.books.read(condition)
         counted = await desk.books.read(counted_block)
         span = range(last_day(books) - days + 1, last_day(books) + 1)
-        found = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
+        totals = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
         behind = 0 if books is None else books.block - (counted or 0)
-        view = await desk.books.run(partial(figures, found, span))
+        view = await desk.books.run(partial(figures, totals, span))
         return desk.part("figures.html", view=view, periods=PERIODS, behind=behind)
 
     title = "Volumes and fees"
@@ -72,9 +72,9 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
-        view, following = found[:LINES], _following(found)
-        return desk.part("channels.html", view=view, following=following, is_first=before is None)
+        lines = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
+        view, next_before = lines[:LINES], _following(lines)
+        return desk.part("channels.html", view=view, following=next_before, is_first=before is None)
 
     name = "channels" if before is None else None
     return await desk.respond(request, session, "Open channels", make, name=name)
@@ -82,29 +82,29 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
 
 async def channel(desk: Desk, request: Request, session: Session) -> Response:
     """Lead to the page of an open channel by its number, which identifies it while it is open."""
-    found = await _channel(desk, request)
-    path = ChannelId(found.chain, found.channel, found.block)
+    channel = await _channel(desk, request)
+    path = ChannelId(channel.chain, channel.channel, channel.block)
     return RedirectResponse(f"{PREFIX}/channels/{path}", 303)
 
 
 async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
     """Return the QR code of a channel's address."""
-    found = await _channel(desk, request)
-    out = io.BytesIO()
-    segno.make(found.address, error="m", micro=False).save(
-        out, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
+    channel = await _channel(desk, request)
+    image = io.BytesIO()
+    segno.make(channel.address, error="m", micro=False).save(
+        image, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
     )
-    return Response(out.getvalue(), 200, {"cache-control": "private, max-age=600"}, "image/svg+xml")
+    return Response(image.getvalue(), 200, {"cache-control": "private, max-age=600"}, "image/svg+xml")
 
 
 async def _channel(desk: Desk, request: Request) -> OpenChannel:
     chain, number = request.path_params["chain"], request.path_params["number"]
-    found = None
+    channel = None
     if chain in CHAINS and _NUMBER.fullmatch(number):
-        found = await desk.books.read(partial(channel_of, chain=chain, number=int(number)))
-    if found is None:
+        channel = await desk.books.read(partial(channel_of, chain=chain, number=int(number)))
+    if channel is None:
         raise HTTPException(404, "There is no such open channel: it may have expired.")
-    return found
+    return channel
 
 
 async def payouts(desk: Desk, request: Request, session: Session) -> Response:
@@ -112,10 +112,10 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
-        view = [(each, recover_command(desk, each)) for each in found[:LINES]]
+        failed = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
+        view = [(payout, recover_command(desk, payout)) for payout in failed[:LINES]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
-        return desk.part("payouts.html", **parts, following=_following(found), is_first=before is None)
+        return desk.part("payouts.html", **parts, following=_following(failed), is_first=before is None)
 
     name = "payouts" if before is None else None
     return await desk.respond(request, session, "Failed payouts", make, name=name)
@@ -169,11 +169,11 @@ def before_of(request: Request) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _following(found: list[OpenChannel] | list[FailedPayout]) -> str | None:
+def _following(lines: list[OpenChannel] | list[FailedPayout]) -> str | None:
     """Return the place before which the next page begins; None for the last page."""
-    if len(found) <= LINES:
+    if len(lines) <= LINES:
         return None
-    last = found[LINES - 1]
+    last = lines[LINES - 1]
     return f"{last.block}-{last.event}"
 
 

@@ -105,10 +105,10 @@ class Pulse:
             with trio.move_on_after(STREAM_S):
                 await send(_RETRY)
                 while not self._ended.is_set():
-                    changed = self._changed.next
+                    block_changed = self._changed.next
                     await send(f"event: block\ndata: {self.block}\n\n".encode())
                     await self._pause(MIN_GAP_S)
-                    await changed.wait()
+                    await block_changed.wait()
         finally:
             self._streams -= 1
 

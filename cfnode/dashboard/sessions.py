@@ -53,18 +53,18 @@ class Sessions:
         data = presented.strip().encode()
         if len(data) > MAX_TOKEN:
             return None
-        digest, found = hashlib.sha256(data).digest(), None
+        digest, matching = hashlib.sha256(data).digest(), None
         for token in self._allowed():
             if hmac.compare_digest(token.digest, digest):
-                found = token
-        if found is None:
+                matching = token
+        if matching is None:
             return None
-        return self._signer.dumps([self._fingerprint(found), secrets.token_urlsafe(16)])
+        return self._signer.dumps([self._fingerprint(matching), secrets.token_urlsafe(16)])
 
     def read(self, cookie: str | None) -> Session | None:
         """Return the session of a cookie, or None."""
         value = _loaded(self._signer, cookie, MAX_AGE_S)
-        if not (isinstance(value, list) and len(value) == 2 and all(isinstance(each, str) for each in value)):
+        if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)):
             return None
         fingerprint, number = value
         for token in self._allowed():

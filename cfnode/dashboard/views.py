@@ -96,14 +96,14 @@ class Views:
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """Return a whole page around its content."""
-        here = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
+        section = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
         text = self._environment.get_template("frame.html").render(
             title=title,
             content=Markup(content),
             session=session,
             pages=PAGES,
             dev_pages=DEV_PAGES if is_dev else (),
-            here=here,
+            here=section,
             path=request.url.path,
             theme=theme_of(request),
             themes=THEMES,

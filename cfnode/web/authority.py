@@ -45,8 +45,8 @@ class Authority:
     @classmethod
     def parse(cls, header: bytes) -> Authority | None:
         """Return the value of a header Host; None for any other text."""
-        found = _AUTHORITY.fullmatch(_lower(header))
-        return None if found is None else cls(found["name"], found["port"] or "")
+        match = _AUTHORITY.fullmatch(_lower(header))
+        return None if match is None else cls(match["name"], match["port"] or "")
 
     @property
     def text(self) -> str:
@@ -68,8 +68,8 @@ class Origin:
         text = _lower(header)
         if text in _OPAQUE:
             return cls(text)
-        found = _ORIGIN.fullmatch(text)
-        return None if found is None else cls(found["scheme"], found["name"], _port(found))
+        match = _ORIGIN.fullmatch(text)
+        return None if match is None else cls(match["scheme"], match["name"], _port(match))
 
     def is_of(self, host: Authority) -> bool:
         """Return whether it is the origin of pages that this host serves.
@@ -114,13 +114,13 @@ def origin_pattern(text: str) -> OriginPattern:
     lower = text.lower()
     if lower in _OPAQUE:
         return OriginPattern(lower, "", "")
-    found = _PATTERN.fullmatch("*://*:*" if lower == "*" else lower.rstrip("/"))
-    if found is None:
+    match = _PATTERN.fullmatch("*://*:*" if lower == "*" else lower.rstrip("/"))
+    if match is None:
         raise BadFlagError(
             f"--rpc-cors: {text!r} is not an origin; give https://shop.example, https://*.shop.example, "
             "http://localhost:*, or all"
         )
-    return OriginPattern(found["scheme"], found["name"], _port(found))
+    return OriginPattern(match["scheme"], match["name"], _port(match))
 
 
 def _matches_labels(pattern: str, name: str) -> bool:
@@ -128,15 +128,15 @@ def _matches_labels(pattern: str, name: str) -> bool:
         return True
     if "*" not in pattern:
         return pattern == name
-    wanted, labels = pattern.split("."), name.split(".")
-    if wanted[0] == "*" and len(labels) >= len(wanted):
-        labels = labels[len(labels) - len(wanted) :]
-    return len(labels) == len(wanted) and all(map(fnmatchcase, labels, wanted))
+    pattern_labels, labels = pattern.split("."), name.split(".")
+    if pattern_labels[0] == "*" and len(labels) >= len(pattern_labels):
+        labels = labels[len(labels) - len(pattern_labels) :]
+    return len(labels) == len(pattern_labels) and all(map(fnmatchcase, labels, pattern_labels))
 
 
-def _port(found: re.Match[str]) -> str:
-    port = found["port"] or ""
-    return "" if port == _DEFAULT_PORTS.get(found["scheme"]) else port
+def _port(match: re.Match[str]) -> str:
+    port = match["port"] or ""
+    return "" if port == _DEFAULT_PORTS.get(match["scheme"]) else port
 
 
 def _lower(header: bytes) -> str:

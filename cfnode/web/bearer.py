@@ -28,10 +28,10 @@ class Refusal:
 
 def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """Return headers by name; join values of the same name with commas (RFC 9110, section 5.3)."""
-    found: dict[bytes, bytes] = {}
+    by_name: dict[bytes, bytes] = {}
     for name, value in headers:
-        found[name] = value if name not in found else found[name] + b", " + value
-    return found
+        by_name[name] = value if name not in by_name else by_name[name] + b", " + value
+    return by_name
 
 
 def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:

@@ -47,7 +47,7 @@ async def read_body(
     receive: Receive,
     limit: int,
     add: Callable[[bytes], None],
-    hold: Callable[[int], None],
+    count_bytes: Callable[[int], None],
 ) -> bool:
     """Read the whole body and count its pieces; False if the client disconnects. Raises BodyRefused."""
     if announced is not None and int(announced) > limit:
@@ -60,7 +60,7 @@ async def read_body(
                 return False
             piece = event["body"]
             size, pieces = size + len(piece), pieces + 1
-            hold(len(piece))
+            count_bytes(len(piece))
             if size > limit:
                 raise BodyRefused(413)
             if pieces > FREE_PIECES + size // MIN_PIECE:

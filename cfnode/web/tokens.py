@@ -100,10 +100,10 @@ class Tokens:
         They are those that a line names, both that spend if it names one of them, and all if a line names
         `read`.
         """
-        named = frozenset(group for token in self._tokens for group in token.groups)
-        if Group.READ in named:
+        token_groups = frozenset(group for token in self._tokens for group in token.groups)
+        if Group.READ in token_groups:
             return frozenset(Group)
-        return named | SPENDING if named & SPENDING else named
+        return token_groups | SPENDING if token_groups & SPENDING else token_groups
 
     def __iter__(self) -> Iterator[Token]:
         """Yield the tokens of the file."""
@@ -116,11 +116,11 @@ class Tokens:
         """
         if len(presented) > MAX_TOKEN:
             return None
-        digest, found = hashlib.sha256(presented).digest(), None
+        digest, matching = hashlib.sha256(presented).digest(), None
         for token in self._tokens:
             if hmac.compare_digest(token.digest, digest):
-                found = token
-        return found
+                matching = token
+        return matching
 
     def reload(self) -> None:
         """Read the file again; keep the tokens if that fails."""
