@@ -51,8 +51,10 @@ async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
     header = node.chain.header(block)
     if header is None or not header.number:  # genesis fills nothing
         return {"fills": []}
-    now, then = [await _read(node, each, pairs) for each in (block, header.parent_hash)]
-    return {"fills": await convert_in_thread(lambda: list(_fills(now, then, _changed(events))))}
+    stored_after, stored_before = [await _read(node, at, pairs) for at in (block, header.parent_hash)]
+    return {
+        "fills": await convert_in_thread(lambda: list(_fills(stored_after, stored_before, _changed(events))))
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def _changed(events: Sequence[Any]) -> Changed:
     """Return the limit orders (by side and base asset) and range orders that were collected in the block."""
     sides = {"Sell": "base", "Buy": "quote"}
     limits, ranges = set[tuple[str, str, Owner]](), set[tuple[str, Owner]]()
-    for name, event in (each for each in events if isinstance(each, tuple)):
+    for name, event in (event for event in events if isinstance(event, tuple)):
         if name == "LimitOrderUpdated":
             limits.add((sides[event["side"]], event["base_asset"], (event["lp"], event["id"])))
         elif name == "RangeOrderUpdated":
@@ -98,20 +100,24 @@ def _changed(events: Sequence[Any]) -> Changed:
     return limits, ranges
 
 
-def _fills(now: _Stored, then: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
+def _fills(stored_after: _Stored, stored_before: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
     limits, ranges = changed
-    moved = [pair for pair, raw in now.values.items() if raw != then.values[pair]]
-    for pair in sorted(moved, key=lambda each: ASSETS[each[0]].index):
-        after, before = now.pool(pair), then.pool(pair)
+    changed_pairs = [
+        pair for pair, value in stored_after.values.items() if value != stored_before.values[pair]
+    ]
+    for pair in sorted(changed_pairs, key=lambda pair: ASSETS[pair[0]].index):
+        after, before = stored_after.pool(pair), stored_before.pool(pair)
         if after is None or before is None:
             continue
         for side in SIDES:
-            collected = {owner for on, asset, owner in limits if (on, asset) == (side, pair[0])}
-            for fill in limit_fills(before, after, side, collected):
+            limit_owners = {
+                owner for order_side, asset, owner in limits if (order_side, asset) == (side, pair[0])
+            }
+            for fill in limit_fills(before, after, side, limit_owners):
                 yield {"limit_order": _limit_order(pair, fill)}
-        touched = {owner for asset, owner in ranges if asset == pair[0]}
-        for earned in range_fills(before, after, touched):
-            yield {"range_order": _range_order(pair, earned)}
+        range_owners = {owner for asset, owner in ranges if asset == pair[0]}
+        for range_fill in range_fills(before, after, range_owners):
+            yield {"range_order": _range_order(pair, range_fill)}
 
 
 def _provider_and_assets(pair: tuple[str, str], owner: Owner) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Arguments, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.table.broker_params import (
     AFFILIATES,
@@ -84,10 +84,10 @@ _ACCOUNT: Final = Struct(
 )
 
 
-def _details(chain: str, address: Read, **more: Member) -> Struct:
+def _details(chain: str, address: Read, **members_first: Member) -> Struct:
     """Return the reader of a call to a contract of an EVM chain."""
     members: dict[str, Member] = {
-        **more,
+        **members_first,
         "calldata": (read_hex, False),
         "value": (read_hex_number, False),
         "to": (address, False),
@@ -121,10 +121,10 @@ _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details",
 
 def _read_details(value: Any) -> tuple[str, Any]:
     """Read an encoded vault swap, as the runtime's `VaultSwapDetails`."""
-    chain, read = _read_by_chain(value)
+    chain, details = _read_by_chain(value)
     if chain == "Tron":
-        return chain, {"note": read.pop("note"), "details": read}
-    return chain, {_INNER[chain]: read} if chain in _INNER else read
+        return chain, {"note": details.pop("note"), "details": details}
+    return chain, {_INNER[chain]: details} if chain in _INNER else details
 
 
 # Arguments
@@ -146,44 +146,44 @@ def _refund(refund: RefundParameters, chain: str) -> dict[str, Any]:
 
 
 def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    chain, given = extra
-    amount = given["min_output_amount" if chain == "Bitcoin" else "input_amount"]
+    chain, parameters = extra
+    amount = parameters["min_output_amount" if chain == "Bitcoin" else "input_amount"]
     if amount > U128_MAX:  # Chainflip's node converts it to u128 inside the query, with the same error
         raise PROCESSING
     if chain == "Bitcoin":
         return extra
-    ready = {**given, "refund_parameters": _refund(given["refund_parameters"], chain)}
+    encodable = {**parameters, "refund_parameters": _refund(parameters["refund_parameters"], chain)}
     if chain == "Solana":
-        token_account = given["from_token_account"]
-        ready["from"] = _address(chain, given["from"])
-        ready["from_token_account"] = None if token_account is None else _address(chain, token_account)
-    return chain, ready
+        token_account = parameters["from_token_account"]
+        encodable["from"] = _address(chain, parameters["from"])
+        encodable["from_token_account"] = None if token_account is None else _address(chain, token_account)
+    return chain, encodable
 
 
-def _shared(given: Given) -> dict[str, Any]:
+def _shared(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments of both encodings."""
     return {
-        "broker": given["broker"],
-        "source_asset": given["source_asset"],
-        "destination_asset": given["destination_asset"],
+        "broker": arguments["broker"],
+        "source_asset": arguments["source_asset"],
+        "destination_asset": arguments["destination_asset"],
         "destination_address": _address(
-            ASSETS[given["destination_asset"]].chain, given["destination_address"]
+            ASSETS[arguments["destination_asset"]].chain, arguments["destination_address"]
         ),
-        "broker_commission": given["broker_commission"],
-        "channel_metadata": given["channel_metadata"],
-        "boost_fee": given["boost_fee"] or 0,
-        "affiliate_fees": list(given["affiliate_fees"] or ()),
-        "dca_parameters": given["dca_parameters"],
+        "broker_commission": arguments["broker_commission"],
+        "channel_metadata": arguments["channel_metadata"],
+        "boost_fee": arguments["boost_fee"] or 0,
+        "affiliate_fees": list(arguments["affiliate_fees"] or ()),
+        "dca_parameters": arguments["dca_parameters"],
     }
 
 
-def _encoding(given: Given) -> Given:
-    return {**_shared(given), "extra_parameters": _extra(given["extra_parameters"])}
+def _encoding(arguments: Arguments) -> Arguments:
+    return {**_shared(arguments), "extra_parameters": _extra(arguments["extra_parameters"])}
 
 
-def _cf_parameters(given: Given) -> Given:
-    chain = ASSETS[given["source_asset"]].chain
-    return {**_shared(given), "refund_parameters": _refund(given["refund_parameters"], chain)}
+def _cf_parameters(arguments: Arguments) -> Arguments:
+    chain = ASSETS[arguments["source_asset"]].chain
+    return {**_shared(arguments), "refund_parameters": _refund(arguments["refund_parameters"], chain)}
 
 
 _BEFORE: Final = (
@@ -219,6 +219,6 @@ CF_PARAMETERS: Final = method(
     "Only the parameters of a vault swap, as its transaction contains them.",
     params=(*_BEFORE, Param("refund_parameters", REFUND), *_AFTER),
     arguments=_cf_parameters,
-    then=lambda numbers, given: f"0x{bytes(numbers).hex()}",
+    then=lambda numbers, arguments: f"0x{bytes(numbers).hex()}",
 )
 METHODS: Final = (ENCODE, DECODE, CF_PARAMETERS)
