@@ -44,11 +44,11 @@ def _evm(text: str, network: Network) -> bool:
 
 def _icap(text: str) -> bool:
     """Return whether a text is an ICAP: an IBAN of the country XE with the address in base 36."""
-    found = _ICAP.match(text)
-    if not found:
+    match = _ICAP.match(text)
+    if not match:
         return False
     digits = "".join(str(int(character, 36)) for character in (text[4:] + text[:4]).upper())
-    return int(digits) % 97 == 1 and int(found[2], 36) < 1 << 160
+    return int(digits) % 97 == 1 and int(match[2], 36) < 1 << 160
 
 
 def _bitcoin(text: str, network: Network) -> bool:

@@ -47,7 +47,7 @@ NO_CREDENTIALS: Final = Credentials({})
 def is_public(url: str) -> bool:
     """Return whether an address is that of a network's public node or swap service, which get no token."""
     public = (network for network in NETWORKS.values() if not network.is_one_server)
-    return any(_server(url) in (_server(each.rpc_url), _server(each.backend_url)) for each in public)
+    return any(_server(url) in (_server(network.rpc_url), _server(network.backend_url)) for network in public)
 
 
 def credentials_of(session: Session) -> Credentials:

@@ -23,6 +23,6 @@ def environment(session: Session) -> Steps[Environment]:
     if not all(isinstance(parts.get(name), Mapping) for name in ("ingress_egress", "swapping")):
         text = "cf_environment without ingress_egress and swapping"
         raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False)
-    found = Environment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
-    session.environment = session.monotonic(), found
-    return found
+    fetched = Environment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
+    session.environment = session.monotonic(), fetched
+    return fetched

@@ -69,17 +69,17 @@ class HttpCall(http.HttpCall):
 Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
 
 
-def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
+def rpc(session: Session, url: str, method: str, params: Sequence[Any], **options: Any) -> Steps[Any]:
     """Make one JSON-RPC call; return its result."""
-    (result,) = yield from rpc_batch(session, url, [(method, params)], **more)
+    (result,) = yield from rpc_batch(session, url, [(method, params)], **options)
     return result
 
 
 def rpc_batch(
-    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **more: Any
+    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **options: Any
 ) -> Steps[list[Any]]:
     """Make several calls in one exchange; return their results, or raise the first error."""
-    outcomes = yield from rpc_outcomes(session, url, calls, **more)
+    outcomes = yield from rpc_outcomes(session, url, calls, **options)
     for outcome in outcomes:
         if isinstance(outcome, RpcCallError):
             raise outcome
@@ -97,7 +97,7 @@ def rpc_outcomes(
     """Make several calls in one exchange; return the result or the error of each."""
     requests = [request(_identity(), method, params) for method, params in calls]
     call = _post(url, requests, timeout or session.options.timeout, opens_channel)
-    return _outcomes(call, (yield call), [each["id"] for each in requests])
+    return _outcomes(call, (yield call), [single_request["id"] for single_request in requests])
 
 
 def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
@@ -135,7 +135,7 @@ def _outcomes(call: HttpCall, answer: HttpAnswer, identities: Sequence[str]) -> 
     if not 200 <= answer.status < 300:
         raise _bad_status(call, answer, f"HTTP error: {answer.status}")
     try:
-        return [_own(each) for each in outcomes(read_json(answer.body), identities)]
+        return [_own(outcome) for outcome in outcomes(read_json(answer.body), identities)]
     except RequestRefused as error:
         return [_own(error)] * len(identities)
     except ForeignError as error:

@@ -80,21 +80,23 @@ class Options(GivenRecord):
     rpc_token: str | None = field(default=None, repr=False, metadata=SECRET)
     rpc_token_file: str | os.PathLike[str] | None = None
 
-    def replaced(self, named: Mapping[str, Any]) -> Options:
+    def replaced(self, by_name: Mapping[str, Any]) -> Options:
         """Return these options with some replaced by their Python names; parts may be records or JSON."""
         names = [item.name for item in fields(self)]
-        for name in named:
+        for name in by_name:
             if name not in names:
                 raise ValidationError(name, unknown_value("option", name, names))
-        changed = replace(self, **named)
-        settle(changed)
-        changed.check()
-        return changed
+        options = replace(self, **by_name)
+        settle(options)
+        options.check()
+        return options
 
     def refund_address_on(self, chain: str) -> str | None:
         """Return the default refund address of a chain; the option may name the chain in any case."""
-        named = {chain_named(name, name): address for name, address in self.default_refund_addresses.items()}
-        return named.get(chain)
+        addresses = {
+            chain_named(name, name): address for name, address in self.default_refund_addresses.items()
+        }
+        return addresses.get(chain)
 
     def check(self) -> None:
         """Raise ValidationError for an invalid value."""
@@ -135,8 +137,10 @@ class Session:
         self.options = options
         self.network: Network = network_named(options.network)
         self.rpc_url = options.rpc_url or self.network.rpc_url
-        own = re.sub("^ws", "http", self.rpc_url) if self.network.is_one_server else self.network.backend_url
-        self.backend_url = (options.backend_url or own).rstrip("/")
+        network_backend_url = (
+            re.sub("^ws", "http", self.rpc_url) if self.network.is_one_server else self.network.backend_url
+        )
+        self.backend_url = (options.backend_url or network_backend_url).rstrip("/")
         """A development node is its own swap service."""
         self.now_ms = now_ms
         self.monotonic = monotonic

@@ -159,7 +159,10 @@ def _check_name(session: Session, pallet: str, name: str) -> Steps[None]:
     block = yield from ask(session, "chain_getBlockHash")
     version = yield from ask(session, "state_getRuntimeVersion", block)
     metadata: Metadata = yield from metadata_of(session, session.rpc_url, version, block)
-    events = {each.name: metadata.event_names(each.name) for each in metadata.pallets}
+    events = {
+        pallet_metadata.name: metadata.event_names(pallet_metadata.name)
+        for pallet_metadata in metadata.pallets
+    }
     if name in events.get(pallet, ()):
         return
     if pallet not in events:

@@ -109,9 +109,9 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
 
 def _environment() -> dict[str, str]:
     """Return the environment without the variables and the file that set flags of `cfnode run`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     cache = os.environ.get("CFNODE_CACHE")
-    return kept | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
+    return variables | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -119,8 +119,8 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         text = log.read_text(errors="replace")
-        if found := _LISTENING.search(text):
-            return f"http://127.0.0.1:{found.group(1)}"
+        if match := _LISTENING.search(text):
+            return f"http://127.0.0.1:{match.group(1)}"
         if process.poll() is not None:
             raise NodeDidNotStart(_last(f"the node ended with {process.returncode}", text))
         time.sleep(POLL_S)

@@ -142,8 +142,8 @@ def _terms(
     dca: DcaParams | None,
     quote: Quote | None,
 ) -> RefundTerms:
-    given = request.fill_or_kill_params
-    return refund_terms(given, source, destination, session, quote=quote, dca=dca is not None)
+    params = request.fill_or_kill_params
+    return refund_terms(params, source, destination, session, quote=quote, dca=dca is not None)
 
 
 def _order(

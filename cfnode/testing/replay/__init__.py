@@ -101,9 +101,14 @@ def replay(
 
 def flags_at(timeline: Timeline) -> tuple[str, ...]:
     """Return the flags of `cfnode run` for a chain on which a timeline can be played."""
-    begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
+    begin_ms = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
     account_flags = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
-    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *account_flags
+    return (
+        "--dev-seal=manual",
+        f"--dev-start-time={time_text(begin_ms)}",
+        "--dev-finality-lag=0",
+        *account_flags,
+    )
 
 
 def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
@@ -131,8 +136,8 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
     )
     _check_bounds(timeline)
     if swaps is not None:
-        during = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
-        check_swaps(swaps, during, price_records)
+        swaps_played = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
+        check_swaps(swaps, swaps_played, price_records)
     return timeline
 
 

@@ -87,12 +87,12 @@ class _Player:
         funds, start_prices = 0, dict[str, int]()
         desired: list[Order] | None = None
         market: Market | None = None
-        for count, (step, following) in enumerate(pairwise([*steps, None]), start=1):
+        for count, (step, next_step) in enumerate(pairwise([*steps, None]), start=1):
             assert step is not None
-            market = self._add(step, following, market, desired)
+            market = self._add(step, next_step, market, desired)
             if first_market is None:
                 first_market, funds, start_prices = market, self._stage.flip(), dict(played.prices)
-            if following is not None:
+            if next_step is not None:
                 desired = orders_of(self._strategy, market, self._settings.strategy_s)
             progress(count, len(slots))
         assert first_market is not None and market is not None
@@ -121,11 +121,11 @@ class _Player:
         self._channels.receive(pairs, block.results, step.slot)
 
     def _add(
-        self, step: Step, following: Step | None, market: Market | None, desired: Sequence[Order] | None
+        self, step: Step, next_step: Step | None, market: Market | None, desired: Sequence[Order] | None
     ) -> Market:
         """Add the block of a step; return the market after it."""
         plan = Plan((), (), (), ()) if market is None or desired is None else self._plan(market, desired)
-        pairs = () if following is None else self._channels.missing(following.swaps, following.slot)
+        pairs = () if next_step is None else self._channels.missing(next_step.swaps, next_step.slot)
         prices = self._price_calls(step)
         deposits = [self._channels.sent(swap) for swap in step.swaps]
         self._played.prices.update(step.prices)
@@ -161,8 +161,8 @@ class _Player:
         try:
             order_calls = self._stage.send((method, params) for _, method, params in changes)
         except RpcCallError as error:
-            place = "" if market is None else f"{place_of(market)}: "
-            raise StrategyError(f"{place}the node refused the orders: {error.message}") from None
+            prefix = "" if market is None else f"{place_of(market)}: "
+            raise StrategyError(f"{prefix}the node refused the orders: {error.message}") from None
         opening = self._channels.opening(pairs)
         block = self._stage.add_block([*prices, *order_calls], deposits, waiting=opening)
         refusals = block.refusals[len(prices) : len(prices) + len(order_calls)]
@@ -207,6 +207,6 @@ def _refusal(market: Market, orders: Sequence[Order], reason: str) -> str:
     order = orders[0]
     text = f"{place_of(market)}: the chain refused the strategy's {order}: {reason}"
     if isinstance(order, LimitOrder):
-        offered, owned = order.whole_amount.normalize(), market.owned(order.sold_asset).normalize()
-        return f"{text} (it offers {offered:f} {order.sold_asset}; the account owns {owned:f})"
+        sold, owned = order.whole_amount.normalize(), market.owned(order.sold_asset).normalize()
+        return f"{text} (it offers {sold:f} {order.sold_asset}; the account owns {owned:f})"
     return text

@@ -82,7 +82,7 @@ def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> N
         first.setdefault(price.asset, price.time)
     faults = [
         f"line {swap.line}: the file of prices has no price of {asset} at or before {time_text(swap.time)}"
-        for swap in sorted(swaps, key=lambda each: each.line)
+        for swap in sorted(swaps, key=lambda swap: swap.line)
         for asset in (swap.source, swap.destination)
         if asset != QUOTE and first.get(asset, swap.time + 1) > swap.time
     ]
@@ -127,7 +127,7 @@ class _File(Generic[Record]):
                 self._faults.append(f"line {number}: {len(cells)} cells, and there are {len(order)} columns")
                 continue
             try:
-                yield self._read([cells[place] for place in order], number)
+                yield self._read([cells[index] for index in order], number)
             except ValueError as error:
                 self._faults.append(f"line {number}: {error}")
 

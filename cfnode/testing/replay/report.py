@@ -192,16 +192,16 @@ def _held(holding: Holding) -> dict[str, Any]:
     }
 
 
-def _refused(each: RefusedSwap) -> dict[str, Any]:
-    swap = each.swap
+def _refused(refused: RefusedSwap) -> dict[str, Any]:
+    swap = refused.swap
     return {
         "line": swap.line,
         "time": time_text(swap.time),
         "from": swap.source,
         "to": swap.destination,
         "amount": str(swap.amount),
-        "blockNumber": each.block_number,
-        "reason": each.reason,
+        "blockNumber": refused.block_number,
+        "reason": refused.reason,
     }
 
 

@@ -47,16 +47,16 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
     ]
     opened = stage.add_block(waiting=opening).results
     addresses = [answer["response"]["deposit_address"] for answer in opened]
-    paid = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
-    block = stage.add_block(paid)
+    deposits = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
+    block = stage.add_block(deposits)
     _ensure_taken(block)
     for _ in range(MAX_BLOCKS):
         balances = stage.provider.get_balances()
         if all(balances.get(asset) for asset in funds):
             return
         _ensure_taken(stage.add_block())
-    missing = ", ".join(asset for asset in funds if not balances.get(asset))
-    raise ReplayError(f"the deposits of {missing} were not credited in {MAX_BLOCKS} blocks")
+    lacking_assets = ", ".join(asset for asset in funds if not balances.get(asset))
+    raise ReplayError(f"the deposits of {lacking_assets} were not credited in {MAX_BLOCKS} blocks")
 
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:

@@ -138,10 +138,10 @@ class Stage:
         deadline = time.monotonic() + POOL_S
         while True:
             pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
-            new = [transaction for transaction in pending if transaction not in self._seen]
-            if len(new) >= count:
-                self._seen.update(new)
-                return new
+            unseen = [transaction for transaction in pending if transaction not in self._seen]
+            if len(unseen) >= count:
+                self._seen.update(unseen)
+                return unseen
             if call is not None and call.done():
                 call.result()
             if time.monotonic() > deadline:

@@ -49,8 +49,8 @@ class Timeline:
         for slot in self.slots:
             time = min(slot * SLOT_MS, self.end)
             end = bisect_right(price_times, time)
-            sent = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
-            yield Step(slot, newest(self.prices[first:end]), tuple(self.swaps[sent]))
+            due = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
+            yield Step(slot, newest(self.prices[first:end]), tuple(self.swaps[due]))
             first, before = end, time
 
 
