@@ -3,7 +3,7 @@
 httpx is imported with the first client, not with the module. A server may answer with anything, so:
 
 - the exchange has a time limit in all, however slowly the bytes come;
-- an answer has at most `MAX_ANSWER` bytes, and its end is not read;
+- an answer has at most `MAX_ANSWER_BYTES` bytes, and its end is not read;
 - compressed answers are neither requested nor unpacked: a few kilobytes may expand to gigabytes;
 - redirects are not followed: one could repeat a request elsewhere;
 - nothing is sent twice.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "MAX_ANSWER",
+    "MAX_ANSWER_BYTES",
     "AsyncClient",
     "BadUrl",
     "Client",
@@ -33,9 +33,9 @@ __all__ = [
     "Unusable",
 ]
 
-MAX_ANSWER: Final = ANSWER.size
+MAX_ANSWER_BYTES: Final = ANSWER.size
 """Maximum bytes of an answer; the largest answers (all open channels) stay far below."""
-IDLE_SECONDS: Final = 3.0
+IDLE_CONNECTION_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +203,8 @@ class _Body:
 
     def add(self, chunk: bytes) -> None:
         self._bytes += chunk
-        if len(self._bytes) > MAX_ANSWER:
-            raise Unusable(f"the answer is larger than {MAX_ANSWER} bytes", sent=True)
+        if len(self._bytes) > MAX_ANSWER_BYTES:
+            raise Unusable(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", sent=True)
 
     @property
     def answer(self) -> HttpAnswer:
@@ -218,7 +218,7 @@ def _limits() -> httpx.Limits:
     """
     import httpx
 
-    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_SECONDS)
+    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_CONNECTION_S)
 
 
 def _headers(agent: str) -> dict[str, str]:

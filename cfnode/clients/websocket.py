@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trio_websocket import WebSocketConnection
 
 __all__ = [
-    "MAX_MESSAGE",
+    "MAX_MESSAGE_BYTES",
     "Broken",
     "MessageTooLarge",
     "NotConnected",
@@ -32,12 +32,12 @@ __all__ = [
     "opened",
 ]
 
-MAX_MESSAGE: Final = ANSWER.size
-CLOSE_S: Final = 2.0
+MAX_MESSAGE_BYTES: Final = ANSWER.size
+CLOSE_TIMEOUT_S: Final = 2.0
 """Seconds that the server has for its part of closing."""
-LARGE: Final = 64 * 1024
+LARGE_MESSAGE_BYTES: Final = 64 * 1024
 """Bytes from which a message is parsed in a thread."""
-_TOO_BIG: Final = 1009
+_CLOSE_CODE_TOO_BIG: Final = 1009
 """The close code of a message over the limit."""
 
 
@@ -62,7 +62,7 @@ class Broken(SocketError):
 
 
 class MessageTooLarge(Broken):
-    """Error for a message of more than MAX_MESSAGE bytes."""
+    """Error for a message of more than MAX_MESSAGE_BYTES bytes."""
 
 
 class Socket:
@@ -88,7 +88,7 @@ class Socket:
             message = await self._connection.get_message()
         except ConnectionClosed as error:
             raise _broken(error) from None
-        if len(message) < LARGE:
+        if len(message) < LARGE_MESSAGE_BYTES:
             return read_json(message)
         return await trio.to_thread.run_sync(read_json, message)
 
@@ -107,10 +107,10 @@ async def opened(
         with scope:
             async with open_websocket_url(
                 address,
-                max_message_size=MAX_MESSAGE,
+                max_message_size=MAX_MESSAGE_BYTES,
                 extra_headers=list(headers),
                 connect_timeout=math.inf,
-                disconnect_timeout=CLOSE_S,
+                disconnect_timeout=CLOSE_TIMEOUT_S,
             ) as connection:
                 is_open, scope.deadline = True, math.inf
                 try:
@@ -142,6 +142,6 @@ def _reason(error: BaseException) -> str:
 
 def _broken(error: Any) -> Broken:
     code = getattr(error.reason, "code", None)
-    if code == _TOO_BIG:
-        return MessageTooLarge(f"a message of more than {MAX_MESSAGE} bytes")
+    if code == _CLOSE_CODE_TOO_BIG:
+        return MessageTooLarge(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
     return Broken("it closed the connection" + (f" ({code})" if code else ""))

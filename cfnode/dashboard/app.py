@@ -20,7 +20,7 @@ from cfnode.dashboard.dev_pages import DEV_PAGES, act
 from cfnode.dashboard.guard import HEADERS, form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.node import Node
 from cfnode.dashboard.pages import PAGES, Page
-from cfnode.dashboard.sessions import MAX_AGE_S, Session, TokenSource
+from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, Session, TokenSource
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PREFIX, THEMES
@@ -33,7 +33,7 @@ __all__ = ["Dashboard"]
 log = logging.getLogger("cfnode.service")
 SESSION: Final = "cfnode_session"
 THEME: Final = "cfnode_theme"
-THEME_AGE_S: Final = 365 * 86_400
+THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
 _BAD_TOKEN: Final = "This token opens nothing here. A token of the group admin does."
 
@@ -119,7 +119,7 @@ class Dashboard:
         if cookie is None:
             return self._login_form(request, _BAD_TOKEN)
         answer = RedirectResponse(f"{PREFIX}/", 303)
-        _set_cookie(request, answer, SESSION, cookie, MAX_AGE_S)
+        _set_cookie(request, answer, SESSION, cookie, SESSION_MAX_AGE_S)
         return answer
 
     def _login_form(self, request: Request, fault: str = "") -> Response:
@@ -140,7 +140,7 @@ class Dashboard:
         path = fields.get("path", "")
         answer = RedirectResponse(path if _OWN_PATH.fullmatch(path) else f"{PREFIX}/", 303)
         if fields.get("theme") in THEMES:
-            _set_cookie(request, answer, THEME, fields["theme"], THEME_AGE_S)
+            _set_cookie(request, answer, THEME, fields["theme"], THEME_COOKIE_AGE_S)
         return answer
 
     async def _events(self, desk: Desk, request: Request, session: Session) -> Response:

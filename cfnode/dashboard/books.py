@@ -24,7 +24,7 @@ __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
 T = TypeVar("T")
 Look: TypeAlias = Callable[[Any], T]
 """Function that reads with a connection of the books; only the ledger knows its type."""
-MAX_READERS: Final = 4
+MAX_READER_THREADS: Final = 4
 MAX_PARTNERS: Final = 500
 
 
@@ -61,7 +61,7 @@ class BookReader:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._limiter = trio.CapacityLimiter(MAX_READERS)
+        self._limiter = trio.CapacityLimiter(MAX_READER_THREADS)
 
     async def read(self, query: Look[T]) -> T:
         """Return what `query` reads, in one transaction. Raise LedgerError."""

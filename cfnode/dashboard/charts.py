@@ -18,7 +18,7 @@ __all__ = ["MAX_SERIES", "Chart", "stacked"]
 
 MAX_SERIES: Final = 7
 """Series with a colour of their own; smaller ones are summed up as one more."""
-MAX_LABELS: Final = 6
+MAX_AXIS_LABELS: Final = 6
 _WIDTH, _HEIGHT = 420, 210
 _STYLE: Final = Style(label_font_size=12, major_label_font_size=12)
 _LEFT_OUT: Final = ("comment", "defs", "title", "script", "style")
@@ -67,7 +67,7 @@ def stacked(
         truncate_label=-1,
     )
     chart.x_labels = list(labels)
-    step = -(-len(labels) // MAX_LABELS)
+    step = -(-len(labels) // MAX_AXIS_LABELS)
     chart.x_labels_major = [label for index, label in enumerate(labels) if index % step == 0]
     for name, values in largest.items():
         chart.add(name, list(values))

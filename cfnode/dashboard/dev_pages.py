@@ -16,7 +16,7 @@ from cfnode.dashboard.desk import MESSAGE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.pages import Page
-from cfnode.dashboard.sessions import MESSAGE_AGE_S, Session
+from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, Session
 from cfnode.dashboard.views import PREFIX
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.open_channels import open_channels
@@ -24,7 +24,7 @@ from cfnode.ledger.open_channels import open_channels
 __all__ = ["DEV_PAGES", "act"]
 
 T = TypeVar("T")
-CHOICES: Final = 30
+MAX_CHANNEL_CHOICES: Final = 30
 """Number of open channels that the form for a deposit proposes."""
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _KEY: Final = re.compile(r"[0-9]{1,9}|0x[0-9a-f]{64}")
@@ -41,7 +41,7 @@ async def controls(desk: Desk, request: Request, session: Session) -> Response:
     prefilled = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
 
     async def make() -> str:
-        channels = await desk.books.read(lambda connection: open_channels(connection, CHOICES))
+        channels = await desk.books.read(lambda connection: open_channels(connection, MAX_CHANNEL_CHOICES))
         return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=prefilled)
 
     return await desk.respond(request, session, "Controls", make, is_live=False)
@@ -65,7 +65,7 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
     answer.set_cookie(
         MESSAGE,
         cookie,
-        MESSAGE_AGE_S,
+        MESSAGE_MAX_AGE_S,
         path=PREFIX,
         secure=is_secure(request),
         httponly=True,

@@ -16,10 +16,10 @@ from cfnode.dashboard.node import Node
 
 __all__ = ["ACTIONS", "BadField", "perform"]
 
-MAX_BLOCKS: Final = 100
-MAX_SECONDS: Final = 30 * 86_400
-MAX_TEXT: Final = 300
-MAX_UNITS: Final = 10**15
+MAX_NEW_BLOCKS: Final = 100
+MAX_JUMP_S: Final = 30 * 86_400
+MAX_FIELD_CHARS: Final = 300
+MAX_AMOUNT_COINS: Final = 10**15
 Fields = Mapping[str, str]
 
 
@@ -69,7 +69,7 @@ async def _broadcast(node: Node, fields: Fields) -> str:
 
 
 async def _blocks(node: Node, fields: Fields) -> str:
-    count = _whole(fields, "count", MAX_BLOCKS)
+    count = _whole(fields, "count", MAX_NEW_BLOCKS)
     for _ in range(count):
         await node.call("dev_newBlock")
     return "Sealed a block." if count == 1 else f"Sealed {count} blocks."
@@ -90,7 +90,7 @@ async def _finality(node: Node, fields: Fields) -> str:
 
 
 async def _time(node: Node, fields: Fields) -> str:
-    seconds = _whole(fields, "seconds", MAX_SECONDS)
+    seconds = _whole(fields, "seconds", MAX_JUMP_S)
     await node.call("dev_timeTravel", seconds * 1000)
     return f"The chain's clock is {seconds} s further; the next block has the new time."
 
@@ -108,7 +108,7 @@ ACTIONS: Final[dict[str, Callable[[Node, Fields], Awaitable[str]]]] = {
 
 def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "").strip()
-    if not value or len(value) > MAX_TEXT or not value.isprintable():
+    if not value or len(value) > MAX_FIELD_CHARS or not value.isprintable():
         raise BadField(f"The {name} is missing or malformed.")
     return value
 
@@ -134,7 +134,7 @@ def _amount(fields: Fields, name: str, decimals: int) -> int:
         value = decimal_number(text) if len(text) <= 40 else Decimal(0)
     except ForeignError:
         value = Decimal(0)
-    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_UNITS else Decimal(0)
+    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_AMOUNT_COINS else Decimal(0)
     if scaled <= 0 or scaled != int(scaled):
         raise BadField(f"The {name} is a positive number with at most {decimals} digits behind the point.")
     return int(scaled)

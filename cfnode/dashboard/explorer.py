@@ -25,14 +25,14 @@ from cfnode.ledger.errors import NodeError
 
 __all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
 
-PAGE: Final = 25
+BLOCKS_PER_PAGE: Final = 25
 """Number of blocks of a page."""
-MAX_PARTS: Final = 2_000
+MAX_LISTED_PARTS: Final = 2_000
 """Maximum extrinsics, or events, of a block that are listed."""
-MAX_FIELDS: Final = 20_000
+MAX_FIELDS_CHARS: Final = 20_000
 """Maximum characters of an event's fields."""
-MAX_EXTRINSIC: Final = 1_000_000
-MAX_DIGITS: Final = 10
+MAX_EXTRINSIC_BYTES: Final = 1_000_000
+MAX_BLOCK_NUMBER_DIGITS: Final = 10
 """Maximum digits of the number of a block."""
 
 
@@ -84,7 +84,7 @@ class Explorer:
         best = block_number(await self._node.call("chain_getHeader"))
         newest = best if before is None else min(before - 1, best)
         lines = []
-        for number in range(newest, max(newest - PAGE, -1), -1):
+        for number in range(newest, max(newest - BLOCKS_PER_PAGE, -1), -1):
             block = await self._hash(number)
             if block is not None:
                 lines.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
@@ -92,7 +92,7 @@ class Explorer:
 
     async def page(self, key: str) -> BlockPage | None:
         """Return a block by its number or hash; None if it does not exist."""
-        is_number = key.isascii() and key.isdigit() and len(key) <= MAX_DIGITS
+        is_number = key.isascii() and key.isdigit() and len(key) <= MAX_BLOCK_NUMBER_DIGITS
         with self._reading():
             block = await self._hash(int(key)) if is_number else key
             return None if block is None else await self._page(block)
@@ -101,8 +101,8 @@ class Explorer:
         answer = await self._node.call("chain_getBlock", block)
         if answer is None:
             return None
-        header, extrinsics = answer["block"]["header"], answer["block"]["extrinsics"][:MAX_PARTS]
-        events = (await self._node.call("dev_events", block))[:MAX_PARTS]
+        header, extrinsics = answer["block"]["header"], answer["block"]["extrinsics"][:MAX_LISTED_PARTS]
+        events = (await self._node.call("dev_events", block))[:MAX_LISTED_PARTS]
         metadata = await self._metadata_at(header["parentHash"] if block_number(header) else block)
         return BlockPage(
             block_number(header),
@@ -145,20 +145,20 @@ class Explorer:
 
 def _event(index: int, event: dict[str, Any]) -> Part:
     text = json.dumps(event["fields"], indent=2, ensure_ascii=False)
-    return Part(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS])
+    return Part(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS_CHARS])
 
 
 def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
-    data = hex_bytes(text[: 2 * MAX_EXTRINSIC])
+    data = hex_bytes(text[: 2 * MAX_EXTRINSIC_BYTES])
     number = f"0x{extrinsic_hash(data).hex()}"
     try:
         extrinsic = decode_extrinsic(metadata, data)
     except ScaleError:
-        return Part(index, "unknown extrinsic", text[:MAX_FIELDS], hash=number)
+        return Part(index, "unknown extrinsic", text[:MAX_FIELDS_CHARS], hash=number)
     pallet, call = extrinsic.call
     name, fields = (call, {}) if isinstance(call, str) else call
     signer = None
     if extrinsic.signed is not None and isinstance(extrinsic.signed.address, bytes):
         signer = account_text(extrinsic.signed.address)
     arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
-    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS], signer, number)
+    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS_CHARS], signer, number)

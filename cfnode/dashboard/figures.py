@@ -11,11 +11,11 @@ from cfnode.dashboard.charts import Chart, stacked
 from cfnode.dashboard.formats import USDC_DECIMALS, asset_name, day_text, short
 from cfnode.ledger.day_totals import STABLE, DayTotal
 
-__all__ = ["PERIODS", "Figures", "Sum", "Today", "figures", "today"]
+__all__ = ["PERIODS_DAYS", "Figures", "Sum", "Today", "figures", "today"]
 
-PERIODS: Final = (7, 30, 90)
+PERIODS_DAYS: Final = (7, 30, 90)
 """Days of each period."""
-MAX_ROWS: Final = 200
+MAX_TABLE_ROWS: Final = 200
 """Maximum rows of a table."""
 
 
@@ -125,7 +125,7 @@ def _table(
             row.amount += total.amount
             row.value += total.value
     ordered = sorted(rows.values(), key=lambda row: (row.value, row.count, row.amount), reverse=True)
-    return tuple(ordered[:MAX_ROWS])
+    return tuple(ordered[:MAX_TABLE_ROWS])
 
 
 def _by_partner(totals: Iterable[DayTotal]) -> tuple[Sum, ...]:
@@ -143,7 +143,7 @@ def _by_partner(totals: Iterable[DayTotal]) -> tuple[Sum, ...]:
     for total in totals:
         if total.measure == "earned_with" and total.asset == STABLE and (total.name, False) in rows:
             rows[total.name, False].earned += total.amount
-    return tuple(sorted(rows.values(), key=lambda row: row.value, reverse=True)[:MAX_ROWS])
+    return tuple(sorted(rows.values(), key=lambda row: row.value, reverse=True)[:MAX_TABLE_ROWS])
 
 
 def _asset(total: DayTotal) -> str:

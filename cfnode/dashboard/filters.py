@@ -22,7 +22,7 @@ from cfnode.swaps.journey import REQUEST_STATES, State
 __all__ = ["FIELDS", "FilterForm"]
 
 FIELDS: Final = ("state", "source", "target", "partner", "account", "first", "last", "owner")
-MAX_TEXT: Final = 100
+MAX_FIELD_CHARS: Final = 100
 """Maximum characters of a field."""
 ALL: Final = "all"
 """The owner of all swaps; without a choice the list has those of customers."""
@@ -41,9 +41,11 @@ class FilterForm:
         """Return the form of a request's parameters."""
         stripped = {name: params.get(name, "").strip() for name in FIELDS}
         faults = {
-            name: f"At most {MAX_TEXT} characters." for name in FIELDS if len(stripped[name]) > MAX_TEXT
+            name: f"At most {MAX_FIELD_CHARS} characters."
+            for name in FIELDS
+            if len(stripped[name]) > MAX_FIELD_CHARS
         }
-        texts = {name: text[:MAX_TEXT] for name, text in stripped.items()}
+        texts = {name: text[:MAX_FIELD_CHARS] for name, text in stripped.items()}
         values: dict[str, Any] = {}
         for name in FIELDS:
             if texts[name] and name not in faults:

@@ -12,7 +12,7 @@ from cfnode.ledger.swap_detail import Chunk
 
 __all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "exact", "short", "time_text"]
 
-PLACES: Final = 6
+MAX_COIN_DECIMALS: Final = 6
 """Digits behind the point; the whole amount is in the title."""
 USDC_DECIMALS: Final = 6
 
@@ -47,10 +47,10 @@ def coins(amount: int | None, asset: str | None) -> str:
     text = exact(amount, asset)
     number, space, symbol = text.partition(" ")
     whole_coins, _, fraction = number.partition(".")
-    places = 2 if len(whole_coins) > 4 else PLACES
+    places = 2 if len(whole_coins) > 4 else MAX_COIN_DECIMALS
     decimals = fraction[:places].rstrip("0")
     if whole_coins == "0" and not decimals and fraction.strip("0"):
-        return f"< 0.{'0' * (PLACES - 1)}1{space}{symbol}"
+        return f"< 0.{'0' * (MAX_COIN_DECIMALS - 1)}1{space}{symbol}"
     return f"{whole_coins}{'.' if decimals else ''}{decimals}{space}{symbol}"
 
 

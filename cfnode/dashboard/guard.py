@@ -20,8 +20,8 @@ from cfnode.web.bodies import BodyRefused, read_body
 
 __all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
 
-MAX_BODY: Final = 16 * 1024
-MAX_FIELDS: Final = 20
+MAX_BODY_BYTES: Final = 16 * 1024
+MAX_FORM_FIELDS: Final = 20
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -74,14 +74,16 @@ async def form_of(request: Request) -> dict[str, str]:
     announced = request.headers.get("content-length")
     try:
         length = None if announced is None else str(int(announced)).encode()
-        is_whole = await read_body(length, request.receive, MAX_BODY, body.extend, lambda size: None)
+        is_whole = await read_body(length, request.receive, MAX_BODY_BYTES, body.extend, lambda size: None)
     except BodyRefused as error:
-        raise HTTPException(error.status, f"A form has at most {MAX_BODY} bytes.") from None
+        raise HTTPException(error.status, f"A form has at most {MAX_BODY_BYTES} bytes.") from None
     except ValueError:
         raise HTTPException(400, "The length of the form is malformed.") from None
     try:
         return dict(
-            parse_qsl(body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FIELDS)
+            parse_qsl(
+                body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS
+            )
         )
     except ValueError:
         raise HTTPException(400, "The form is malformed.") from None

@@ -14,10 +14,10 @@ from cfnode.ledger.errors import CallError, LedgerError
 
 __all__ = ["Node", "NodeState", "NodeWatch"]
 
-INTERVAL_S: Final = 5.0
+NODE_POLL_S: Final = 5.0
 _CONTROLS: Final = "dev_newBlock"
 """A method that only the author of a development chain has."""
-MAX_TEXT: Final = 80
+MAX_TEXT_CHARS: Final = 80
 
 
 class Node(Protocol):
@@ -66,7 +66,7 @@ class NodeWatch:
         """Ask the node again and again."""
         while True:
             await self.ask()
-            await trio.sleep(INTERVAL_S)
+            await trio.sleep(NODE_POLL_S)
 
     async def ask(self) -> None:
         """Ask the node once."""
@@ -111,4 +111,4 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
-    return printable(value, MAX_TEXT) if isinstance(value, str) else ""
+    return printable(value, MAX_TEXT_CHARS) if isinstance(value, str) else ""

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from cfnode.core.assets import CHAINS
 from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
-from cfnode.dashboard.figures import PERIODS, figures
+from cfnode.dashboard.figures import PERIODS_DAYS, figures
 from cfnode.dashboard.sessions import Session
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.condition import condition
@@ -30,7 +30,7 @@ from cfnode.swaps.identity import ChannelId
 __all__ = ["PAGES", "Page", "before_of", "recover_command"]
 
 Page = Callable[[Desk, Request, Session], Awaitable[Response]]
-LINES: Final = 50
+LINES_PER_PAGE: Final = 50
 """Number of channels, or payouts, of one page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -49,8 +49,8 @@ async def now(desk: Desk, request: Request, session: Session) -> Response:
 
 async def volumes(desk: Desk, request: Request, session: Session) -> Response:
     """Return the page of charts and tables of a period of days."""
-    chosen = request.query_params.get("days", str(PERIODS[1]))
-    if chosen not in map(str, PERIODS):
+    chosen = request.query_params.get("days", str(PERIODS_DAYS[1]))
+    if chosen not in map(str, PERIODS_DAYS):
         raise HTTPException(404, "There is no such period.")
     days = int(chosen)
 
@@ -61,7 +61,7 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
         totals = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
         behind = 0 if books is None else books.block - (counted or 0)
         view = await desk.books.run(partial(figures, totals, span))
-        return desk.part("figures.html", view=view, periods=PERIODS, behind=behind)
+        return desk.part("figures.html", view=view, periods=PERIODS_DAYS, behind=behind)
 
     title = "Volumes and fees"
     return await desk.respond(request, session, title, make, name=f"figures {days}", is_live=False)
@@ -72,8 +72,8 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        lines = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
-        view, next_before = lines[:LINES], _following(lines)
+        lines = await desk.books.read(partial(open_channels, most=LINES_PER_PAGE + 1, before=before))
+        view, next_before = lines[:LINES_PER_PAGE], _following(lines)
         return desk.part("channels.html", view=view, following=next_before, is_first=before is None)
 
     name = "channels" if before is None else None
@@ -112,8 +112,8 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        failed = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
-        view = [(payout, recover_command(desk, payout)) for payout in failed[:LINES]]
+        failed = await desk.books.read(partial(failed_payouts, most=LINES_PER_PAGE + 1, before=before))
+        view = [(payout, recover_command(desk, payout)) for payout in failed[:LINES_PER_PAGE]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
         return desk.part("payouts.html", **parts, following=_following(failed), is_first=before is None)
 
@@ -153,7 +153,9 @@ async def health(desk: Desk, request: Request, session: Session) -> Response:
         books = await desk.books.read(condition)
         unread = await desk.books.run(partial(unread_kinds, desk.books.database))
         origin, fault = desk.watch.node.origin, desk.pulse.fault
-        return desk.part("health.html", view=books, unread=unread[:LINES], origin=origin, fault=fault)
+        return desk.part(
+            "health.html", view=books, unread=unread[:LINES_PER_PAGE], origin=origin, fault=fault
+        )
 
     return await desk.respond(request, session, "Health", make, name="health")
 
@@ -171,9 +173,9 @@ def before_of(request: Request) -> tuple[int, int] | None:
 
 def _following(lines: list[OpenChannel] | list[FailedPayout]) -> str | None:
     """Return the place before which the next page begins; None for the last page."""
-    if len(lines) <= LINES:
+    if len(lines) <= LINES_PER_PAGE:
         return None
-    last = lines[LINES - 1]
+    last = lines[LINES_PER_PAGE - 1]
     return f"{last.block}-{last.event}"
 
 

@@ -20,11 +20,11 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from cfnode.core.bearer_token import MAX_TOKEN
 from cfnode.web.tokens import Group, Token
 
-__all__ = ["MAX_AGE_S", "Session", "Sessions", "TokenSource"]
+__all__ = ["SESSION_MAX_AGE_S", "Session", "Sessions", "TokenSource"]
 
-MAX_AGE_S: Final = 12 * 3600
-MAX_COOKIE: Final = 1_000
-MESSAGE_AGE_S: Final = 60
+SESSION_MAX_AGE_S: Final = 12 * 3600
+MAX_COOKIE_CHARS: Final = 1_000
+MESSAGE_MAX_AGE_S: Final = 60
 TokenSource = Callable[[], Iterable[Token]]
 """The tokens that count now; only those of the group admin open the page."""
 
@@ -63,7 +63,7 @@ class Sessions:
 
     def read(self, cookie: str | None) -> Session | None:
         """Return the session of a cookie, or None."""
-        value = _loaded(self._signer, cookie, MAX_AGE_S)
+        value = _loaded(self._signer, cookie, SESSION_MAX_AGE_S)
         if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)):
             return None
         fingerprint, number = value
@@ -78,7 +78,7 @@ class Sessions:
 
     def read_message(self, cookie: str | None) -> tuple[str, bool] | None:
         """Return the text of a message's cookie, and whether it is an error."""
-        value = _loaded(self._messages, cookie, MESSAGE_AGE_S)
+        value = _loaded(self._messages, cookie, MESSAGE_MAX_AGE_S)
         return (str(value[0]), bool(value[1])) if isinstance(value, list) and len(value) == 2 else None
 
     def _allowed(self) -> list[Token]:
@@ -95,7 +95,7 @@ _SHA256: Final = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
 
 
 def _loaded(serializer: URLSafeTimedSerializer, cookie: str | None, age: int) -> Any:
-    if cookie is None or len(cookie) > MAX_COOKIE:
+    if cookie is None or len(cookie) > MAX_COOKIE_CHARS:
         return None
     try:
         return serializer.loads(cookie, max_age=age)

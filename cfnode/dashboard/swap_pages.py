@@ -26,9 +26,9 @@ from cfnode.swaps.journey import REQUEST_STATES
 
 __all__ = ["SWAP_PAGES"]
 
-LINES: Final = 50
+LINES_PER_PAGE: Final = 50
 """Number of swaps of one page."""
-MAX_PARTNERS: Final = 500
+MAX_PARTNER_CHOICES: Final = 500
 """Maximum partners that the filter offers."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -64,12 +64,12 @@ async def swaps(desk: Desk, request: Request, session: Session) -> Response:
 
     async def make() -> str:
         names = [partner.name for partner in await desk.books.run(lambda: listed(desk.books.database))]
-        read_page = partial(swap_page, wanted=form.wanted, most=LINES, before=before)
+        read_page = partial(swap_page, wanted=form.wanted, most=LINES_PER_PAGE, before=before)
         view = SwapPage([]) if form.faults else await desk.books.read(read_page)
         next_before = None if view.following is None else "{}-{}".format(*view.following)
         parts = {"view": view, "following": next_before, "is_first": before is None}
         return desk.part(
-            "swaps.html", form=form, partners=names[:MAX_PARTNERS], states=REQUEST_STATES, **parts
+            "swaps.html", form=form, partners=names[:MAX_PARTNER_CHOICES], states=REQUEST_STATES, **parts
         )
 
     name = "swaps" if form.is_plain and before is None else None
@@ -98,7 +98,7 @@ async def channel(desk: Desk, request: Request, session: Session) -> Response:
     detail = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))
     if detail is None:
         raise HTTPException(404, "The books have no such channel.")
-    read_page = partial(swap_page, wanted=SwapFilter(channel=identity), most=LINES, before=before)
+    read_page = partial(swap_page, wanted=SwapFilter(channel=identity), most=LINES_PER_PAGE, before=before)
     page = await desk.books.read(read_page)
 
     async def make() -> str:

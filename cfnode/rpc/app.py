@@ -3,7 +3,7 @@
 A service of a higher layer may add HTTP requests of its own (`pages`).
 
 hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
-as they arrive, allows `BODY_DEADLINE` seconds for the whole body, accepts only JSON, and checks Host and
+as they arrive, allows `BODY_DEADLINE_S` seconds for the whole body, accepts only JSON, and checks Host and
 Origin first.
 """
 

@@ -20,9 +20,9 @@ from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
-WATCH_SECONDS = 6.0
+STATUS_POLL_S = 6.0
 """Polling interval of a status: one State Chain block."""
-WATCH_FAILURES = 5
+MAX_POLL_FAILURES = 5
 """Requests in a row that may fail: half a minute."""
 
 
@@ -78,7 +78,7 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
     """
 
     def watch_status(
-        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
+        self, reference: str | int, *, seconds: float = STATUS_POLL_S, failures: int = MAX_POLL_FAILURES
     ) -> Iterator[SwapStatus]:
         """Yield the status at once and after each change, until it is final.
 
@@ -120,7 +120,7 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
     """
 
     async def watch_status(
-        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
+        self, reference: str | int, *, seconds: float = STATUS_POLL_S, failures: int = MAX_POLL_FAILURES
     ) -> AsyncIterator[SwapStatus]:
         """Yield the status at once and after each change, until it is final, for `async for`.
 

@@ -11,12 +11,12 @@ from cfnode.sdk.options import Session
 
 __all__ = ["environment"]
 
-KEPT_SECONDS = 60.0
+ENVIRONMENT_CACHE_S = 60.0
 
 
 def environment(session: Session) -> Steps[Environment]:
-    """Return the environment, cached for KEPT_SECONDS; a failure is not cached."""
-    if session.environment and session.monotonic() - session.environment[0] < KEPT_SECONDS:
+    """Return the environment, cached for ENVIRONMENT_CACHE_S; a failure is not cached."""
+    if session.environment and session.monotonic() - session.environment[0] < ENVIRONMENT_CACHE_S:
         return session.environment[1]
     document = yield from rpc(session, session.rpc_url, "cf_environment", [])
     parts = document if isinstance(document, Mapping) else {}

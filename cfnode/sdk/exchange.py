@@ -53,7 +53,7 @@ ACCESS_ADVICE = {
 """Advice for the HTTP statuses of a server's access rules."""
 
 _IDS = count(1)
-_MESSAGE_LIMIT = 500
+_MAX_MESSAGE_CHARS = 500
 _METHOD_NOT_ALLOWED = 405
 """A node's answer to a GET request."""
 T = TypeVar("T")
@@ -205,8 +205,8 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
     if _is_jsonrpc(document) or (message is None and answer.status == _METHOD_NOT_ALLOWED):
         return _no_service(call, answer)
     if isinstance(message, str) and answer.status < 500:
-        return BackendError(printable(message, _MESSAGE_LIMIT), status=answer.status)
-    detail = f": {printable(message, _MESSAGE_LIMIT)}" if isinstance(message, str) else ""
+        return BackendError(printable(message, _MAX_MESSAGE_CHARS), status=answer.status)
+    detail = f": {printable(message, _MAX_MESSAGE_CHARS)}" if isinstance(message, str) else ""
     return _bad_status(call, answer, f"Request failed with status code {answer.status}{detail}")
 
 

@@ -66,7 +66,7 @@ NULLABLE = {"nullable": True}
 SECRET = {"secret": True}
 """Field metadata of a text that `to_json` leaves out and that errors do not repeat."""
 
-_MAX_DIGITS = 100  # far above any u256; bounds the cost of a hostile answer
+_MAX_EXPONENT = 100  # far above any u256; bounds the cost of a hostile answer
 R = TypeVar("R", bound="Record")
 
 
@@ -279,7 +279,7 @@ def _read_decimal(value: Any, path: str) -> Decimal:
         number = decimal_number(str(value))
     except ForeignError:
         raise refusal from None
-    if abs(number.adjusted()) > _MAX_DIGITS:
+    if abs(number.adjusted()) > _MAX_EXPONENT:
         raise refusal
     return number
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cfnode.clients.http import (
-    MAX_ANSWER,
+    MAX_ANSWER_BYTES,
     AsyncClient,
     BadUrl,
     Client,
@@ -21,7 +21,7 @@ from cfnode.sdk.credentials import NO_CREDENTIALS, Credentials
 from cfnode.sdk.errors import BadAnswer, ClientClosed, TimedOut, TransportError, Unreachable, ValidationError
 from cfnode.sdk.exchange import HttpCall, error_text, origin_of
 
-__all__ = ["MAX_ANSWER", "AsyncTransport", "Transport"]
+__all__ = ["MAX_ANSWER_BYTES", "AsyncTransport", "Transport"]
 
 AGENT = "cfnode-sdk"
 

@@ -86,7 +86,7 @@ async def watching(client: httpx.AsyncClient) -> AsyncIterator[Any]:
 async def test_each_browser_gets_each_block_and_the_page_has_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "MIN_GAP_S", 0.0)
+    monkeypatch.setattr(pulse, "MIN_EVENT_GAP_S", 0.0)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _), watching(client) as one, watching(client) as two:
@@ -126,7 +126,7 @@ async def test_a_browser_that_goes_away_frees_its_place(
 async def test_a_stream_ends_by_itself_before_the_server_ends_the_connection(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "STREAM_S", 0.2)
+    monkeypatch.setattr(pulse, "STREAM_DURATION_S", 0.2)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _):

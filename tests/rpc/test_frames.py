@@ -21,7 +21,7 @@ from cfnode.serving.frames import (
     FrameBudget,
     text_frame_head,
 )
-from cfnode.web.bodies import FREE_PIECES, MIN_PIECE
+from cfnode.web.bodies import FREE_PIECES, MIN_PIECE_BYTES
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
 
@@ -145,7 +145,7 @@ async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> Non
 
 async def test_chunks_of_a_sensible_size_are_read() -> None:
     async with served(METHODS) as port, Http(port) as http:
-        chunks = chunked(port, b" " * MIN_PIECE, FREE_PIECES + 100)
+        chunks = chunked(port, b" " * MIN_PIECE_BYTES, FREE_PIECES + 100)
         await http.stream.send_all(chunks + b"%x\r\n%b\r\n0\r\n\r\n" % (len(HEALTH), HEALTH))
         assert "result" in (await http.answer()).json()
 

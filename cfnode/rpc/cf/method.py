@@ -50,7 +50,7 @@ NETWORK: Final = f"{CUSTOM}_cf_network_environment"
 Arguments = Mapping[str, Any]
 """The parameters of a call by name, converted."""
 
-MAX_TOGETHER: Final = 64
+MAX_QUESTIONS_PER_MESSAGE: Final = 64
 """Questions that go to the executor in one message: the next message waits for all of them."""
 
 MAX_ENCODERS: Final = 8
@@ -106,14 +106,16 @@ async def answer(node: Node, block: bytes, function: str, arguments: Arguments) 
 
 
 async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """Return the answers of runtime APIs to questions at one block, in batches of MAX_TOGETHER.
+    """Return the answers of runtime APIs to questions at one block, in batches of MAX_QUESTIONS_PER_MESSAGE.
 
     The number of queued calls is limited.
     """
     api_answers = []
-    for start in range(0, len(questions), MAX_TOGETHER):
+    for start in range(0, len(questions), MAX_QUESTIONS_PER_MESSAGE):
         async with CLIENT_CALLS.of(node):
-            api_answers += await ask_all(node.chain, block, questions[start : start + MAX_TOGETHER])
+            api_answers += await ask_all(
+                node.chain, block, questions[start : start + MAX_QUESTIONS_PER_MESSAGE]
+            )
     return api_answers
 
 

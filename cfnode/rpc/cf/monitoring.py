@@ -11,7 +11,7 @@ from cfnode.rpc.table.convert import ACCOUNT, listed
 from cfnode.rpc.table.rows import Method, Param
 
 API: Final = "MonitoringRuntimeApi"
-MAX_ACCOUNTS: Final = 10
+MAX_ACCOUNTS_PER_CALL: Final = 10
 
 
 def _row(
@@ -65,7 +65,7 @@ METHODS: Final = (
     _row(
         "accounts_info",
         "Validator information of up to ten accounts.",
-        params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS)),),
+        params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS_PER_CALL)),),
         then=lambda result, arguments: [info_v2(entry) for entry in result],
     ),
     _row("simulate_auction", "The outcome of an auction now.", "cf_simulate_auction", then=_auction),

@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 MAX_ORDERS: Final = 256
-MAX_BYTES: Final = 1_000_000
-MAX_FEES: Final = 8
+MAX_BYTE_NUMBERS: Final = 1_000_000
+MAX_EXCLUDED_FEES: Final = 8
 MAX_TICK: Final = 2**31 - 1
 
 
@@ -60,11 +60,11 @@ def _read_bytes(value: Any) -> bytes:
     """Read bytes as an array of numbers."""
     if not isinstance(value, list):
         raise invalid_type(value, "a sequence")
-    if len(value) > MAX_BYTES:
-        raise ValueError(f"expected an array of at most {MAX_BYTES} bytes, got {len(value)}")
+    if len(value) > MAX_BYTE_NUMBERS:
+        raise ValueError(f"expected an array of at most {MAX_BYTE_NUMBERS} bytes, got {len(value)}")
     if set(map(type, value)) <= {int} and min(value, default=0) >= 0 and max(value, default=0) <= 255:
         return bytes(value)
-    return bytes(sequence(_read_byte, MAX_BYTES)(value))
+    return bytes(sequence(_read_byte, MAX_BYTE_NUMBERS)(value))
 
 
 _TICK: Final = bounded_integer(MAX_TICK, -MAX_TICK - 1)
@@ -104,7 +104,7 @@ _FEES: Final = "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap"
 
 def _read_fees(value: Any) -> list[str]:
     """Read a set of fees, in the order of its type."""
-    return sorted(set(listed(one_of(*_FEES), MAX_FEES).read(value)), key=_FEES.index)
+    return sorted(set(listed(one_of(*_FEES), MAX_EXCLUDED_FEES).read(value)), key=_FEES.index)
 
 
 PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")

@@ -40,8 +40,8 @@ from cfnode.rpc.table.runtime_names import enum_of_chains
 from cfnode.rpc.table.serde_types import Member, Read, Struct, tagged
 from cfnode.rpc.table.texts import base58_of, bounded_hex
 
-MAX_ACCOUNTS: Final = 64
-MAX_SEED: Final = 32
+MAX_INSTRUCTION_ACCOUNTS: Final = 64
+MAX_SEED_BYTES: Final = 32
 """Bytes of a seed of an address on Solana, by Solana's rule."""
 
 
@@ -69,7 +69,7 @@ _read_extra: Final = enum_of_chains(
         "Arbitrum": _EVM,
         "Solana": {
             "from": (TEXT.read, False),
-            "seed": (bounded_hex(MAX_SEED), False),
+            "seed": (bounded_hex(MAX_SEED_BYTES), False),
             "input_amount": (read_number_or_hex, False),
             "refund_parameters": (read_refund, False),
             "from_token_account": (TEXT.read, True),
@@ -107,7 +107,7 @@ _read_by_chain: Final = enum_of_chains(
             "struct variant VaultSwapDetails::Solana",
             {
                 "program_id": (base58_of(32), False),
-                "accounts": (listed(Reader("account", _ACCOUNT), MAX_ACCOUNTS).read, False),
+                "accounts": (listed(Reader("account", _ACCOUNT), MAX_INSTRUCTION_ACCOUNTS).read, False),
                 "data": (read_hex, False),
             },
             is_flat=True,

@@ -23,7 +23,7 @@ from cfnode.rpc.table.convert import account, to_hex
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-EVM_BYTES: Final = 20
+EVM_ADDRESS_BYTES: Final = 20
 
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
@@ -117,7 +117,9 @@ class _WitnessedEncoder:
         """Encode an address with its chain; hex for all EVM chains."""
         if kind == "Btc":
             return {kind: self._script(payload)}
-        return {kind: to_hex(payload) if len(payload) == EVM_BYTES else address_to_text((kind, payload))}
+        return {
+            kind: to_hex(payload) if len(payload) == EVM_ADDRESS_BYTES else address_to_text((kind, payload))
+        }
 
     def _details(self, details: dict[str, Any]) -> dict[str, Any] | None:
         if self.chain == "Bitcoin":

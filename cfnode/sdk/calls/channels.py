@@ -27,7 +27,7 @@ from cfnode.swaps.timing import blocks_ms, lifetime_ms
 __all__ = ["Asked", "ChannelOrder", "Opened", "estimated_expiry", "open_channel", "read_opened"]
 
 METHOD = "broker_request_swap_deposit_address"
-_ESTIMATE_TIMEOUT = 5.0
+_ESTIMATE_TIMEOUT_S = 5.0
 _SHORT_HEIGHTS = ("Polkadot", "Assethub")  # their block numbers are u32, all others u64
 
 
@@ -206,7 +206,7 @@ def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[i
     from cfnode.core.hashing import twox_128
 
     key = "0x" + (twox_128(f"{chain}ChainTracking".encode()) + twox_128(b"CurrentChainState")).hex()
-    timeout = min(_ESTIMATE_TIMEOUT, session.options.timeout)
+    timeout = min(_ESTIMATE_TIMEOUT_S, session.options.timeout)
     try:
         state = yield from rpc(session, session.rpc_url, "state_getStorage", [key], timeout=timeout)
         width = 4 if chain in _SHORT_HEIGHTS else 8

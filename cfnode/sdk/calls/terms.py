@@ -40,12 +40,12 @@ __all__ = [
     "whole_number",
 ]
 
-_MIN_CHUNK_INTERVAL = 2
+_MIN_CHUNK_INTERVAL_BLOCKS = 2
 _BLOCKS_PER_MINUTE = 10
 _FOK = "fill_or_kill_params"
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
 _BUDGET = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9]+)\Z")
-_MAX_BUDGET = 2**128 - 1
+_MAX_GAS_BUDGET = 2**128 - 1
 _U16, _U32 = 2**16 - 1, 2**32 - 1
 
 
@@ -173,9 +173,10 @@ def check_dca(dca: DcaParams) -> None:
     interval = whole_number(dca.chunk_interval_blocks, "dca_params.chunk_interval_blocks", _U32)
     if chunks < 1:
         raise ValidationError.at("dca_params.number_of_chunks", "a swap has at least one chunk")
-    if interval < _MIN_CHUNK_INTERVAL:
+    if interval < _MIN_CHUNK_INTERVAL_BLOCKS:
         raise ValidationError.at(
-            "dca_params.chunk_interval_blocks", f"chunks are at least {_MIN_CHUNK_INTERVAL} blocks apart"
+            "dca_params.chunk_interval_blocks",
+            f"chunks are at least {_MIN_CHUNK_INTERVAL_BLOCKS} blocks apart",
         )
 
 
@@ -335,7 +336,7 @@ def _gas_budget(budget: Any) -> int:
         number = int(budget, 16 if budget.startswith("0x") else 10)
     else:
         number = -1
-    if not 0 <= number <= _MAX_BUDGET:
+    if not 0 <= number <= _MAX_GAS_BUDGET:
         raise ValidationError.at(
             "ccm_params.gas_budget", "expected a number, decimal or 0x hex, that fits 128 bits"
         )

@@ -17,11 +17,11 @@ from cfnode.testing.replay.stage import Block, Stage
 
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
 
-FLIP_FUNDS = 1_000_000 * 10**18
+FUNDS_ATOMS = 1_000_000 * 10**18
 """Funds for transaction fees in atoms: enough for millions of orders."""
-MAX_BLOCKS = 50
+MAX_CREDIT_BLOCKS = 50
 """Maximum blocks until a deposit is credited: usually three."""
-RENEWED_SLOTS = 7_200
+CHANNEL_USE_SLOTS = 7_200
 """Slots for which a channel is used: twelve hours; it expires after a day."""
 BITCOIN = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 _LENGTHS = {"Solana": 32, "Assethub": 32, "Polkadot": 32}
@@ -39,7 +39,7 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
         partial(stage.chain.rpc, "lp_register_liquidity_refund_address", chain, _receiver(chain))
         for chain in chains
     ]
-    gas = stage.dev_call("fund_account", account_id=account, amount=FLIP_FUNDS)
+    gas = stage.dev_call("fund_account", account_id=account, amount=FUNDS_ATOMS)
     stage.add_block([gas], waiting=register)
     opening = [
         partial(stage.chain.rpc, "lp_request_liquidity_deposit_address_v2", asset_json(asset))
@@ -50,13 +50,13 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
     deposits = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
     block = stage.add_block(deposits)
     _ensure_taken(block)
-    for _ in range(MAX_BLOCKS):
+    for _ in range(MAX_CREDIT_BLOCKS):
         balances = stage.provider.get_balances()
         if all(balances.get(asset) for asset in funds):
             return
         _ensure_taken(stage.add_block())
     lacking_assets = ", ".join(asset for asset in funds if not balances.get(asset))
-    raise ReplayError(f"the deposits of {lacking_assets} were not credited in {MAX_BLOCKS} blocks")
+    raise ReplayError(f"the deposits of {lacking_assets} were not credited in {MAX_CREDIT_BLOCKS} blocks")
 
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
@@ -106,7 +106,7 @@ class Channels:
         return deposit(self._stage, address, swap.source, swap.amount)
 
     def _expires(self, pair: tuple[str, str]) -> int:
-        return self._open[pair][1] + RENEWED_SLOTS if pair in self._open else 0
+        return self._open[pair][1] + CHANNEL_USE_SLOTS if pair in self._open else 0
 
     def _opened(self, source: str, destination: str) -> Any:
         receiver, refund = (_receiver(ASSETS[asset].chain) for asset in (destination, source))

@@ -27,8 +27,8 @@ from cfnode.testing.replay.errors import ReplayError
 
 __all__ = ["Block", "Stage"]
 
-POLL_S = 0.002
-POOL_S = 60.0
+POOL_POLL_S = 0.002
+POOL_TIMEOUT_S = 60.0
 """Maximum seconds until a transaction that was sent is in the pool."""
 
 
@@ -133,9 +133,9 @@ class Stage:
     def _sent(self, count: int, call: Future[Any] | None = None) -> list[str]:
         """Return the next transactions in the pool; raise the error of the call.
 
-        Raises ReplayError if there is none after POOL_S.
+        Raises ReplayError if there is none after POOL_TIMEOUT_S.
         """
-        deadline = time.monotonic() + POOL_S
+        deadline = time.monotonic() + POOL_TIMEOUT_S
         while True:
             pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
             unseen = [transaction for transaction in pending if transaction not in self._seen]
@@ -145,8 +145,8 @@ class Stage:
             if call is not None and call.done():
                 call.result()
             if time.monotonic() > deadline:
-                raise ReplayError(f"a transaction is not in the pool after {POOL_S:g} s")
-            time.sleep(POLL_S)
+                raise ReplayError(f"a transaction is not in the pool after {POOL_TIMEOUT_S:g} s")
+            time.sleep(POOL_POLL_S)
 
     def _refusals(self, events: Iterable[Event], count: int) -> list[str | None]:
         """Return the reason why each of the block's last transactions failed; None for a success."""
