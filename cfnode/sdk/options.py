@@ -80,13 +80,13 @@ class Options(GivenRecord):
     rpc_token: str | None = field(default=None, repr=False, metadata=SECRET)
     rpc_token_file: str | os.PathLike[str] | None = None
 
-    def replaced(self, by_name: Mapping[str, Any]) -> Options:
+    def replaced(self, named: Mapping[str, Any]) -> Options:
         """Return these options with some replaced by their Python names; parts may be records or JSON."""
         names = [item.name for item in fields(self)]
-        for name in by_name:
+        for name in named:
             if name not in names:
                 raise ValidationError(name, unknown_value("option", name, names))
-        options = replace(self, **by_name)
+        options = replace(self, **named)
         settle(options)
         options.check()
         return options
