@@ -19,7 +19,7 @@ from collections.abc import Container
 import trio
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.multistream import Dialer, Listener
+from cfnode.core.p2p.multistream import Dialer, MultistreamListener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.flow.fairness import FairSlots
 from cfnode.flow.rate import Rate
@@ -63,7 +63,7 @@ WAITING_PER_SLOT = 4
 
 async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
     """Return the protocol of a substream that the peer opened, and the data after it. Raise RemoteError."""
-    listener = Listener(known)
+    listener = MultistreamListener(known)
     with trio.fail_after(NEGOTIATION):
         while True:
             await substream.send_all(listener.bytes_to_send())

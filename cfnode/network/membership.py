@@ -16,7 +16,7 @@ from collections.abc import Collection, Container, Mapping
 import trio
 
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.admission import USEFUL_SLOTS, newest_of_largest_network
 from cfnode.network.connection import Connection
 from cfnode.network.connections import Peer
@@ -154,6 +154,6 @@ class Membership:
 
 def _is_light(handshake: bytes) -> bool:
     try:
-        return Handshake.decode(handshake).roles == Roles.LIGHT
+        return AnnounceHandshake.decode(handshake).roles == Roles.LIGHT
     except WireError:
         return False

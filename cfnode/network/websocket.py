@@ -31,7 +31,7 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.yamux.budget import TURN, FrameBudget
+from cfnode.core.p2p.yamux.budget import TURN, YamuxFrameBudget
 
 __all__ = ["WebSocketStream", "accept", "connect"]
 
@@ -50,7 +50,7 @@ class WebSocketStream(trio.abc.Stream):
         self._ended = False
         self._pong: Pong | None = None
         self._sending = trio.Lock()
-        self._budget = FrameBudget()
+        self._budget = YamuxFrameBudget()
         self._paid_until = trio.current_time()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:

@@ -156,7 +156,7 @@ class App:
         """Return the status and the body of an answer."""
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
-        status = 400 if isinstance(parsed, jsonrpc.Refused) and parsed.is_no_message else 200
+        status = 400 if isinstance(parsed, jsonrpc.RefusedMessage) and parsed.is_no_message else 200
         return status, await self._dispatcher.answer(parsed, client)
 
     async def _page(

@@ -23,7 +23,7 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Incoming, Refused, RpcError
+from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcBatch, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.connection_state import ConnectionState, Job
 from cfnode.rpc.dispatch import Client, Dispatcher
@@ -167,11 +167,11 @@ class Session:
         self._client.unsubscribe = None
         del self._caller
 
-    async def _take(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _take(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         waits = self._dispatcher.awaits_block(message)
         if self._is_full(size) or (waits and self._waiting >= WAITING_CALLS):
-            identity = message.reply_id if type(message) is Call else jsonrpc.NULL
-            message = Refused(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
+            identity = message.reply_id if type(message) is RpcCall else jsonrpc.NULL
+            message = RefusedMessage(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
         if self._dispatcher.is_quick(message):
             await self._answer(message, size, self._caller)
         elif waits:
@@ -187,7 +187,7 @@ class Session:
         """Return whether too much of earlier messages is kept for one more of this size."""
         return self._kept > 0 and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
 
-    async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_with_a_block(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         with self._budget.holding() as hold:
             hold(WAITING_CALL_BYTES)
             try:
@@ -195,13 +195,13 @@ class Session:
             finally:
                 self._waiting -= 1
 
-    async def _answer_in_slot(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_slot(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         try:
             await self._answer_in_task(message, size)
         finally:
             self._slots.release()
 
-    async def _answer_in_task(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_task(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         try:
             with _DroppingFrames():
                 await self._answer(message, size, self._new_caller())
@@ -222,7 +222,7 @@ class Session:
         state = self._connection.with_jobs(jobs)
         return Caller(replace(self._client, subscribe=subscribe, connection=state), jobs)
 
-    async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
+    async def _answer(self, message: RpcCall | RpcBatch | RefusedMessage, size: int, caller: Caller) -> None:
         """Answer, then start the jobs of the call.
 
         The client must know an id before it gets events for it.

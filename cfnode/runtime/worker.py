@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.state import CODE, State
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
@@ -117,7 +117,7 @@ class Worker:
         self._send(chain(frames.changes_in_slices(changes), [frames.Changed(order.id, changes.root)]))
 
     def _build(self, order: frames.Build) -> None:
-        digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
+        digest = tuple(DigestItem.read(ByteCursor(item)) for item in order.digest)
         build_order = BuildOrder(
             order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
         )

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from cfnode.core.messages import printable
-from cfnode.core.refusals import Refusal, read_refusal, refusal_text
+from cfnode.core.refusals import ModuleRefusal, read_refusal, refusal_text
 
 __all__ = [
     "BackendError",
@@ -221,14 +221,14 @@ class ChainError(RpcCallError):
 
     code: ClassVar[ErrorCode] = "CHAIN"
 
-    def __init__(self, rpc_code: int, message: str, data: Any, refusal: Refusal) -> None:
+    def __init__(self, rpc_code: int, message: str, data: Any, refusal: ModuleRefusal) -> None:
         super().__init__(rpc_code, message, data, _chain_text(refusal, data))
         self.pallet = refusal.pallet
         self.error = refusal.name
         self.text = refusal.words or message
 
 
-def _chain_text(refusal: Refusal, data: Any) -> str:
+def _chain_text(refusal: ModuleRefusal, data: Any) -> str:
     """Return the text of a refusal, with the node's advice from `data` if the refusal has none."""
     advice = f"; {data:.{MAX_REASON_CHARS}}" if isinstance(data, str) and not refusal.advice else ""
     return f"{refusal_text(refusal)}{advice}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from cfnode.core.addresses import Network
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.requests import SwapTerms
@@ -38,7 +38,7 @@ class SwapRecord(Protocol):
     """Swaps of the chain at one block, which all reads of a status see."""
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         """The network that addresses belong to."""
         ...
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import base58
 
-from cfnode.core.addresses import AddressError, Network, encode_foreign_address
+from cfnode.core.addresses import AddressError, BitcoinNetwork, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.swaps.journey import PayoutKind, PayoutStep, Step
 
@@ -191,7 +191,7 @@ def chain_of(pallet: str) -> str:
     return ""
 
 
-def keys_of(pallet: str, name: str, fields: Fields, network: Network) -> list[Key]:
+def keys_of(pallet: str, name: str, fields: Fields, network: BitcoinNetwork) -> list[Key]:
     """Return the keys of an event in an index; none for an event that is not a swap's.
 
     Raises LookupError, TypeError, ValueError or AttributeError for an event of an unknown shape.
@@ -225,7 +225,7 @@ def _swapping_keys(name: str, fields: Fields) -> Iterator[Key]:
             yield "channel", ASSETS[fields["input_asset"]].chain, origin["channel_id"]
 
 
-def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> Iterator[Key]:
+def _ingress_keys(chain: str, name: str, fields: Fields, network: BitcoinNetwork) -> Iterator[Key]:
     if name in _DEPOSITS:
         yield "channel", chain, fields["channel_id"]
         kind, action = variant(fields["action"])
@@ -257,7 +257,7 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
         yield from (("egress", *egress_id) for egress_id in ids)
 
 
-def _text_address(chain: str, account: Any, network: Network) -> Any:
+def _text_address(chain: str, account: Any, network: BitcoinNetwork) -> Any:
     try:
         return encode_foreign_address((CHAINS[chain].address, account), network)
     except AddressError:

@@ -13,7 +13,7 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
-from cfnode.core.p2p.yamux import Session
+from cfnode.core.p2p.yamux import YamuxSession
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
 from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
@@ -243,7 +243,7 @@ async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> 
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
-        session = Session(dialer=True)
+        session = YamuxSession(dialer=True)
         number = session.open()
         session.send(number, line(HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
         await frames(peer.channel, stream, *session.frames_to_send())

@@ -12,7 +12,7 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.multistream import Dialer
-from cfnode.core.p2p.noise import Handshake
+from cfnode.core.p2p.noise import NoiseHandshake
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, PING
@@ -197,7 +197,7 @@ async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.tes
         await left.send_all(outer.bytes_to_send())
         while outer.chosen is None:
             outer.receive_data(bytes(await left.receive_some(4096)))
-        shake = Handshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
+        shake = NoiseHandshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
         while not shake.finished:
             await left.send_all(shake.bytes_to_send())
             shake.receive_data(bytes(await left.receive_some(4096)))

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.core.p2p.yamux import GoneAway, Session
+from cfnode.core.p2p.yamux import GoneAway, YamuxSession
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
@@ -48,7 +48,7 @@ async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.Mock
 async def test_a_closed_connection_sends_goaway_to_the_peer(autojump_clock: trio.testing.MockClock) -> None:
     async with ours_and_raw() as (ours, stream, raw):
         ours.close("enough")
-        session, events = Session(dialer=True), []
+        session, events = YamuxSession(dialer=True), []
         while data := bytes(await stream.receive_some(65536)):
             for plaintext in raw.channel.receive_data(data):
                 events += session.receive_data(plaintext)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from cfnode.core.jsonrpc import Call, parse
+from cfnode.core.jsonrpc import RpcCall, parse
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import kept_answers
 from cfnode.rpc.cf.rows import CF, MONITORING
@@ -105,9 +105,9 @@ def test_every_cf_answer_that_waits_for_the_state_is_kept() -> None:
     assert len(reads) > 100
 
 
-def asked(method: str) -> Call:
+def asked(method: str) -> RpcCall:
     call = parse(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[]}' % method.encode(), 0)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     return call
 
 
@@ -209,7 +209,7 @@ async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> N
     for block, size in ((UNKNOWN, 0), ("0x" + served_node.node.chain.best.hash.hex(), 1)):
         text = b'{"jsonrpc":"2.0","id":1,"method":"chain_getHeader","params":["%b"]}' % block.encode()
         message = parse(text, 0)
-        assert isinstance(message, Call)
+        assert isinstance(message, RpcCall)
         reply = await dispatcher.answer(message, Client())
         assert (b'"result":null' in reply.parts[0]) is (block == UNKNOWN)
         assert bool(kept.size) is bool(size)

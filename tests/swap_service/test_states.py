@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.runtime_names import RuntimeNames
@@ -31,7 +31,7 @@ class Record:
 
     height_: int = 100
     found: dict[Key, list[Entry]] = field(default_factory=dict)
-    network: Network = NETWORKS["Development"]
+    network: BitcoinNetwork = NETWORKS["Development"]
     chains: tuple[str, ...] = tuple(CHAINS)
     now: int = 0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale.metadata import Metadata
@@ -100,7 +100,7 @@ class _Record:
     amounts: Mapping[ChannelId, int]
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         return NETWORKS["Development"]
 
     @property

@@ -11,7 +11,7 @@ from typing import Final
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError, decode_compact
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.chain.queries import RuntimeQueries
 from cfnode.node.pool.errors import (
     BadFormat,
@@ -63,7 +63,7 @@ class Validator:
             raise VerificationFailed(str(error)) from error
         if isinstance(answer, Invalid):
             raise InvalidTransaction(answer)
-        if isinstance(answer, Unknown):
+        if isinstance(answer, UnknownValidity):
             raise UnknownTransaction(answer)
         if not answer.provides:
             raise NoTagsProvided

@@ -17,7 +17,7 @@ import trio
 from cfnode.core.chainspec import ChainSpec, ChainSpecError, grandpa_authorities
 from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, BlockAnnounce, Handshake, Roles
+from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, AnnounceHandshake, BlockAnnounce, Roles
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
 from cfnode.node.asking import reputation
 from cfnode.node.asking.asker import Asker
@@ -135,12 +135,12 @@ class ChainSync:
     def _handshake(self) -> bytes:
         best = self._chain.best
         roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never sends both
-        return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
+        return AnnounceHandshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:
         """Return the reason to refuse the handshake of a peer; None to accept it."""
         try:
-            claim = Handshake.decode(handshake)
+            claim = AnnounceHandshake.decode(handshake)
         except WireError as error:
             return str(error)
         if claim.genesis_hash != self._chain.genesis_hash:
@@ -164,7 +164,7 @@ class ChainSync:
             self._network.report(peer, reputation.FATAL, refusal)
             self._network.disconnect(peer, refusal)
             return
-        claim = Handshake.decode(handshake)
+        claim = AnnounceHandshake.decode(handshake)
         if claim.roles == Roles.LIGHT:
             return  # a light client has no blocks to provide, and its best block proves nothing
         self.peer_set.update(peer, claim.best_number, claim.best_hash)

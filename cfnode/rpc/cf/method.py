@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.node.threads import convert_in_thread
@@ -69,7 +69,7 @@ async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
     return encoder
 
 
-async def address_network(node: Node, block: bytes) -> Network:
+async def address_network(node: Node, block: bytes) -> BitcoinNetwork:
     """Return the kind of network that addresses belong to.
 
     Raises ApiMissing for a runtime that does not name it.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.amm import Pool
+from cfnode.core.amm import AmmPool
 from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
 from cfnode.core.assets import ASSETS
 from cfnode.core.state import State
@@ -64,13 +64,13 @@ class _Stored:
     item: StorageItem
     values: Mapping[tuple[str, str], bytes | None]
 
-    def pool(self, pair: tuple[str, str]) -> Pool | None:
+    def pool(self, pair: tuple[str, str]) -> AmmPool | None:
         """Return one pool; None if it did not exist yet. Raises ApiMissing for pools of another shape."""
         raw = self.values[pair]
         if raw is None:
             return None
         try:
-            return Pool.from_value(self.item.decode(raw)["pool_state"])
+            return AmmPool.from_value(self.item.decode(raw)["pool_state"])
         except (KeyError, TypeError) as error:
             raise ApiMissing("the pools of this runtime have a shape that this build cannot read") from error
 

@@ -12,7 +12,7 @@ import trio.testing
 from cfnode.core.block import BlockRef
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.chain.events import Publisher
 from cfnode.node.pool import errors as pool
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
@@ -100,7 +100,7 @@ async def test_a_call_fails_after_ten_attempts() -> None:
     [
         (pool.InvalidTransaction(Invalid("Future")), "InvalidTransaction(Future)"),
         (pool.InvalidTransaction(Invalid("Custom", 7)), "InvalidTransaction(Custom(7))"),
-        (pool.UnknownTransaction(Unknown("CannotLookup")), "UnknownTransaction(CannotLookup)"),
+        (pool.UnknownTransaction(UnknownValidity("CannotLookup")), "UnknownTransaction(CannotLookup)"),
         (pool.ImmediatelyDropped(), "ImmediatelyDropped"),
         (pool.TemporarilyBanned(), "TemporarilyBanned"),
     ],

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Call, InvalidParams
+from cfnode.core.jsonrpc import InvalidParams, RpcCall
 from cfnode.rpc.broker import affairs as broker_affairs
 from cfnode.rpc.cf import calls, params, streams, vault_swaps
 from cfnode.rpc.dispatch import read_arguments
@@ -119,7 +119,7 @@ def _answer(kind: str, text: str) -> Any:
 
 def _read(wanted: tuple[Param, ...], text: str) -> Any:
     call = jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     row = Method("m", lambda node, *values: values[-1], params=wanted)
     try:
         return read_arguments(row, call)[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio.testing
 
-from cfnode.core.p2p.noise import Channel
+from cfnode.core.p2p.noise import SecureChannel
 from cfnode.network.service import Service
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key, service
@@ -42,5 +42,5 @@ def victim() -> Service:
     return node
 
 
-async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
+async def frames(channel: SecureChannel, stream: trio.SocketStream, *items: bytes) -> None:
     await stream.send_all(b"".join(channel.seal(item) for item in items))

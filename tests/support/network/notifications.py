@@ -6,7 +6,7 @@ from typing import Any
 
 import trio.testing
 
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import accept_protocol
 from cfnode.network.model import NotificationEvent, NotificationLimits
@@ -44,7 +44,7 @@ async def next_of(protocol: Notifications) -> NotificationEvent:
 
 
 def hello(roles: Roles, number: int) -> bytes:
-    return Handshake(roles, number, bytes(32), GENESIS).encode()
+    return AnnounceHandshake(roles, number, bytes(32), GENESIS).encode()
 
 
 NAME = "/gossip"

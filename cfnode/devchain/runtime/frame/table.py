@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cfnode.core.scale import PythonForm, Registry
+from cfnode.core.scale import PythonForm, TypeRegistry
 from cfnode.core.scale.types import (
     PRIMITIVES,
     Array,
@@ -16,11 +16,11 @@ from cfnode.core.scale.types import (
     Composite,
     Definition,
     Field,
-    Param,
     PortableType,
     Primitive,
     Sequence,
     Tuple,
+    TypeParam,
     Variant,
     Variants,
 )
@@ -56,8 +56,8 @@ class TypeTable:
         self.catalog = catalog
         self._ids: dict[Expression, int] = {}
         self._forms: dict[int, PythonForm] = {}
-        self._registry: Registry | None = None
-        self._described: Registry | None = None
+        self._registry: TypeRegistry | None = None
+        self._described: TypeRegistry | None = None
 
     def id(self, text: str, scope: Scope | None = None) -> int:
         """Return the id of an expression; a new one gets a row. Raises TypeLanguageError for a wrong name."""
@@ -70,17 +70,17 @@ class TypeTable:
             raise TypeLanguageError(f"in {text!r}: {error}") from None
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> TypeRegistry:
         """Codecs for the rows made so far: values are of the catalog's classes, where it has some."""
         if self._registry is None or len(self._registry.types) != len(self.types):
-            self._registry = Registry(tuple(self.types), self._forms)
+            self._registry = TypeRegistry(tuple(self.types), self._forms)
         return self._registry
 
     @property
-    def described(self) -> Registry:
+    def described(self) -> TypeRegistry:
         """Codecs of the same rows for code outside of the runtime: values are dicts and tuples."""
         if self._described is None or len(self._described.types) != len(self.types):
-            self._described = Registry(tuple(self.types))
+            self._described = TypeRegistry(tuple(self.types))
         return self._described
 
     def zero(self, type_id: int) -> bytes:
@@ -181,7 +181,7 @@ class TypeTable:
         form = self.catalog.form(declared.name)
         if form is not None:
             self._forms[number] = form
-        params = tuple(Param(name, self._id(argument)) for name, argument in bound.items())
+        params = tuple(TypeParam(name, self._id(argument)) for name, argument in bound.items())
         return PortableType(number, declared.path, params, self._body(declared, bound))
 
     def _body(self, declared: Declaration, bound: Mapping[str, Expression]) -> Definition:

@@ -18,7 +18,7 @@ import logging
 import trio
 
 from cfnode.core.header import Header
-from cfnode.core.trie import Found, Healing
+from cfnode.core.trie import Healing, WalkFindings
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.progress import DownloadRate, Phase, Progress
 from cfnode.node.sync.warping.healing import FetchedEntry, Healer, TargetLost
@@ -86,7 +86,7 @@ class StateSync:
             log.info("Healed the state: %d nodes and values fetched, %d rows deleted", fetched, left_over)
         return healing.keys
 
-    async def _write(self, found: Found, received: list[FetchedEntry]) -> None:
+    async def _write(self, found: WalkFindings, received: list[FetchedEntry]) -> None:
         values = [
             (missing_node.child, missing_node.key, entry)
             for missing_node, entry in received

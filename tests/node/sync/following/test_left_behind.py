@@ -15,7 +15,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.chainspec import to_json
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.runtime.genesis import dev_chain_spec
@@ -133,7 +133,7 @@ class Liar(Peer):
     def __init__(self, authority: Peer) -> None:
         super().__init__("liar", authority.rig, author=True)
         best = authority.chain.best
-        said = Handshake(Roles.FULL, best.number + 1_000, best.hash, authority.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.FULL, best.number + 1_000, best.hash, authority.chain.genesis_hash)
         self.network.protocols["block-announces/1"].handshake = said.encode
         self.network.serve_requests("sync/2", no_block)
 
