@@ -47,7 +47,7 @@ class Deadlines(threading.local):
         return left_s if step_s is None else min(step_s, left_s)
 
 
-class _Stream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream, deadlines: Deadlines) -> None:
         self._stream = stream
         self._deadlines = deadlines
@@ -62,7 +62,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         left_s = self._deadlines.left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left_s), self._deadlines)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left_s), self._deadlines)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -86,7 +86,7 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         left_s = self._deadlines.left(timeout, httpcore.ConnectTimeout)
         stream = self._backend.connect_tcp(host, port, left_s, local_address, socket_options)
-        return _Stream(stream, self._deadlines)
+        return _DeadlineStream(stream, self._deadlines)
 
 
 def bind(client: httpx.Client, deadlines: Deadlines) -> None:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_ANSWER_BYTES",
-    "AsyncClient",
+    "AsyncHttpClient",
     "BadUrl",
-    "Client",
     "HttpAnswer",
     "HttpCall",
+    "HttpClient",
     "HttpError",
     "NoAnswer",
     "TooSlow",
@@ -85,7 +85,7 @@ class Unusable(HttpError):
     """Error for an answer that is over a limit."""
 
 
-class Client:
+class HttpClient:
     """Client for blocking exchanges over one connection pool, which threads may share.
 
     `tls` False: for http addresses only, without the time to read the certificates.
@@ -128,7 +128,7 @@ class Client:
         self._client.close()
 
 
-class AsyncClient:
+class AsyncHttpClient:
     """Client for exchanges under trio or asyncio.
 
     `is_direct`: without proxies of the environment, and without connections that stay open.

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_MESSAGE_BYTES",
     "Broken",
-    "MessageTooLarge",
     "NotConnected",
     "Rejected",
     "Socket",
     "SocketError",
+    "SocketMessageTooLarge",
     "opened",
 ]
 
@@ -61,7 +61,7 @@ class Broken(SocketError):
     """Error for an open connection that ended."""
 
 
-class MessageTooLarge(Broken):
+class SocketMessageTooLarge(Broken):
     """Error for a message of more than MAX_MESSAGE_BYTES bytes."""
 
 
@@ -143,5 +143,5 @@ def _reason(error: BaseException) -> str:
 def _broken(error: Any) -> Broken:
     code = getattr(error.reason, "code", None)
     if code == _CLOSE_CODE_TOO_BIG:
-        return MessageTooLarge(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
+        return SocketMessageTooLarge(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
     return Broken("it closed the connection" + (f" ({code})" if code else ""))

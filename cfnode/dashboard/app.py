@@ -18,9 +18,9 @@ from starlette.staticfiles import StaticFiles
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.dev_pages import DEV_PAGES, act
 from cfnode.dashboard.guard import HEADERS, form_of, is_secure, require_own_form, require_own_origin
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 from cfnode.dashboard.pages import PAGES, Page
-from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, Session, TokenSource
+from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PREFIX, THEMES
@@ -45,7 +45,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class Dashboard:
     """ASGI application; `run` follows the books and calls the node until cancelled."""
 
-    def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
+    def __init__(self, database: Database, node: RpcNode, tokens: TokenSource) -> None:
         self.restarts = Restarts(log)
         self._desk = Desk(database, node, tokens, self.restarts)
         self._app = Starlette(
@@ -107,7 +107,7 @@ class Dashboard:
 
         return endpoint
 
-    async def _session(self, request: Request) -> Session | None:
+    async def _session(self, request: Request) -> DashboardSession | None:
         return (await self._desk.sessions()).read(request.cookies.get(SESSION))
 
     async def _login(self, request: Request) -> Response:
@@ -127,7 +127,7 @@ class Dashboard:
         status = 403 if fault else 200
         return self._desk.views.page(request, "Log in", content, None, status=status)
 
-    async def _logout(self, desk: Desk, request: Request, session: Session) -> Response:
+    async def _logout(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         require_own_origin(request)
         require_own_form(await form_of(request), session.csrf)
         answer = RedirectResponse(f"{PREFIX}/login", 303)
@@ -143,7 +143,7 @@ class Dashboard:
             _set_cookie(request, answer, THEME, fields["theme"], THEME_COOKIE_AGE_S)
         return answer
 
-    async def _events(self, desk: Desk, request: Request, session: Session) -> Response:
+    async def _events(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         if desk.pulse.is_full:
             raise HTTPException(503, "Too many browsers watch already.")
         return EventStream(desk.pulse)

@@ -16,7 +16,7 @@ from cfnode.dashboard.desk import MESSAGE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.pages import Page
-from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, Session
+from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, DashboardSession
 from cfnode.dashboard.views import PREFIX
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.open_channels import open_channels
@@ -35,7 +35,7 @@ def _require_dev(desk: Desk) -> None:
         raise HTTPException(404, "There is no such page.")
 
 
-async def controls(desk: Desk, request: Request, session: Session) -> Response:
+async def controls(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page with forms for what a test does to the chain."""
     _require_dev(desk)
     prefilled = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
@@ -47,7 +47,7 @@ async def controls(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Controls", make, is_live=False)
 
 
-async def act(desk: Desk, request: Request, session: Session) -> Response:
+async def act(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Do what a form requests, and go back to the controls."""
     require_own_origin(request)
     fields = await form_of(request)
@@ -82,7 +82,7 @@ def _words(error: Exception) -> str:
     return printable(error.message if refusal is None else refusal_text(refusal))
 
 
-async def blocks(desk: Desk, request: Request, session: Session) -> Response:
+async def blocks(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of the newest blocks."""
     _require_dev(desk)
     text = request.query_params.get("before")
@@ -97,7 +97,7 @@ async def blocks(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Blocks", make)
 
 
-async def block(desk: Desk, request: Request, session: Session) -> Response:
+async def block(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one block."""
     _require_dev(desk)
     key = request.path_params["key"]

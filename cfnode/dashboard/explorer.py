@@ -19,11 +19,11 @@ from cfnode.core.foreign import block_number, hex_bytes, whole_number
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.ss58 import encode as account_text
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 from cfnode.ledger.decoding import fields_text
 from cfnode.ledger.errors import NodeError
 
-__all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
+__all__ = ["BlockLine", "BlockPage", "BlockPart", "Explorer"]
 
 BLOCKS_PER_PAGE: Final = 25
 """Number of blocks of a page."""
@@ -46,7 +46,7 @@ class BlockLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BlockPart:
     """Event or extrinsic: its name, fields (JSON), and for an extrinsic signer and hash."""
 
     index: int
@@ -64,14 +64,14 @@ class BlockPage:
     hash: str
     parent: str
     state_root: str
-    extrinsics: tuple[Part, ...]
-    events: tuple[Part, ...]
+    extrinsics: tuple[BlockPart, ...]
+    events: tuple[BlockPart, ...]
 
 
 class Explorer:
     """Reader of a node's blocks. Raises CallError, NodeError."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RpcNode) -> None:
         self._node = node
         self._metadata = BoundedDict[int, Metadata](2)
 
@@ -143,22 +143,22 @@ class Explorer:
         return self._metadata[version]
 
 
-def _event(index: int, event: dict[str, Any]) -> Part:
+def _event(index: int, event: dict[str, Any]) -> BlockPart:
     text = json.dumps(event["fields"], indent=2, ensure_ascii=False)
-    return Part(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS_CHARS])
+    return BlockPart(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS_CHARS])
 
 
-def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
+def _extrinsic(metadata: Metadata, index: int, text: str) -> BlockPart:
     data = hex_bytes(text[: 2 * MAX_EXTRINSIC_BYTES])
     number = f"0x{extrinsic_hash(data).hex()}"
     try:
         extrinsic = decode_extrinsic(metadata, data)
     except ScaleError:
-        return Part(index, "unknown extrinsic", text[:MAX_FIELDS_CHARS], hash=number)
+        return BlockPart(index, "unknown extrinsic", text[:MAX_FIELDS_CHARS], hash=number)
     pallet, call = extrinsic.call
     name, fields = (call, {}) if isinstance(call, str) else call
     signer = None
     if extrinsic.signed is not None and isinstance(extrinsic.signed.address, bytes):
         signer = account_text(extrinsic.signed.address)
     arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
-    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS_CHARS], signer, number)
+    return BlockPart(index, f"{pallet}.{name}", arguments[:MAX_FIELDS_CHARS], signer, number)

@@ -11,7 +11,7 @@ from cfnode.dashboard.charts import Chart, stacked
 from cfnode.dashboard.formats import USDC_DECIMALS, asset_name, day_text, short
 from cfnode.ledger.day_totals import STABLE, DayTotal
 
-__all__ = ["PERIODS_DAYS", "Figures", "Sum", "Today", "figures", "today"]
+__all__ = ["PERIODS_DAYS", "FigureRow", "Figures", "Today", "figures", "today"]
 
 PERIODS_DAYS: Final = (7, 30, 90)
 """Days of each period."""
@@ -20,7 +20,7 @@ MAX_TABLE_ROWS: Final = 200
 
 
 @dataclass(slots=True)
-class Sum:
+class FigureRow:
     """A row of a table: what was counted, for which name and asset. `value` is in smallest units of USDC."""
 
     name: str
@@ -38,16 +38,16 @@ class Figures:
     """Figures of a period of days."""
 
     days: int
-    total: Sum
+    total: FigureRow
     volume: Chart | None
     by_partner_chart: Chart | None
     fees: Chart | None
     earned: Chart | None
-    by_day: tuple[Sum, ...]
-    by_asset: tuple[Sum, ...]
-    by_partner: tuple[Sum, ...]
-    by_fee: tuple[Sum, ...]
-    by_account: tuple[Sum, ...]
+    by_day: tuple[FigureRow, ...]
+    by_asset: tuple[FigureRow, ...]
+    by_partner: tuple[FigureRow, ...]
+    by_fee: tuple[FigureRow, ...]
+    by_account: tuple[FigureRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def figures(totals: Sequence[DayTotal], span: range) -> Figures:
     )
 
 
-def _by_day(totals: Iterable[DayTotal], span: range) -> list[Sum]:
-    rows = {day: Sum(day_text(day)) for day in span}
+def _by_day(totals: Iterable[DayTotal], span: range) -> list[FigureRow]:
+    rows = {day: FigureRow(day_text(day)) for day in span}
     for total in totals:
         row = rows[total.day]
         if total.measure == "volume":
@@ -103,8 +103,8 @@ def _by_day(totals: Iterable[DayTotal], span: range) -> list[Sum]:
     return list(rows.values())
 
 
-def _total(rows: Iterable[Sum]) -> Sum:
-    total = Sum("total")
+def _total(rows: Iterable[FigureRow]) -> FigureRow:
+    total = FigureRow("total")
     for row in rows:
         total.count += row.count
         total.value += row.value
@@ -115,12 +115,12 @@ def _total(rows: Iterable[Sum]) -> Sum:
 
 def _table(
     totals: Iterable[DayTotal], measures: tuple[str, ...], name: Callable[[DayTotal], str]
-) -> tuple[Sum, ...]:
+) -> tuple[FigureRow, ...]:
     """Return a row for each name and asset, the largest first."""
-    rows: dict[tuple[str, str], Sum] = {}
+    rows: dict[tuple[str, str], FigureRow] = {}
     for total in totals:
         if total.measure in measures:
-            row = rows.setdefault((name(total), total.asset), Sum(name(total), total.asset or None))
+            row = rows.setdefault((name(total), total.asset), FigureRow(name(total), total.asset or None))
             row.count += total.count
             row.amount += total.amount
             row.value += total.value
@@ -128,16 +128,16 @@ def _table(
     return tuple(ordered[:MAX_TABLE_ROWS])
 
 
-def _by_partner(totals: Iterable[DayTotal]) -> tuple[Sum, ...]:
+def _by_partner(totals: Iterable[DayTotal]) -> tuple[FigureRow, ...]:
     """Return a row for each partner, and for each broker account of swaps without a partner.
 
     Partners' rows have what was earned from their swaps.
     """
-    rows: dict[tuple[str, bool], Sum] = {}
+    rows: dict[tuple[str, bool], FigureRow] = {}
     for total in totals:
         if total.measure in ("partner", "broker"):
             key = (total.name, total.measure == "broker")
-            row = rows.setdefault(key, Sum(total.name, is_account=key[1]))
+            row = rows.setdefault(key, FigureRow(total.name, is_account=key[1]))
             row.count += total.count
             row.value += total.value
     for total in totals:

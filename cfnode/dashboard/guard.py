@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from cfnode.web.authority import Authority, Origin
+from cfnode.web.authority import HostAuthority, WebOrigin
 from cfnode.web.bodies import BodyRefused, read_body
 
 __all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
@@ -56,7 +56,10 @@ def _is_own(origins: list[str], hosts: list[str]) -> bool:
         return True
     if len(origins) > 1 or len(hosts) != 1:
         return False
-    origin, host = Origin.parse(origins[0].encode("latin-1")), Authority.parse(hosts[0].encode("latin-1"))
+    origin, host = (
+        WebOrigin.parse(origins[0].encode("latin-1")),
+        HostAuthority.parse(hosts[0].encode("latin-1")),
+    )
     return origin is not None and host is not None and origin.is_of(host)
 
 

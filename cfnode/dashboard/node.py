@@ -12,7 +12,7 @@ from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import printable
 from cfnode.ledger.errors import CallError, LedgerError
 
-__all__ = ["Node", "NodeState", "NodeWatch"]
+__all__ = ["NodeState", "NodeWatch", "RpcNode"]
 
 NODE_POLL_S: Final = 5.0
 _CONTROLS: Final = "dev_newBlock"
@@ -20,7 +20,7 @@ _CONTROLS: Final = "dev_newBlock"
 MAX_TEXT_CHARS: Final = 80
 
 
-class Node(Protocol):
+class RpcNode(Protocol):
     """Node that is called by JSON-RPC."""
 
     @property
@@ -56,7 +56,7 @@ class NodeState:
 class NodeWatch:
     """Keeper of the state of a node. `run` asks it until cancelled."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RpcNode) -> None:
         self.node = node
         self.state = NodeState()
         self.asked = trio.Event()

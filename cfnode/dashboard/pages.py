@@ -17,7 +17,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.figures import PERIODS_DAYS, figures
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
@@ -29,7 +29,7 @@ from cfnode.swaps.identity import ChannelId
 
 __all__ = ["PAGES", "Page", "before_of", "recover_command"]
 
-Page = Callable[[Desk, Request, Session], Awaitable[Response]]
+Page = Callable[[Desk, Request, DashboardSession], Awaitable[Response]]
 LINES_PER_PAGE: Final = 50
 """Number of channels, or payouts, of one page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
@@ -38,7 +38,7 @@ TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
 """Networks that --network of `cfnode recover` knows, by the names of their chains."""
 
 
-async def now(desk: Desk, request: Request, session: Session) -> Response:
+async def now(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of swaps that move, and of today's figures."""
 
     async def make() -> str:
@@ -47,7 +47,7 @@ async def now(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Now", make, name="now")
 
 
-async def volumes(desk: Desk, request: Request, session: Session) -> Response:
+async def volumes(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of charts and tables of a period of days."""
     chosen = request.query_params.get("days", str(PERIODS_DAYS[1]))
     if chosen not in map(str, PERIODS_DAYS):
@@ -67,7 +67,7 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, title, make, name=f"figures {days}", is_live=False)
 
 
-async def channels(desk: Desk, request: Request, session: Session) -> Response:
+async def channels(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of open channels, the newest first."""
     before = before_of(request)
 
@@ -80,14 +80,14 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Open channels", make, name=name)
 
 
-async def channel(desk: Desk, request: Request, session: Session) -> Response:
+async def channel(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Lead to the page of an open channel by its number, which identifies it while it is open."""
     channel = await _channel(desk, request)
     path = ChannelId(channel.chain, channel.channel, channel.block)
     return RedirectResponse(f"{PREFIX}/channels/{path}", 303)
 
 
-async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
+async def qr_code(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the QR code of a channel's address."""
     channel = await _channel(desk, request)
     image = io.BytesIO()
@@ -107,7 +107,7 @@ async def _channel(desk: Desk, request: Request) -> OpenChannel:
     return channel
 
 
-async def payouts(desk: Desk, request: Request, session: Session) -> Response:
+async def payouts(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of failed payouts, with the command that recovers each."""
     before = before_of(request)
 
@@ -137,7 +137,7 @@ def _network(desk: Desk) -> str:
     return f"--network {name} " if name in TEST_NETS else ""
 
 
-async def partners(desk: Desk, request: Request, session: Session) -> Response:
+async def partners(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of partners, and what is left of their budgets."""
 
     async def make() -> str:
@@ -146,7 +146,7 @@ async def partners(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Partners", make, name="partners")
 
 
-async def health(desk: Desk, request: Request, session: Session) -> Response:
+async def health(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of the node, and of the books against the chain."""
 
     async def make() -> str:

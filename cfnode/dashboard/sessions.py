@@ -20,7 +20,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from cfnode.core.bearer_token import MAX_TOKEN
 from cfnode.web.tokens import Group, Token
 
-__all__ = ["SESSION_MAX_AGE_S", "Session", "Sessions", "TokenSource"]
+__all__ = ["SESSION_MAX_AGE_S", "DashboardSession", "Sessions", "TokenSource"]
 
 SESSION_MAX_AGE_S: Final = 12 * 3600
 MAX_COOKIE_CHARS: Final = 1_000
@@ -30,7 +30,7 @@ TokenSource = Callable[[], Iterable[Token]]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class DashboardSession:
     """A client that gave a token; `csrf` has to come with each form."""
 
     name: str
@@ -61,7 +61,7 @@ class Sessions:
             return None
         return self._signer.dumps([self._fingerprint(matching), secrets.token_urlsafe(16)])
 
-    def read(self, cookie: str | None) -> Session | None:
+    def read(self, cookie: str | None) -> DashboardSession | None:
         """Return the session of a cookie, or None."""
         value = _loaded(self._signer, cookie, SESSION_MAX_AGE_S)
         if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)):
@@ -69,7 +69,7 @@ class Sessions:
         fingerprint, number = value
         for token in self._allowed():
             if hmac.compare_digest(self._fingerprint(token), fingerprint):
-                return Session(token.name, self._derived("csrf", number.encode()))
+                return DashboardSession(token.name, self._derived("csrf", number.encode()))
         return None
 
     def message(self, text: str, *, is_error: bool = False) -> str:

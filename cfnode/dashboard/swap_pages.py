@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.filters import FilterForm
 from cfnode.dashboard.pages import Page, before_of, recover_command
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.channel_detail import channel_detail
 from cfnode.ledger.find import MAX_TERM, Found, find
@@ -33,7 +33,7 @@ MAX_PARTNER_CHOICES: Final = 500
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
-async def search(desk: Desk, request: Request, session: Session) -> Response:
+async def search(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Lead to the one swap or channel that a term names, or return the page of all matches."""
     term = request.query_params.get("term", "")
     matches = await desk.books.read(partial(find, term=term))
@@ -58,7 +58,7 @@ def _only(matches: Found) -> str | None:
     return None if matches.account is None else f"swaps?account={matches.account}"
 
 
-async def swaps(desk: Desk, request: Request, session: Session) -> Response:
+async def swaps(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of swaps that the filter takes, the newest first."""
     form, before = FilterForm.read(request.query_params), before_of(request)
 
@@ -76,7 +76,7 @@ async def swaps(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Swaps", make, name=name, is_live=before is None)
 
 
-async def swap(desk: Desk, request: Request, session: Session) -> Response:
+async def swap(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one swap: its journey, chunks, fees, payouts and webhooks."""
     text = request.path_params["number"]
     detail = None
@@ -92,7 +92,7 @@ async def swap(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, f"Swap {detail.swap.request}", make)
 
 
-async def channel(desk: Desk, request: Request, session: Session) -> Response:
+async def channel(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one channel, open or past, with its deposits and swaps."""
     identity, before = _identity(request.path_params["id"]), before_of(request)
     detail = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.dashboard.formats import FILTERS
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.swaps.fate import Fate
 
 __all__ = ["FATES", "PREFIX", "STATES", "Views"]
@@ -86,7 +86,7 @@ class Views:
         request: Request,
         title: str,
         content: str,
-        session: Session | None,
+        session: DashboardSession | None,
         *,
         status: int = 200,
         is_dev: bool = False,

@@ -25,7 +25,7 @@ from cfnode.flow.rate import Rate
 from cfnode.network.buffers import Buffers
 from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["NO_PONG", "UNUSED", "Connection", "OnSubstream"]
+__all__ = ["NO_PONG", "UNUSED", "OnSubstream", "PeerConnection"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -41,11 +41,11 @@ CLOSE_TIMEOUT = 1.0
 """Seconds for sending the last frames of a connection that we close."""
 
 
-OnSubstream = Callable[["Connection", Substream], Awaitable[None]]
+OnSubstream = Callable[["PeerConnection", Substream], Awaitable[None]]
 """A function that serves a substream which the peer opened."""
 
 
-class Connection:
+class PeerConnection:
     """A secured connection to the node with the key `remote`. Start `run`, then open substreams.
 
     `flood_lock` is shared by all connections: connections that send many useless frames take turns under it.

@@ -71,7 +71,7 @@ class ServedNode(Protocol):
 
 
 @dataclass
-class Client:
+class RpcClient:
     """One connection, as far as calls depend on it."""
 
     address: str = ""
@@ -155,7 +155,7 @@ class Dispatcher:
         row = self._rows.get(message.method) if type(message) is RpcCall else None
         return type(row) is Method and row.awaits_block
 
-    async def answer(self, message: RpcCall | RpcBatch | RefusedMessage, client: Client) -> Reply:
+    async def answer(self, message: RpcCall | RpcBatch | RefusedMessage, client: RpcClient) -> Reply:
         """Return the answer as JSON text; empty for a notification."""
         if type(message) is RpcCall:
             return await self._answer_call(message, client)
@@ -164,14 +164,14 @@ class Dispatcher:
         assert isinstance(message, RefusedMessage)
         return failure(message.id, message.error)
 
-    async def _answer_batch(self, entries: RpcBatch, client: Client) -> Reply:
+    async def _answer_batch(self, entries: RpcBatch, client: RpcClient) -> Reply:
         replies = Replies(self._config.max_response_size)
         holding = nullcontext(_hold_nothing) if client.memory is None else client.memory.holding()
         with holding as hold:
             return await self._answer_entries(entries, client, replies, hold)
 
     async def _answer_entries(
-        self, entries: RpcBatch, client: Client, replies: Replies, hold: Callable[[int], None]
+        self, entries: RpcBatch, client: RpcClient, replies: Replies, hold: Callable[[int], None]
     ) -> Reply:
         async with trio.open_nursery() as nursery:
             for index, entry in enumerate(entries.entries):
@@ -189,7 +189,7 @@ class Dispatcher:
     async def _answer_entry(
         self,
         entry: RpcCall | RefusedMessage,
-        client: Client,
+        client: RpcClient,
         replies: Replies,
         place: int,
         hold: Callable[[int], None],
@@ -198,14 +198,14 @@ class Dispatcher:
         hold(reply.size)  # it waits for the other answers
         replies.put(place, reply)
 
-    def answer_now(self, call: RpcCall, client: Client) -> Reply | None:
+    def answer_now(self, call: RpcCall, client: RpcClient) -> Reply | None:
         """Return the answer to a call that needs no waiting.
 
         None if the call needs waiting: then nothing was done for it.
         """
         return None if client.throttle is not None else self._now(call, client, is_limited=False)
 
-    def _now(self, call: RpcCall, client: Client, *, is_limited: bool) -> Reply | None:
+    def _now(self, call: RpcCall, client: RpcClient, *, is_limited: bool) -> Reply | None:
         row = self._rows.get(call.method)
         if type(row) is not Method or call.is_large or row.takes_connection or row.submits:
             return None
@@ -225,7 +225,7 @@ class Dispatcher:
             )
         return reply
 
-    def _text_now(self, row: Method, call: RpcCall, client: Client) -> Part | None:
+    def _text_now(self, row: Method, call: RpcCall, client: RpcClient) -> Part | None:
         """Return the JSON text of a result, kept or computed now; None if it needs waiting."""
         _check_access(row.access, client)
         if (
@@ -260,7 +260,7 @@ class Dispatcher:
     def _failed(self, call: RpcCall, error: Exception) -> Reply:
         return failed(call.reply_id, call.method, error, self._config.max_response_size)
 
-    async def _answer_call(self, call: RpcCall, client: Client) -> Reply:
+    async def _answer_call(self, call: RpcCall, client: RpcClient) -> Reply:
         limited = client.throttle is not None and await client.throttle()
         if (reply := self._now(call, client, is_limited=limited)) is not None:
             return reply
@@ -276,7 +276,7 @@ class Dispatcher:
         )
         return reply
 
-    async def _reply(self, row: AnyRow | None, call: RpcCall, client: Client) -> tuple[Reply, bool]:
+    async def _reply(self, row: AnyRow | None, call: RpcCall, client: RpcClient) -> tuple[Reply, bool]:
         """Return the answer, empty for a notification, and whether it is an error."""
         revision = self._kept.revision
         try:
@@ -285,7 +285,7 @@ class Dispatcher:
         except Exception as error:
             return self._failed(call, error), True
 
-    async def _result(self, row: AnyRow | None, call: RpcCall, client: Client) -> Any:
+    async def _result(self, row: AnyRow | None, call: RpcCall, client: RpcClient) -> Any:
         if type(row) is Method:
             arguments = await self._checked(row, call, client)
             state = (client.connection,) if row.takes_connection else ()
@@ -301,18 +301,18 @@ class Dispatcher:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {similar}?")
         raise METHOD_NOT_FOUND
 
-    async def _subscribe(self, row: Subscription, call: RpcCall, client: Client) -> str:
+    async def _subscribe(self, row: Subscription, call: RpcCall, client: RpcClient) -> str:
         if client.subscribe is None:
             raise NO_SUBSCRIPTIONS
         return await client.subscribe(row, await self._checked(row, call, client))
 
-    async def _checked(self, row: Row, call: RpcCall, client: Client) -> list[Any]:
+    async def _checked(self, row: Row, call: RpcCall, client: RpcClient) -> list[Any]:
         _check_access(row.access, client)
         arguments = await self._bound(row, call)
         self._check_call(row, arguments, client)
         return arguments
 
-    def _check_call(self, row: Row, arguments: list[Any], client: Client) -> None:
+    def _check_call(self, row: Row, arguments: list[Any], client: RpcClient) -> None:
         """Raise RpcError if a call with these arguments is refused."""
         if row.unsafe_if is not None and row.unsafe_if(arguments):
             _check_access(Access.UNSAFE, client)
@@ -339,7 +339,7 @@ class Dispatcher:
         return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
 
-def _check_access(access: Access, client: Client) -> None:
+def _check_access(access: Access, client: RpcClient) -> None:
     """Raise RpcError if the methods are closed to the client."""
     if (reason := client.closed.get(access)) is not None:
         raise RpcError(UNSAFE.code, UNSAFE.message, reason or None)
@@ -365,7 +365,7 @@ def _hold_nothing(size: int) -> None:
     """Count nothing: the client has no memory budget."""
 
 
-def _unsubscribe(call: RpcCall, client: Client) -> bool:
+def _unsubscribe(call: RpcCall, client: RpcClient) -> bool:
     if client.unsubscribe is None:
         raise NO_SUBSCRIPTIONS
     arguments = call.arguments()

@@ -26,7 +26,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcBatch, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.connection_state import ConnectionState, Job
-from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.outbox import Outbox
 from cfnode.rpc.reply import notification
 from cfnode.rpc.table.errors import BUSY, explain
@@ -54,7 +54,7 @@ WAITING_CALL_BYTES = 16 * 1024
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenSubscription:
     """An open subscription; unsubscribing cancels `scope`."""
 
     identity: str
@@ -69,7 +69,7 @@ class Opened:
 class Caller:
     """The client as one message sees it, and the jobs that the message creates."""
 
-    client: Client
+    client: RpcClient
     later: list[Job]
 
 
@@ -94,14 +94,14 @@ def _weight(arguments: list[Any]) -> int:
     return sum(LISTED_BYTES + (len(entry) if isinstance(entry, bytes) else 0) for entry in listed)
 
 
-class Session:
+class RpcSession:
     """One WebSocket connection, from its first message to its last."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        client: Client,
+        client: RpcClient,
         send: Callable[[Reply], Awaitable[None]],
         budget: MemoryBudget,
     ) -> None:
@@ -111,7 +111,7 @@ class Session:
         self._outbox = Outbox(send, config.message_buffer, budget)
         self._budget = budget
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
-        self._subscriptions: dict[str, Opened] = {}
+        self._subscriptions: dict[str, OpenSubscription] = {}
         self._connection = ConnectionState(dispatcher.pins)
         self._kept = 0
         self._waiting = 0
@@ -247,7 +247,7 @@ class Session:
         self._check_room(row)
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
-        subscription = self._subscriptions[identity] = Opened(identity, row, weight)
+        subscription = self._subscriptions[identity] = OpenSubscription(identity, row, weight)
         leading_arguments = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
         try:
             subscription.stream = await row.handler(self._dispatcher.node, *leading_arguments, *arguments)
@@ -273,7 +273,7 @@ class Session:
         subscription.scope.cancel()
         return True
 
-    async def _forward(self, opened: Opened) -> None:
+    async def _forward(self, opened: OpenSubscription) -> None:
         try:
             with opened.scope, self._budget.holding() as hold:
                 hold(opened.weight)
@@ -286,7 +286,7 @@ class Session:
         finally:
             self._subscriptions.pop(opened.identity, None)
 
-    async def _push_all(self, opened: Opened) -> None:
+    async def _push_all(self, opened: OpenSubscription) -> None:
         row, identity = opened.row, opened.identity
         assert opened.stream is not None
         async with aclosing(opened.stream) as stream:

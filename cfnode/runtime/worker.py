@@ -34,9 +34,9 @@ from cfnode.runtime.calls import (
     BlockRefused,
     BlockSource,
     Deadline,
+    ExecutorMessageTooLarge,
     HostFault,
     LocalFault,
-    MessageTooLarge,
     OutOfMemory,
     Prepares,
     ProofSource,
@@ -265,7 +265,7 @@ def _frame(answer: frames.Answer) -> bytes:
     try:
         return frames.encode_frame(answer)
     except ValueError as error:
-        raise MessageTooLarge(str(error)) from error
+        raise ExecutorMessageTooLarge(str(error)) from error
 
 
 def _listen(connection: socket.socket, orders: queue.SimpleQueue[bytes]) -> None:

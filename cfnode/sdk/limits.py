@@ -14,13 +14,13 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.record import read_amount
 
-__all__ = ["Environment", "check_amount"]
+__all__ = ["SwapEnvironment", "check_amount"]
 
 _U128 = 2**128 - 1
 
 
 @dataclass(frozen=True)
-class Environment:
+class SwapEnvironment:
     """The two parts of `cf_environment` that swaps depend on, as JSON."""
 
     ingress_egress: Mapping[str, Any]
@@ -74,7 +74,7 @@ class Environment:
             raise BadAnswer(text, url=self.source, sent=True, retryable=False) from None
 
 
-def check_amount(asset: Asset, amount: int, limits: Environment, field: str) -> None:
+def check_amount(asset: Asset, amount: int, limits: SwapEnvironment, field: str) -> None:
     """Raise ValidationError for an amount that the chain would ignore or refuse."""
     if amount < (minimum := limits.minimum_deposit(asset)):
         raise ValidationError(field, f"expected amount is below minimum swap amount ({minimum})")

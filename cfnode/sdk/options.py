@@ -20,7 +20,7 @@ from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
-    from cfnode.sdk.limits import Environment
+    from cfnode.sdk.limits import SwapEnvironment
 
 __all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
@@ -145,7 +145,7 @@ class Session:
         self.now_ms = now_ms
         self.monotonic = monotonic
         self.random_bytes = random_bytes
-        self.environment: tuple[float, Environment] | None = None
+        self.environment: tuple[float, SwapEnvironment] | None = None
         self.metadata: dict[tuple[str, int], Metadata] = {}
         """The metadata by node address and runtime version, cached for reading events."""
 

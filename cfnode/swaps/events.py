@@ -15,7 +15,7 @@ import base58
 
 from cfnode.core.addresses import AddressError, BitcoinNetwork, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.swaps.journey import PayoutKind, PayoutStep, Step
+from cfnode.swaps.journey import JourneyStep, PayoutKind, PayoutStep
 
 __all__ = [
     "DEPOSIT_FAILURES",
@@ -123,21 +123,24 @@ def is_deposit(name: str, fields: Fields) -> bool:
     return name in _DEPOSITS and variant(fields["action"])[0] != _REPAID
 
 
-def deposit_step(name: str, fields: Fields) -> Step:
+def deposit_step(name: str, fields: Fields) -> JourneyStep:
     """Return what a deposit, counted or failed, states about its swap."""
     if name == Name.DEPOSIT_FAILED:
-        return Step.REJECTED
+        return JourneyStep.REJECTED
     action = variant(fields["action"])[0]
     if action in _SENT_BACK:
-        return Step.RETURNED
+        return JourneyStep.RETURNED
     if action != "Swap":
-        return Step.CREDITED
-    return Step.BOOSTED if name == Name.DEPOSIT_BOOSTED else Step.REQUESTED
+        return JourneyStep.CREDITED
+    return JourneyStep.BOOSTED if name == Name.DEPOSIT_BOOSTED else JourneyStep.REQUESTED
 
 
 # Swaps and payouts
 
-STEPS_OF: Final[Mapping[str, Step]] = {Name.CHUNK_EXECUTED: Step.EXECUTED, Name.COMPLETED: Step.ENDED}
+STEPS_OF: Final[Mapping[str, JourneyStep]] = {
+    Name.CHUNK_EXECUTED: JourneyStep.EXECUTED,
+    Name.COMPLETED: JourneyStep.ENDED,
+}
 """What an event of a request states about its swap."""
 SCHEDULED: Final = (Name.OUTPUT_SCHEDULED, Name.REFUND_SCHEDULED)
 REQUESTED: Final = (Name.BATCH, Name.MESSAGE)

@@ -10,7 +10,7 @@ from cfnode.core.assets import asset_of
 from cfnode.core.suggestions import did_you_mean
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
-from cfnode.sdk.calls.channels import METHOD, Opened, estimated_expiry, read_opened
+from cfnode.sdk.calls.channels import METHOD, NewChannel, estimated_expiry, read_opened
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.testing.dev_calls import Asset, ask, call, dev_call
@@ -37,7 +37,7 @@ class Channel(dict[str, Any]):
         answer: Mapping[str, Any],
         source: CoreAsset,
         destination: CoreAsset,
-        opened: Opened,
+        opened: NewChannel,
         expiry: int,
     ) -> None:
         super().__init__(answer)

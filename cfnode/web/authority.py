@@ -14,7 +14,7 @@ from typing import Final
 
 from cfnode.web.networks import BadFlagError
 
-__all__ = ["Authority", "Origin", "OriginPattern", "origin_pattern"]
+__all__ = ["HostAuthority", "OriginPattern", "WebOrigin", "origin_pattern"]
 
 MAX_HEADER_BYTES: Final = 512
 """Maximum bytes of a Host or an Origin; a name has at most 253."""
@@ -36,14 +36,14 @@ _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class HostAuthority:
     """Host and its port, "" without one; in lower case."""
 
     name: str
     port: str
 
     @classmethod
-    def parse(cls, header: bytes) -> Authority | None:
+    def parse(cls, header: bytes) -> HostAuthority | None:
         """Return the value of a header Host; None for any other text."""
         match = _AUTHORITY.fullmatch(_lower(header))
         return None if match is None else cls(match["name"], match["port"] or "")
@@ -55,7 +55,7 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class WebOrigin:
     """Scheme, host, and port, "" for the scheme's own; an origin without a host has only its scheme."""
 
     scheme: str
@@ -63,7 +63,7 @@ class Origin:
     port: str = ""
 
     @classmethod
-    def parse(cls, header: bytes) -> Origin | None:
+    def parse(cls, header: bytes) -> WebOrigin | None:
         """Return the value of one header Origin; None for any other text, such as two origins."""
         text = _lower(header)
         if text in _OPAQUE:
@@ -71,7 +71,7 @@ class Origin:
         match = _ORIGIN.fullmatch(text)
         return None if match is None else cls(match["scheme"], match["name"], _port(match))
 
-    def is_of(self, host: Authority) -> bool:
+    def is_of(self, host: HostAuthority) -> bool:
         """Return whether it is the origin of pages that this host serves.
 
         They are served under the scheme of the origin.
@@ -92,7 +92,7 @@ class OriginPattern:
     name: str
     port: str
 
-    def matches(self, origin: Origin) -> bool:
+    def matches(self, origin: WebOrigin) -> bool:
         """Return whether the entry allows this origin."""
         return (
             self.scheme in ("*", origin.scheme)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cfnode.web.authority import Authority, Origin, OriginPattern, origin_pattern
+from cfnode.web.authority import HostAuthority, OriginPattern, WebOrigin, origin_pattern
 from cfnode.web.networks import BadFlagError
 
 __all__ = ["Headers", "OriginPolicy", "origin_policy"]
@@ -58,14 +58,14 @@ class OriginPolicy:
         They are parsed before anything is compared: text that is not one host, or not one origin, is refused
         whatever is allowed.
         """
-        authority = None if host is None else Authority.parse(host)
+        authority = None if host is None else HostAuthority.parse(host)
         if host is not None and authority is None:
             return UNREADABLE
         if self.hosts and (authority is None or self.hosts.isdisjoint((authority.name, authority.text))):
             return HOST_REFUSED
         if origin is None:
             return None
-        parsed = Origin.parse(origin)
+        parsed = WebOrigin.parse(origin)
         if parsed is None:
             return UNREADABLE
         is_listed = not self.origins or any(pattern.matches(parsed) for pattern in self.origins)
@@ -78,7 +78,7 @@ class OriginPolicy:
         """
         if origin is None:
             return None
-        parsed = Origin.parse(origin)
+        parsed = WebOrigin.parse(origin)
         is_named = parsed is not None and any(pattern.matches(parsed) for pattern in self.named)
         return None if is_named else ORIGIN_NOT_NAMED
 
@@ -124,7 +124,7 @@ def _hosts(further: tuple[str, ...], port: int) -> frozenset[str]:
     own_hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
     hosts = []
     for host in (*own_hosts, *further):
-        parsed = Authority.parse(host.encode())
+        parsed = HostAuthority.parse(host.encode())
         if parsed is None:
             raise BadFlagError(
                 f"--rpc-allowed-hosts: {host!r} is not the name of a host; give node.example, or "

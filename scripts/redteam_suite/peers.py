@@ -24,8 +24,8 @@ from cfnode.core.p2p.noise import NoiseHandshake as NoiseHandshake
 from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.network.model import RequestHandler, RequestLimits
-from cfnode.network.service import Service
-from cfnode.network.settings import Settings
+from cfnode.network.service import NetworkService
+from cfnode.network.settings import NetworkSettings
 from scripts.redteam_suite.rpc_wire import connect
 from scripts.redteam_suite.target import Target
 
@@ -75,8 +75,8 @@ class Stranger:
     ) -> None:
         genesis = bytes.fromhex(target.genesis)
         self._target = target
-        self._service = Service(
-            Keypair.from_seed(seed, "ed25519"), Settings(genesis, private_addresses=True, out_peers=1)
+        self._service = NetworkService(
+            Keypair.from_seed(seed, "ed25519"), NetworkSettings(genesis, private_addresses=True, out_peers=1)
         )
         number, block = best or (0, genesis)
         handshake = AnnounceHandshake(roles, number, block, genesis).encode()

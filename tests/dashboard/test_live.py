@@ -17,7 +17,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.day_totals import counted_block
 from cfnode.ledger.updates import announce
-from cfnode.swap_service.live.server import Listening, serve
+from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import TOKEN, OfficialNode, tokens
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
@@ -60,7 +60,7 @@ async def served(database: Database) -> AsyncIterator[tuple[Dashboard, httpx.Asy
     source = LiveSource(database, ("http://127.0.0.1:9", None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(page.run)
-        port = await nursery.start(serve, source, Listening("127.0.0.1", 0), page)
+        port = await nursery.start(serve, source, ListenAddress("127.0.0.1", 0), page)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as client:
             await client.post("/web/login", data={"token": TOKEN})
             yield page, client, nursery.cancel_scope

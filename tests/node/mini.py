@@ -32,7 +32,7 @@ from cfnode.devchain.authorities import AuthorityKeys, well_known
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain.call_cache import CallCache
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
@@ -219,7 +219,7 @@ def execute(journal: Journal, args: bytes) -> bytes:
     return b""
 
 
-def forget(chain: Chain) -> None:
+def forget(chain: NodeChain) -> None:
     """Drop what the runtime has answered so far: it has to be asked again."""
     chain._voters = None
     chain.queries._authorities.clear()
@@ -329,7 +329,7 @@ class Rig:
             rig.store.initialise(*rig.genesis())
         rig.executor = LocalExecutor(rig.store, rig.runtime) if executor is None else executor(rig.store)
         rig.clock = clock or ChainClock.own(wall_ms=lambda: rig.wall_ms)
-        rig.chain = await Chain.open(rig.store, rig.executor, rig.clock.real_slot)
+        rig.chain = await NodeChain.open(rig.store, rig.executor, rig.clock.real_slot)
         rig.pool = TransactionPool(rig.chain, ready_limit=limit, authoring=True)
         voters = {keys.grandpa.public: keys.grandpa for keys in rig.authorities}
         rig.finality = Voter(rig.chain, voters, lag=lag)
@@ -347,7 +347,7 @@ class Rig:
     store: Store
     executor: Any
     clock: ChainClock
-    chain: Chain
+    chain: NodeChain
     pool: TransactionPool
     finality: Voter
     author: Author

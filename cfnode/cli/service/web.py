@@ -14,7 +14,7 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 
 if TYPE_CHECKING:
-    from cfnode.dashboard import Dashboard, Node
+    from cfnode.dashboard import Dashboard, RpcNode
     from cfnode.dashboard.sessions import TokenSource
     from cfnode.ledger.database import Database
     from cfnode.web.tokens import Tokens
@@ -42,7 +42,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return flag(token_file(command))
 
 
-def web_page(database: Database, node: Node, tokens: Tokens | None, path: Path | None) -> Dashboard:
+def web_page(database: Database, node: RpcNode, tokens: Tokens | None, path: Path | None) -> Dashboard:
     """Return the page. Raise Failure, StoreError."""
     try:
         from cfnode.dashboard import Dashboard

@@ -32,7 +32,7 @@ EMPTY: Final = b"\0"
 _EMPTY_TRAP: Final = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
 
 
-class Validator:
+class TransactionValidator:
     """The validator of transactions, by calls of the runtime.
 
     `may_include`: this node makes blocks, so it accepts transactions that must not be sent to peers.

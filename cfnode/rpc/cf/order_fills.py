@@ -58,7 +58,7 @@ async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredPools:
     """The stored pools of one block, by base and quote asset."""
 
     item: StorageItem
@@ -75,14 +75,14 @@ class _Stored:
             raise ApiMissing("the pools of this runtime have a shape that this build cannot read") from error
 
 
-async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _Stored:
+async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _StoredPools:
     item = (await node.chain.runtime_at(block)).metadata.storage("LiquidityPools", "Pools")
     keys = {(pair["base"], pair["quote"]): item.key({"assets": dict(pair)}) for pair in pairs}
 
     def read(state: State) -> dict[tuple[str, str], bytes | None]:
         return {pair: state.get(key) for pair, key in keys.items()}
 
-    return _Stored(item, await in_state(node, block, read, list(keys.values())))
+    return _StoredPools(item, await in_state(node, block, read, list(keys.values())))
 
 
 Changed = tuple[set[tuple[str, str, Owner]], set[tuple[str, Owner]]]
@@ -100,7 +100,9 @@ def _changed(events: Sequence[Any]) -> Changed:
     return limits, ranges
 
 
-def _fills(stored_after: _Stored, stored_before: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
+def _fills(
+    stored_after: _StoredPools, stored_before: _StoredPools, changed: Changed
+) -> Iterator[dict[str, Any]]:
     limits, ranges = changed
     changed_pairs = [
         pair for pair, value in stored_after.values.items() if value != stored_before.values[pair]

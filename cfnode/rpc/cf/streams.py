@@ -16,7 +16,7 @@ import msgspec
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.node.chain.local_faults import retry_after_fault
 from cfnode.node.chain.runtime_api import ApiRefused
 from cfnode.rpc.cf import legacy_shapes
@@ -186,8 +186,8 @@ _SCREENING: Final = "The outcomes of deposits that brokers marked for rejection,
 _INGRESS: Final = "The witnessed deposits in each best block."
 PAIR: Final = (BASE, QUOTE)
 
-_KINDS: Final[dict[str, type[BestChanged] | type[Finalized] | type[Imported]]] = {
-    "Finalized": Finalized,
+_KINDS: Final[dict[str, type[BestChanged] | type[BlocksFinalized] | type[Imported]]] = {
+    "Finalized": BlocksFinalized,
     "Best": BestChanged,
     "New": Imported,
 }
@@ -215,11 +215,13 @@ CF_STREAMS: Final = (
         params=PAIR,
         check=_pool_must_exist,
     ),
-    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
+    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized),
     subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
 BROKER_STREAMS: Final = (
-    subscription("broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
+    subscription(
+        "broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized
+    ),
     subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
 LP_STREAMS: Final = (_row("lp_subscribe_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),)

@@ -37,7 +37,7 @@ from cfnode.rpc.table.convert import (
 from cfnode.rpc.table.errors import PROCESSING
 from cfnode.rpc.table.rows import Param, Reader
 from cfnode.rpc.table.runtime_names import enum_of_chains
-from cfnode.rpc.table.serde_types import Member, Read, Struct, tagged
+from cfnode.rpc.table.serde_types import Member, Read, SerdeStruct, tagged
 from cfnode.rpc.table.texts import base58_of, bounded_hex
 
 MAX_INSTRUCTION_ACCOUNTS: Final = 64
@@ -52,7 +52,7 @@ def _tagged(owner: str, variants: Mapping[str, Any]) -> Read:
     return tagged(owner, "chain", variants)
 
 
-_EVM: Final = Struct(
+_EVM: Final = SerdeStruct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
@@ -78,13 +78,13 @@ _read_extra: Final = enum_of_chains(
         "Bsc": _EVM,
     },
 )
-_ACCOUNT: Final = Struct(
+_ACCOUNT: Final = SerdeStruct(
     "struct AccountMeta",
     {"pubkey": (base58_of(32), False), "is_signer": (read_bool, False), "is_writable": (read_bool, False)},
 )
 
 
-def _details(chain: str, address: Read, **members_first: Member) -> Struct:
+def _details(chain: str, address: Read, **members_first: Member) -> SerdeStruct:
     """Return the reader of a call to a contract of an EVM chain."""
     members: dict[str, Member] = {
         **members_first,
@@ -93,7 +93,7 @@ def _details(chain: str, address: Read, **members_first: Member) -> Struct:
         "to": (address, False),
         "source_token_address": (address, True),
     }
-    return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
+    return SerdeStruct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
 _read_by_chain: Final = enum_of_chains(
@@ -103,7 +103,7 @@ _read_by_chain: Final = enum_of_chains(
         "Bitcoin": {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)},
         "Ethereum": _details("Ethereum", fixed_hex(20)),
         "Arbitrum": _details("Arbitrum", fixed_hex(20)),
-        "Solana": Struct(
+        "Solana": SerdeStruct(
             "struct variant VaultSwapDetails::Solana",
             {
                 "program_id": (base58_of(32), False),

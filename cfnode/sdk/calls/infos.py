@@ -11,7 +11,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
-from cfnode.sdk.limits import Environment
+from cfnode.sdk.limits import SwapEnvironment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
 from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
@@ -136,7 +136,7 @@ def _list(value: Any, session: Session, method: str) -> list[Any]:
     return value
 
 
-def _chain_info(chain: ChainName, limits: Environment, session: Session) -> ChainInfo:
+def _chain_info(chain: ChainName, limits: SwapEnvironment, session: Session) -> ChainInfo:
     return ChainInfo(
         chain,
         chain,
@@ -147,7 +147,7 @@ def _chain_info(chain: ChainName, limits: Environment, session: Session) -> Chai
     )
 
 
-def _asset_info(asset: Asset, limits: Environment, session: Session) -> AssetInfo:
+def _asset_info(asset: Asset, limits: SwapEnvironment, session: Session) -> AssetInfo:
     return AssetInfo(
         chainflip_id=asset.name,
         asset=symbol_of(asset),

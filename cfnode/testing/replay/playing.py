@@ -25,9 +25,9 @@ from cfnode.testing.replay.errors import StrategyError
 from cfnode.testing.replay.records import QUOTE, Swap
 from cfnode.testing.replay.report import FLIP, RefusedSwap, Report, fees_of, holdings_of
 from cfnode.testing.replay.setting import Channels, fund_account, refusals_of
-from cfnode.testing.replay.stage import Block, Stage
+from cfnode.testing.replay.stage import AddedBlock, Stage
 from cfnode.testing.replay.strategies import orders_of, place_of
-from cfnode.testing.replay.timeline import Step, Timeline
+from cfnode.testing.replay.timeline import Timeline, TimelineStep
 
 __all__ = ["LEAD_SLOTS", "Settings", "play"]
 
@@ -114,14 +114,18 @@ class _Player:
             flip_price=played.prices.get(FLIP),
         )
 
-    def _open_first(self, step: Step) -> None:
+    def _open_first(self, step: TimelineStep) -> None:
         """Open the channels of the first block's swaps in a block before it."""
         pairs = self._channels.missing(step.swaps, step.slot)
         block = self._stage.add_block(waiting=self._channels.opening(pairs))
         self._channels.receive(pairs, block.results, step.slot)
 
     def _add(
-        self, step: Step, next_step: Step | None, market: Market | None, desired: Sequence[Order] | None
+        self,
+        step: TimelineStep,
+        next_step: TimelineStep | None,
+        market: Market | None,
+        desired: Sequence[Order] | None,
     ) -> Market:
         """Add the block of a step; return the market after it."""
         plan = Plan((), (), (), ()) if market is None or desired is None else self._plan(market, desired)
@@ -156,7 +160,7 @@ class _Player:
         prices: Sequence[str],
         deposits: Sequence[str],
         pairs: Sequence[tuple[str, str]],
-    ) -> tuple[Block, Market]:
+    ) -> tuple[AddedBlock, Market]:
         changes = [change for group in changes_of(plan, "NoWait") for change in group]
         try:
             order_calls = self._stage.send((method, params) for _, method, params in changes)
@@ -177,7 +181,7 @@ class _Player:
             self._played.fills.append(fills)
         return block, market_after
 
-    def _price_calls(self, step: Step) -> list[str]:
+    def _price_calls(self, step: TimelineStep) -> list[str]:
         """Return the calls that set the oracle's prices, and those of pools.
 
         The depth of a pool is set with its first price.
@@ -192,7 +196,7 @@ class _Player:
                 calls.append(self._stage.dev_call("set_pool", asset=asset, price=price, depth=depth))
         return calls
 
-    def _note_refused(self, step: Step, block: Block, market: Market) -> None:
+    def _note_refused(self, step: TimelineStep, block: AddedBlock, market: Market) -> None:
         unmatched = list(step.swaps)
         for amount, reason in refusals_of(block):
             for swap in unmatched:

@@ -13,7 +13,7 @@ from cfnode.core.foreign import whole_number
 from cfnode.testing.dev_calls import asset_json
 from cfnode.testing.replay.errors import ReplayError
 from cfnode.testing.replay.records import Swap
-from cfnode.testing.replay.stage import Block, Stage
+from cfnode.testing.replay.stage import AddedBlock, Stage
 
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
 
@@ -66,7 +66,7 @@ def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
     return stage.dev_call("witness_deposit", **fields)
 
 
-def refusals_of(block: Block) -> list[tuple[int, str]]:
+def refusals_of(block: AddedBlock) -> list[tuple[int, str]]:
     """Return the amount and the reason of each deposit that the chain refused in a block."""
     refusals = list[tuple[int, str]]()
     for event in block.events:
@@ -120,6 +120,6 @@ def _receiver(chain: str) -> str:
     return address_to_text((CHAINS[chain].address, b"\x07" * _LENGTHS.get(chain, 20)))
 
 
-def _ensure_taken(block: Block) -> None:
+def _ensure_taken(block: AddedBlock) -> None:
     for amount, reason in refusals_of(block):
         raise ReplayError(f"the chain refused to fund the account with {amount} base units: {reason}")

@@ -25,7 +25,7 @@ from cfnode.testing.blocking import DevChain
 from cfnode.testing.dev_calls import Event
 from cfnode.testing.replay.errors import ReplayError
 
-__all__ = ["Block", "Stage"]
+__all__ = ["AddedBlock", "Stage"]
 
 POOL_POLL_S = 0.002
 POOL_TIMEOUT_S = 60.0
@@ -33,7 +33,7 @@ POOL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AddedBlock:
     """A block that was added.
 
     `events` are its events, `refusals` has the reason why each of its transactions failed (None: it
@@ -110,7 +110,7 @@ class Stage:
         before: Sequence[str] = (),
         after: Sequence[str] = (),
         waiting: Iterable[Callable[[], Any]] = (),
-    ) -> Block:
+    ) -> AddedBlock:
         """Add a block with the transactions `before`, those of the calls `waiting`, and `after`.
 
         Each call of `waiting` sends one transaction and returns once it is final. Raises ReplayError if the
@@ -126,7 +126,7 @@ class Stage:
         except RpcCallError as error:
             raise ReplayError(f"the chain made no block: {error.message}") from None
         events = self.chain.events(block)
-        return Block(
+        return AddedBlock(
             block, events, self._refusals(events, len(transactions)), [future.result() for future in running]
         )
 

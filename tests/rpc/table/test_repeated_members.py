@@ -20,7 +20,7 @@ from cfnode.rpc.table.convert import U16, U32, bounded_integer, read_text
 from cfnode.rpc.table.rows import Method, Param, Reader
 from cfnode.rpc.table.serde import invalid_type
 from cfnode.rpc.table.serde_members import MAX_CHECKED
-from cfnode.rpc.table.serde_types import Read, Struct, enum, tagged, untagged
+from cfnode.rpc.table.serde_types import Read, SerdeStruct, enum, tagged, untagged
 
 VECTORS: list[list[str]] = json.loads((Path(__file__).parent / "serde_repeated.json").read_text())
 
@@ -32,8 +32,8 @@ def _text(value: Any) -> str:
 
 
 _u32: Read = U32.read
-_inner = Struct("struct Inner", {"a": (U16.read, False), "who": (_text, True)})
-_flat = Struct(
+_inner = SerdeStruct("struct Inner", {"a": (U16.read, False), "who": (_text, True)})
+_flat = SerdeStruct(
     "struct variant TF::Bitcoin",
     {"z": (_u32, False), "a": (U16.read, False), "who": (_text, True)},
     is_flat=True,

@@ -40,13 +40,13 @@ from cfnode.rpc.table.convert import (
     listed,
 )
 from cfnode.rpc.table.rows import Method, Param, Reader
-from cfnode.rpc.table.serde_types import Struct
+from cfnode.rpc.table.serde_types import SerdeStruct
 from cfnode.rpc.v1 import chain_head, queries
 
 HERE = Path(__file__).parent
 VECTORS: list[list[str]] = json.loads((HERE / "serde.json").read_text())
 OWN: list[list[str]] = json.loads((HERE / "serde_types.json").read_text())
-_read_inner = Struct("struct Inner", {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
+_read_inner = SerdeStruct("struct Inner", {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
 
 
 READERS = {

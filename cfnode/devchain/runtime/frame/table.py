@@ -29,9 +29,9 @@ from .expressions import (
     ArrayOf,
     Expression,
     FieldOf,
-    Name,
     TupleOf,
     TypeLanguageError,
+    TypeName,
     describe,
     parse,
     substitute,
@@ -155,10 +155,10 @@ class TypeTable:
         if declared is not None and isinstance(body := declared.make(), Alias):
             return self._written_out(body.target)
         match expression:
-            case Name("Box", (item,)):
+            case TypeName("Box", (item,)):
                 return self._written_out(item)
-            case Name(name, arguments) if arguments:
-                return Name(name, tuple(map(self._written_out, arguments)))
+            case TypeName(name, arguments) if arguments:
+                return TypeName(name, tuple(map(self._written_out, arguments)))
             case TupleOf(items):
                 return TupleOf(tuple(map(self._written_out, items)))
             case ArrayOf(item, length):
@@ -166,14 +166,14 @@ class TypeTable:
         return expression
 
     def _declared(self, expression: Expression) -> Declaration | None:
-        if not isinstance(expression, Name):
+        if not isinstance(expression, TypeName):
             return None
         return self.catalog.get(expression.name)
 
     def _row(self, number: int, expression: Expression, declared: Declaration | None) -> PortableType:
         if declared is None:
             return PortableType(number, (), (), self._built_in(expression))
-        assert isinstance(expression, Name)
+        assert isinstance(expression, TypeName)
         if len(expression.arguments) != len(declared.parameters):
             wanted = ", ".join(declared.parameters) or "no arguments"
             raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
@@ -205,10 +205,10 @@ class TypeTable:
                 return Tuple(tuple(map(self._id, items)))
             case ArrayOf(item, length):
                 return Array(length, self._id(item))
-            case Name("Vec", (item,)):
+            case TypeName("Vec", (item,)):
                 return Sequence(self._id(item))
-            case Name("Compact", (item,)):
+            case TypeName("Compact", (item,)):
                 return Compact(self._id(item))
-            case Name(name, ()) if name in PRIMITIVES:
+            case TypeName(name, ()) if name in PRIMITIVES:
                 return Primitive(name)
         raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")

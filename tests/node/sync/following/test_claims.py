@@ -16,7 +16,7 @@ from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.following import linking
 from cfnode.node.sync.following.lag import SYNCING_LAG
-from cfnode.node.sync.following.wanted import Announced
+from cfnode.node.sync.following.wanted import AnnouncedBlock
 from cfnode.node.sync.serving import serve
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
@@ -211,7 +211,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
         await followed(light, authority)
         final = light.chain.finalized.number
         for mark in range(40):
-            light.sync._follower._wanted.add("authority", Announced(mark.to_bytes(32, "big"), final - 1))
+            light.sync._follower._wanted.add("authority", AnnouncedBlock(mark.to_bytes(32, "big"), final - 1))
         light.sync._follower._new.add("authority")
         await authority.rig.block(tx("dave", 0))
         await followed(light, authority)

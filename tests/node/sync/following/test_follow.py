@@ -17,7 +17,7 @@ from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockRe
 from cfnode.core.wire.grandpa_gossip import encode_commit
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
-from cfnode.node.chain.events import Finalized
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.node.grandpa.set_changes import ASK_S
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
@@ -162,10 +162,10 @@ async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> l
     """The steps of a node's finality while it catches up: each block, and was it justified itself?"""
     steps: list[tuple[int, bool]] = []
 
-    def note(event: Finalized) -> None:
+    def note(event: BlocksFinalized) -> None:
         steps.append((event.blocks[-1].number, event.justification is not None))
 
-    with full.chain.subscribe(only=Finalized, on_event=note):
+    with full.chain.subscribe(only=BlocksFinalized, on_event=note):
         async with running(authority, full):
             await reached(full, until)
     return steps

@@ -20,7 +20,7 @@ from cfnode.core.wire.blocks import BlockResponse
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.network import backoff, dialing
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.node.config import NetworkConfig, PruningConfig
 from cfnode.node.node import Node
 from cfnode.node.sync.following import follow
@@ -190,7 +190,7 @@ async def test_clients_receive_one_step_over_the_missing_blocks(
             numbers, heads = [final.number], [old]
             while heads[-1] != node.chain.best:
                 event = await events.__anext__()
-                if isinstance(event, Finalized):
+                if isinstance(event, BlocksFinalized):
                     numbers += [block.number for block in event.blocks]
                 elif isinstance(event, BestChanged):
                     heads.append(event.new)
