@@ -99,7 +99,7 @@ async def _nothing() -> None:
 
 
 class RemoteBroker:
-    """Broker's account on another node; implements `cfnode.swap_service.source.Broker`.
+    """Broker's account on another node; implements `cfnode.swap_service.source.ChannelBroker`.
 
     Without a `link` every request is refused.
     """
