@@ -8,7 +8,7 @@ from typing import Any
 
 from cfnode.cli.credentials import TOKEN_ADVICE, node_token
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.clients.http import Client, HttpAnswer, HttpCall, HttpError
+from cfnode.clients.http import HttpAnswer, HttpCall, HttpClient, HttpError
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
@@ -68,7 +68,7 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
     `timeout` in seconds, in all.
     """
     # Reading the certificates takes longer than the call.
-    client = Client(AGENT, tls=not url.startswith("http://"))
+    client = HttpClient(AGENT, tls=not url.startswith("http://"))
     try:
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:

@@ -122,11 +122,11 @@ def _report(
     encoded_version: bytes, code: tuple[str, int], genesis: tuple[str, str], authorities: list[bytes]
 ) -> Report:
     from cfnode.core.grandpa import read_authorities
-    from cfnode.core.scale import Cursor
+    from cfnode.core.scale import ByteCursor
     from cfnode.node.chain.runtime_info import RuntimeVersion
 
     version = RuntimeVersion.decode(encoded_version)
-    aura, voters, set_id = (Cursor(answer) for answer in authorities)
+    aura, voters, set_id = (ByteCursor(answer) for answer in authorities)
     return Report(
         spec_name=version.spec_name,
         spec_version=version.spec_version,

@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from cfnode.clients.websocket import Broken, MessageTooLarge, NotConnected, Rejected, Socket, opened
+from cfnode.clients.websocket import Broken, NotConnected, Rejected, Socket, SocketMessageTooLarge, opened
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
@@ -157,7 +157,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _ended(error: Broken, origin: str) -> NodeError:
-    kind = TooLarge if isinstance(error, MessageTooLarge) else NodeError
+    kind = TooLarge if isinstance(error, SocketMessageTooLarge) else NodeError
     return kind(f"the connection to {origin} ended: {error}")
 
 

@@ -17,7 +17,7 @@ from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.pages import pages
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import Journey, PayoutKind, PayoutStep, State, Step, payout_state
+from cfnode.swaps.journey import Journey, JourneyStep, PayoutKind, PayoutStep, State, payout_state
 
 __all__ = [
     "REPORTS",
@@ -146,7 +146,7 @@ def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
     """Return the state of a swap, by its ends and its payouts: kind and state of each."""
     journey = Journey(State.SWAPPING)
     if ends:
-        journey.receive(Step.ENDED)
+        journey.receive(JourneyStep.ENDED)
     for kind, state in payouts:
         journey.receive_payout(PayoutKind(kind), state)
     return journey.state

@@ -15,7 +15,7 @@ from typing import Any, Final
 import base58
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, insert, select, union
 
-from cfnode.core.addresses import NETWORKS, Network, address_to_text, chain_of_address
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork, address_to_text, chain_of_address
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
@@ -69,7 +69,7 @@ class SwapEvents:
         self._requests: dict[int, list[FoundEvent]] = {}
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         """The network that the chain's addresses belong to."""
         table = schema.ledger.c
         name = self._connection.execute(select(table.value).where(table.name == "network")).scalar()

@@ -23,7 +23,7 @@ from cfnode.cli.status.report import reported_status
 from cfnode.cli.status.screen import screen
 from cfnode.clients.http import HttpAnswer, HttpCall, TooSlow
 from cfnode.core import ss58
-from cfnode.core.vault_swaps import SwapTerms, cf_parameters
+from cfnode.core.vault_swaps import VaultSwapTerms, cf_parameters
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 from tests.support.cli.terminals import PLACES, plain
@@ -61,7 +61,7 @@ def answers(**changes: Any) -> dict[str, Any]:
         "chain_getBlockHash": "0xbest",
         "chain_getFinalizedHead": "0xfinal",
         "state_getStorage": time_of,
-        "broker_encode_cf_parameters": "0x" + cf_parameters(SwapTerms(REFUND, BROKER, 1000)).hex(),
+        "broker_encode_cf_parameters": "0x" + cf_parameters(VaultSwapTerms(REFUND, BROKER, 1000)).hex(),
         "cf_account_info": {
             "role": "broker",
             "flip_balance": hex(12_500_000_000_000_000_000),

@@ -128,7 +128,7 @@ async def test_what_a_node_sends_instead_of_a_block(value: Any) -> None:
 
 
 async def test_a_message_has_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cfnode.clients.websocket.MAX_MESSAGE", 10_000)
+    monkeypatch.setattr("cfnode.clients.websocket.MAX_MESSAGE_BYTES", 10_000)
     text = await error_of(results("x" * 20_000), lambda reader: reader.genesis())
     assert "more than 10000 bytes" in text
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import rate_limit
-from cfnode.rpc.access import AccessPolicy, Verdict
+from cfnode.rpc.access import AccessDecision, AccessPolicy
 from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.substrate.system import METHODS
@@ -130,7 +130,7 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
     own = limits.of_connection()
 
     def limit(address: str) -> object:
-        return limits.throttle(Verdict(address, is_proxied=True), own)
+        return limits.throttle(AccessDecision(address, is_proxied=True), own)
 
     first = limit("192.0.2.1")
     for number in range(2, 4):

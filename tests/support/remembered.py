@@ -101,7 +101,7 @@ def place(path: Path, content: bytes) -> None:
 
 def prepare() -> None:
     """Compute what a default development chain needs; after `remember`."""
-    from cfnode.core.scale import Cursor
+    from cfnode.core.scale import ByteCursor
     from cfnode.core.state import CODE
     from cfnode.devchain import genesis
     from cfnode.devchain.runtime import runtime
@@ -113,7 +113,7 @@ def prepare() -> None:
     code = state.get(CODE)
     assert code is not None
     version = (15).to_bytes(4, "little")
-    cursor = Cursor(
+    cursor = ByteCursor(
         runtime.development_runtime(code).call("Metadata_metadata_at_version", version, Journal(state))
     )
     assert cursor.boolean()

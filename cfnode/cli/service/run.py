@@ -19,7 +19,7 @@ from cfnode.cli.values import NodeUrl
 
 if TYPE_CHECKING:
     from cfnode.dashboard import Dashboard
-    from cfnode.swap_service.live.server import Listening
+    from cfnode.swap_service.live.server import ListenAddress
     from cfnode.swap_service.live.source import LiveSource
 
 __all__ = ["run"]
@@ -117,7 +117,7 @@ def run(
         import trio
 
         from cfnode.store.errors import StoreError
-        from cfnode.swap_service.live.server import ListenError, Listening
+        from cfnode.swap_service.live.server import ListenAddress, ListenError
         from cfnode.swap_service.live.source import LiveSource
         from cfnode.web.networks import BadFlagError
         from cfnode.web.tokens import Tokens
@@ -127,7 +127,7 @@ def run(
         try:
             tokens = None if auth_token_file is None else Tokens(auth_token_file)
             hosts = _listed(allowed_hosts or "")
-            where = Listening(*listen, None if cors is None else _listed(cors), hosts, tokens)
+            where = ListenAddress(*listen, None if cors is None else _listed(cors), hosts, tokens)
             source = LiveSource(books, (url, node_token(url)), own or None)
             page = web_page(books, source.link, tokens, web_token_file) if web else None
             trio.run(source.check) if check else trio.run(_until_stopped, source, where, page)
@@ -153,7 +153,7 @@ def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
     return node_token(node) if broker == node else None
 
 
-async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard | None) -> None:
+async def _until_stopped(source: LiveSource, where: ListenAddress, page: Dashboard | None) -> None:
     """Serve until a signal.
 
     Raises LedgerError where trying again cannot help: another chain, no access, no books.

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from cfnode.cli.client import NodeUnreachable, asked
-from cfnode.clients.http import Client, HttpError, TooSlow
+from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.messages import origin_of, printable
 
@@ -26,7 +26,7 @@ class Malformed(Exception):
 class Asking:
     """Calls to one node with a total time limit of `seconds`, over reused connections."""
 
-    def __init__(self, client: Client, url: str, seconds: float) -> None:
+    def __init__(self, client: HttpClient, url: str, seconds: float) -> None:
         self._client = client
         self._url = url
         self._seconds = seconds

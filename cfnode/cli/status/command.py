@@ -44,10 +44,10 @@ def status(account: str | None, watch: bool, every: float, url: str, timeout: fl
     from cfnode.cli.sdk_errors import reported
     from cfnode.cli.status.asking import Asking
     from cfnode.cli.status.report import reported_status
-    from cfnode.clients.http import Client
+    from cfnode.clients.http import HttpClient
     from cfnode.core.messages import origin_of
 
-    client = Client(AGENT)
+    client = HttpClient(AGENT)
 
     def ask() -> Report:
         return reported_status(Asking(client, url, timeout), origin_of(url), account, time.time())

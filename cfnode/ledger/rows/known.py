@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, select, tuple_
 
-from cfnode.core.addresses import Network
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
 from cfnode.ledger import schema
 from cfnode.swaps.identity import Place
@@ -84,7 +84,7 @@ class Payout:
 class Known:
     """Look-ups by number. `accounts` None: the books are of all accounts."""
 
-    def __init__(self, network: Network, accounts: frozenset[bytes] | None) -> None:
+    def __init__(self, network: BitcoinNetwork, accounts: frozenset[bytes] | None) -> None:
         self.network = network
         self.accounts = accounts
         self._connection: Connection | None = None

@@ -16,7 +16,7 @@ from typing import Final
 
 import trio
 
-from cfnode.clients.http import AsyncClient, HttpCall, HttpError, TooSlow
+from cfnode.clients.http import AsyncHttpClient, HttpCall, HttpError, TooSlow
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.webhooks.queue import Claim, claimed, due_webhooks, mark
@@ -57,7 +57,7 @@ class Deliverer:
 
     async def run(self, *, once: bool = False) -> None:
         """Send deliveries until cancelled; with `once` until nothing can be sent now."""
-        async with aclosing(AsyncClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
+        async with aclosing(AsyncHttpClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
             while True:
                 for webhook in await self._due():
                     if webhook not in self._working:
@@ -75,7 +75,7 @@ class Deliverer:
             await trio.sleep(FAULT_PAUSE_S)
             return []
 
-    async def _work(self, client: AsyncClient, webhook: str) -> None:
+    async def _work(self, client: AsyncHttpClient, webhook: str) -> None:
         """Send one receiver's deliveries until none is due."""
         try:
             while claims := await self._claims(webhook):
@@ -92,7 +92,7 @@ class Deliverer:
         lease = int(self._pace.lease_s * 1000)
         return await trio.to_thread.run_sync(claimed, self._database, webhook, _now(), lease, AT_ONCE)
 
-    async def _deliver(self, client: AsyncClient, claim: Claim) -> None:
+    async def _deliver(self, client: AsyncHttpClient, claim: Claim) -> None:
         error = await self._send(client, claim)
         pause = self._pace.pause_s(claim.attempts)
         marked = partial(mark, self._database, claim, error, _now(), int(pause * 1000))
@@ -108,7 +108,7 @@ class Deliverer:
             self._failing.add(claim.webhook)
             log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
 
-    async def _send(self, client: AsyncClient, claim: Claim) -> str | None:
+    async def _send(self, client: AsyncHttpClient, claim: Claim) -> str | None:
         """Send a delivery; return why the attempt failed, None if the receiver accepted it."""
         headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
         call = HttpCall("POST", claim.url, self._pace.limit_s, (), tuple(headers.items()), claim.body)

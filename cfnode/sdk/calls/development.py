@@ -47,7 +47,7 @@ class DevAnnounce(Call[str]):
 
 def _paid(session: Session, method: str, channel: DepositAddress, amount: int | None) -> Steps[str]:
     asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
-    paid = channel.amount if amount is None else amount
-    params = [channel.deposit_address, wire_asset(asset), hex(paid)]
+    base_units = channel.amount if amount is None else amount
+    params = [channel.deposit_address, wire_asset(asset), hex(base_units)]
     block: str = yield from rpc(session, session.rpc_url, method, params)
     return block

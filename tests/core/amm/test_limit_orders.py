@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from cfnode.core.amm import (
     MAX_TICK,
+    AmmPool,
     LimitPool,
     OrderRefused,
     OutOfLiquidity,
-    Pool,
     RangePool,
     liquidity_for_quote,
     price_of,
@@ -32,9 +32,9 @@ TICK = tick_at(AT_2800)
 EMPTY = LimitPool.empty()
 
 
-def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> Pool:
+def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> AmmPool:
     ranges = RangePool.full_range(MAKER, AT_2800, liquidity_for_quote(AT_2800, depth), fee)
-    return Pool(limits, ranges)
+    return AmmPool(limits, ranges)
 
 
 def test_an_order_that_is_sold_out_is_removed() -> None:
@@ -188,7 +188,7 @@ def test_prices_are_those_of_the_better_kind() -> None:
     assert plain.price("base") < AT_2800 < (plain.price("quote") or 0)
     _, limits = EMPTY.minted("quote", A, TICK, 10**9)
     assert both(limits, fee=1_000).price("base") == sqrt_price_at(TICK)
-    nothing = Pool(EMPTY, RangePool.full_range(MAKER, AT_2800, 0, 20))
+    nothing = AmmPool(EMPTY, RangePool.full_range(MAKER, AT_2800, 0, 20))
     with pytest.raises(OutOfLiquidity):
         nothing.sell("base", 1)
 

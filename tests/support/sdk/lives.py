@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from cfnode.core.assets import ASSETS
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
 from tests.sdk.scripted import NODE, Script, session
@@ -138,7 +138,7 @@ class LifeNode(Script):
     def _spec(self) -> int:
         return int(self.world.runtime.composition.release.spec_version)
 
-    def answer(self, call: HttpCall) -> HttpAnswer:
+    def answer(self, call: SdkHttpCall) -> HttpAnswer:
         return HttpAnswer(404, b"{}") if call.body is None else super().answer(call)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.block import BlockRef
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.swaps.index import SwapIndex
-from cfnode.devchain.swaps.source import _Record
+from cfnode.devchain.swaps.source import _IndexedSwaps
 from cfnode.ledger.balances import chain_balances, compare
 from cfnode.ledger.books import ALL, Books
 from cfnode.ledger.chain import ChainReader, Head
@@ -42,7 +42,7 @@ from cfnode.ledger.statements import Month, Statement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.live.partner_api.problems import Problem
 from cfnode.swap_service.live.partner_api.reading import own_swap
@@ -168,7 +168,7 @@ class Rooms:
         """What a development node and what a service of the books read."""
         world = self.life.world
         best: Any = _Best(world, self.index, {})
-        dev: Any = _Record(best, world.header.hash, world.metadata, best, {})
+        dev: Any = _IndexedSwaps(best, world.header.hash, world.metadata, best, {})
         with self.database.reading() as connection:
             yield [dev, BookRecord(SwapEvents(connection))]
 
@@ -480,7 +480,7 @@ def _of(database: Database, table: str, account: str) -> list[dict[str, Any]]:
 def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
     try:
         return status(record, reference)
-    except Refusal as refusal:
+    except RequestRefusal as refusal:
         assert refusal.status == 404, refusal
         return None
 

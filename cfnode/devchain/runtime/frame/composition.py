@@ -20,7 +20,7 @@ from .calls import EventFields, RuntimeCall, split
 from .catalogs import catalog_of
 from .declarations import Declarations, EventDef, Fields
 from .errors import DispatchError
-from .expressions import Expression, Name, parse, substitute
+from .expressions import Expression, TypeName, parse, substitute
 from .host import Host
 from .in_release import declarations_of
 from .kept import KeptValues
@@ -218,7 +218,7 @@ def _rows(declared: Declarations, part: str) -> list[tuple[int, str, Fields, tup
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
-    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}::{part}")),), ()) for kind in kinds)
+    rows = tuple((kind.index, kind.name, ((None, TypeName(f"{kind.name}::{part}")),), ()) for kind in kinds)
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from cfnode.devchain.runtime.release import Release
 
 from .span import ALWAYS, Span
-from .storage import Declared
+from .storage import DeclaredStorage
 from .weights import Cost
 
 __all__ = [
@@ -203,7 +203,7 @@ class Declarations:
     """
 
     names: Mapping[str, str]
-    storage: Mapping[str, Declared]
+    storage: Mapping[str, DeclaredStorage]
     calls: Mapping[str, CallDef]
     events: Mapping[str, EventDef]
     errors: Mapping[ErrorSet, int]

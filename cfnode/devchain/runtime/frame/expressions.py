@@ -24,7 +24,7 @@ class TypeLanguageError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class TypeName:
     """A declared type or primitive, with its arguments if it is generic."""
 
     name: str
@@ -46,7 +46,7 @@ class ArrayOf:
     length: int
 
 
-Expression = Name | TupleOf | ArrayOf
+Expression = TypeName | TupleOf | ArrayOf
 #: A field's name (None in tuples and newtypes) and the expression of its type.
 FieldOf = tuple[str | None, Expression]
 
@@ -74,10 +74,10 @@ def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expre
     """Return the expression with each bare name in `bound` replaced."""
     if not bound:
         return expression
-    if isinstance(expression, Name):
+    if isinstance(expression, TypeName):
         if not expression.arguments:
             return bound.get(expression.name, expression)
-        return Name(expression.name, tuple(substitute(each, bound) for each in expression.arguments))
+        return TypeName(expression.name, tuple(substitute(each, bound) for each in expression.arguments))
     if isinstance(expression, TupleOf):
         return TupleOf(tuple(substitute(each, bound) for each in expression.items))
     return ArrayOf(substitute(expression.item, bound), expression.length)
@@ -85,7 +85,7 @@ def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expre
 
 def describe(expression: Expression) -> str:
     """Return the expression as text, for messages and for the type names of fields."""
-    if isinstance(expression, Name):
+    if isinstance(expression, TypeName):
         inner = ", ".join(map(describe, expression.arguments))
         return f"{expression.name}<{inner}>" if inner else expression.name
     if isinstance(expression, TupleOf):
@@ -123,7 +123,7 @@ class _Reader:
             self._expect("]")
             return ArrayOf(item, length)
         name = self.name()
-        return Name(name, self._list(">") if self._accept("<") else ())
+        return TypeName(name, self._list(">") if self._accept("<") else ())
 
     def fields(self) -> tuple[FieldOf, ...]:
         if self._accept("("):

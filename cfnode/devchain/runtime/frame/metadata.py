@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 from cfnode.core.scale.metadata import (
     ApiMethod,
-    Constant,
-    Extrinsic,
+    ExtrinsicFormat,
     MapKind,
     Metadata,
     MethodInput,
     OuterEnums,
+    PalletConstant,
     PlainKind,
-    RuntimeApi,
+    RuntimeApiMetadata,
     StorageEntry,
     StoragePallet,
     TransactionExtension,
 )
-from cfnode.core.scale.metadata import Pallet as PalletMetadata
+from cfnode.core.scale.metadata import PalletMetadata as PalletMetadata
 
 from .composition import Composition
 from .pallet import Pallet
@@ -96,10 +96,10 @@ def _entry(pallet: Pallet, name: str, stored: Stored) -> StorageEntry:
     return StorageEntry(name, "Optional" if item.optional else "Default", kind, stored.default_bytes)
 
 
-def _constants(pallet: Pallet) -> tuple[Constant, ...]:
+def _constants(pallet: Pallet) -> tuple[PalletConstant, ...]:
     release = pallet.runtime.release
     return tuple(
-        Constant(
+        PalletConstant(
             name,
             pallet.type_id(each.expression),
             pallet.codec(each.expression).encode(each.value_in(release)),
@@ -108,9 +108,9 @@ def _constants(pallet: Pallet) -> tuple[Constant, ...]:
     )
 
 
-def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> Extrinsic:
+def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> ExtrinsicFormat:
     type_id = runtime.types.id
-    return Extrinsic(
+    return ExtrinsicFormat(
         version=EXTRINSIC_VERSION,
         address=type_id(shape.address),
         call=type_id("RuntimeCall"),
@@ -124,7 +124,7 @@ def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> Extrinsic:
     )
 
 
-def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
+def _apis(runtime: Composition) -> tuple[RuntimeApiMetadata, ...]:
     methods: dict[str, list[ApiMethod]] = {}
     docs: dict[str, tuple[str, ...]] = {}
     for api in runtime.apis:
@@ -141,7 +141,7 @@ def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
             )
             for each in api.offered.values()
         )
-    return tuple(RuntimeApi(name, tuple(each), docs[name]) for name, each in methods.items())
+    return tuple(RuntimeApiMetadata(name, tuple(each), docs[name]) for name, each in methods.items())
 
 
 def _docs(thing: object) -> tuple[str, ...]:

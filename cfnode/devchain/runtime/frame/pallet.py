@@ -52,7 +52,7 @@ from .host import Host
 from .kept import KeptValues
 from .origin import Origin
 from .part import Held, calls_of, migrations_of
-from .storage import Declared
+from .storage import DeclaredStorage
 from .stored import Stored
 from .table import TypeTable
 from .weights import Cost
@@ -134,7 +134,7 @@ class PalletStorage:
     index: int
     name: str = ""
     names: Mapping[str, str] = {}
-    items: ClassVar[dict[str, Declared]] = {}
+    items: ClassVar[dict[str, DeclaredStorage]] = {}
     runtime: Runtime
     declarations: Declarations
 
@@ -149,7 +149,9 @@ class PalletStorage:
 
     def __init_subclass__(cls) -> None:
         own: Mapping[str, object] = vars(cls)
-        cls.items = cls.items | {name: each for name, each in own.items() if isinstance(each, Declared)}
+        cls.items = cls.items | {
+            name: each for name, each in own.items() if isinstance(each, DeclaredStorage)
+        }
 
     def __init__(self, pallet: Pallet) -> None:
         self.index, self.name = pallet.index, pallet.name
@@ -210,7 +212,7 @@ class Pallet(PalletStorage):
 
     crate: ClassVar[str] = ""
     held: ClassVar[dict[str, Held[object]]] = {}
-    storage_items: ClassVar[dict[str, Declared]] = {}
+    storage_items: ClassVar[dict[str, DeclaredStorage]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
     migrations: ClassVar[dict[str, str]] = {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cfnode.core.scale import PythonForm, Registry
+from cfnode.core.scale import PythonForm, TypeRegistry
 from cfnode.core.scale.types import (
     PRIMITIVES,
     Array,
@@ -16,11 +16,11 @@ from cfnode.core.scale.types import (
     Composite,
     Definition,
     Field,
-    Param,
     PortableType,
     Primitive,
     Sequence,
     Tuple,
+    TypeParam,
     Variant,
     Variants,
 )
@@ -29,9 +29,9 @@ from .expressions import (
     ArrayOf,
     Expression,
     FieldOf,
-    Name,
     TupleOf,
     TypeLanguageError,
+    TypeName,
     describe,
     parse,
     substitute,
@@ -56,8 +56,8 @@ class TypeTable:
         self.catalog = catalog
         self._ids: dict[Expression, int] = {}
         self._forms: dict[int, PythonForm] = {}
-        self._registry: Registry | None = None
-        self._described: Registry | None = None
+        self._registry: TypeRegistry | None = None
+        self._described: TypeRegistry | None = None
 
     def id(self, text: str, scope: Scope | None = None) -> int:
         """Return the id of an expression; a new one gets a row. Raises TypeLanguageError for a wrong name."""
@@ -70,17 +70,17 @@ class TypeTable:
             raise TypeLanguageError(f"in {text!r}: {error}") from None
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> TypeRegistry:
         """Codecs for the rows made so far: values are of the catalog's classes, where it has some."""
         if self._registry is None or len(self._registry.types) != len(self.types):
-            self._registry = Registry(tuple(self.types), self._forms)
+            self._registry = TypeRegistry(tuple(self.types), self._forms)
         return self._registry
 
     @property
-    def described(self) -> Registry:
+    def described(self) -> TypeRegistry:
         """Codecs of the same rows for code outside of the runtime: values are dicts and tuples."""
         if self._described is None or len(self._described.types) != len(self.types):
-            self._described = Registry(tuple(self.types))
+            self._described = TypeRegistry(tuple(self.types))
         return self._described
 
     def zero(self, type_id: int) -> bytes:
@@ -155,10 +155,10 @@ class TypeTable:
         if declared is not None and isinstance(body := declared.make(), Alias):
             return self._written_out(body.target)
         match expression:
-            case Name("Box", (item,)):
+            case TypeName("Box", (item,)):
                 return self._written_out(item)
-            case Name(name, arguments) if arguments:
-                return Name(name, tuple(map(self._written_out, arguments)))
+            case TypeName(name, arguments) if arguments:
+                return TypeName(name, tuple(map(self._written_out, arguments)))
             case TupleOf(items):
                 return TupleOf(tuple(map(self._written_out, items)))
             case ArrayOf(item, length):
@@ -166,14 +166,14 @@ class TypeTable:
         return expression
 
     def _declared(self, expression: Expression) -> Declaration | None:
-        if not isinstance(expression, Name):
+        if not isinstance(expression, TypeName):
             return None
         return self.catalog.get(expression.name)
 
     def _row(self, number: int, expression: Expression, declared: Declaration | None) -> PortableType:
         if declared is None:
             return PortableType(number, (), (), self._built_in(expression))
-        assert isinstance(expression, Name)
+        assert isinstance(expression, TypeName)
         if len(expression.arguments) != len(declared.parameters):
             wanted = ", ".join(declared.parameters) or "no arguments"
             raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
@@ -181,7 +181,7 @@ class TypeTable:
         form = self.catalog.form(declared.name)
         if form is not None:
             self._forms[number] = form
-        params = tuple(Param(name, self._id(argument)) for name, argument in bound.items())
+        params = tuple(TypeParam(name, self._id(argument)) for name, argument in bound.items())
         return PortableType(number, declared.path, params, self._body(declared, bound))
 
     def _body(self, declared: Declaration, bound: Mapping[str, Expression]) -> Definition:
@@ -205,10 +205,10 @@ class TypeTable:
                 return Tuple(tuple(map(self._id, items)))
             case ArrayOf(item, length):
                 return Array(length, self._id(item))
-            case Name("Vec", (item,)):
+            case TypeName("Vec", (item,)):
                 return Sequence(self._id(item))
-            case Name("Compact", (item,)):
+            case TypeName("Compact", (item,)):
                 return Compact(self._id(item))
-            case Name(name, ()) if name in PRIMITIVES:
+            case TypeName(name, ()) if name in PRIMITIVES:
                 return Primitive(name)
         raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from cfnode.core.scale import PythonForm
 
-from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, parse_variant
+from .expressions import Expression, FieldOf, TypeLanguageError, TypeName, parse, parse_variant
 
 __all__ = [
     "COMMON",
@@ -148,8 +148,8 @@ def _contents(declared: Declaration) -> tuple[tuple[str, ...], tuple[str, ...], 
 
 def _parameters(path: str) -> tuple[str, ...]:
     parsed = parse(path)
-    assert isinstance(parsed, Name)
-    return tuple(each.name for each in parsed.arguments if isinstance(each, Name))
+    assert isinstance(parsed, TypeName)
+    return tuple(each.name for each in parsed.arguments if isinstance(each, TypeName))
 
 
 COMMON = Catalog()
