@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfnode.cli.credentials import TOKEN_ADVICE, node_token
 from cfnode.cli.exits import ExitCode, Failure
@@ -15,6 +15,9 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import encoded, outcomes, request
 from cfnode.core.messages import origin_of, printable
 from cfnode.core.refusals import read_refusal, refusal_text
+
+if TYPE_CHECKING:
+    from cfnode.sdk.errors import ErrorCode
 
 AGENT = "cfnode"
 JSON = {"content-type": "application/json"}
@@ -33,14 +36,21 @@ GATEWAY_ERRORS = (502, 503, 504)
 
 
 class NodeUnreachable(Failure):
-    """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node."""
+    """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ExitCode.NETWORK)
+    `code` is that of the SDK's error for the same fault.
+    """
+
+    def __init__(self, message: str, code: ErrorCode = "UNREACHABLE") -> None:
+        super().__init__(message, ExitCode.NETWORK, name=code)
+        self.code: ErrorCode = code
 
 
 class AccessRefused(NodeUnreachable):
     """The node answers requests of this client with 401 or 403, now and later."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "HTTP_STATUS")
 
 
 class CallRefused(Failure):
@@ -73,9 +83,16 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
         text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
-        raise NodeUnreachable(text) from None
+        raise NodeUnreachable(text, code_of(error)) from None
     finally:
         client.close()
+
+
+def code_of(error: HttpError) -> ErrorCode:
+    """Return the code of the SDK's error for an exchange without a usable answer."""
+    from cfnode.sdk.transport import kind_of  # which takes longer than a call
+
+    return kind_of(error).code
 
 
 def asked(
@@ -100,7 +117,9 @@ def reading(url: str) -> Iterator[None]:
     try:
         yield
     except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
-        raise NodeUnreachable(f"{origin_of(url)} sent a malformed answer: not a node?") from None
+        raise NodeUnreachable(
+            f"{origin_of(url)} sent a malformed answer: not a node?", "BAD_ANSWER"
+        ) from None
 
 
 def bearer(url: str) -> dict[str, str]:
@@ -123,9 +142,10 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     except ForeignError as error:
         if answer.status in GATEWAY_ERRORS:
             reason = "a proxy listens there, but its node does not answer; is the node running?"
-            raise NodeUnreachable(f"{origin} answered HTTP {answer.status}: {reason}") from None
+            text = f"{origin} answered HTTP {answer.status}: {reason}"
+            raise NodeUnreachable(text, "HTTP_STATUS") from None
         text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
-        raise NodeUnreachable(text) from None
+        raise NodeUnreachable(text, "BAD_ANSWER") from None
     except RpcError as error:  # for the request as a whole
         outcome = error
     if isinstance(outcome, RpcError):

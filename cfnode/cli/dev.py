@@ -142,7 +142,7 @@ def send_to_vault(
     block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
     named = reference(details, sent)
     node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=named)
-    if not node.as_json:
+    if not node.as_json and details.get("chain") != "Solana":  # whose vault swaps no transaction names
         source = click.get_current_context().get_parameter_source("url")
         where = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
         print_command("Follow it", f"cfnode swap watch --network=dev{where} {named}")

@@ -192,7 +192,8 @@ class _Served:
             else:
                 page = self._ask("state_getKeysPaged", "0x", PAGE, last)
             if not isinstance(page, list) or len(page) > PAGE or (page and page[-1] == last):
-                raise Failure(f"{origin_of(self.url)} sent no page of keys: not a node?", ExitCode.NETWORK)
+                text = f"{origin_of(self.url)} sent no page of keys: not a node?"
+                raise client.NodeUnreachable(text, "BAD_ANSWER")
             yield from page
             if len(page) < PAGE:
                 return

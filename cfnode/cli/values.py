@@ -78,13 +78,12 @@ class AssetName(click.ParamType[Any]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the names that begin with the incomplete word, in any case."""
+        """Return the texts of assets that begin with the incomplete word, in any case."""
         from click.shell_completion import CompletionItem
 
-        from cfnode.core.assets import ASSETS
+        from cfnode.core.assets import asset_texts
 
-        names = [asset.name for asset in ASSETS.values()]
-        return [CompletionItem(name) for name in names if name.lower().startswith(incomplete.lower())]
+        return [CompletionItem(text) for text in asset_texts(incomplete)]
 
 
 class OneOf(click.Choice[str]):

@@ -31,6 +31,7 @@ __all__ = [
     "asset_in_text",
     "asset_of",
     "asset_on",
+    "asset_texts",
     "assets_of",
     "assets_since",
     "chain_in_text",
@@ -202,6 +203,18 @@ def asset_of(asset: AnyAsset) -> Asset:
         case {"chain": str(chain), "asset": str(symbol)}:
             return asset_on(chain, symbol)
     raise UnknownAsset("asset", str(asset), _PAIRS)
+
+
+def asset_texts(beginning: str) -> Iterator[str]:
+    """Yield the texts of assets that begin so, in any case: names, then chain and symbol in one text.
+
+    The separator is that of the beginning, else `/`. For an empty beginning: the names alone.
+    """
+    found = _SEPARATOR.search(beginning)
+    separator = found[0] if found else "/"
+    names = [asset.name for asset in _ASSETS]
+    pairs = [f"{asset.chain}{separator}{asset.symbol}" for asset in _ASSETS] if beginning else []
+    return (text for text in (*names, *pairs) if text.lower().startswith(beginning.lower()))
 
 
 def symbols_of(chain: str | None) -> list[str]:

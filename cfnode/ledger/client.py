@@ -19,7 +19,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import Call, RequestRefused, outcomes, request, with_data
 from cfnode.core.messages import origin_of
 from cfnode.flow.wakeup import Wakeup
-from cfnode.ledger.errors import AccessRefused, CallError, NodeError, TooLarge
+from cfnode.ledger.errors import AccessRefused, CallError, NodeAway, NodeError, NodeSlow, TooLarge
 
 __all__ = ["Call", "NodeClient", "connected", "origin_of"]
 
@@ -67,7 +67,7 @@ class NodeClient:
         finally:
             del self._waiting[first]
         if scope.cancelled_caught:
-            raise NodeError(f"no answer from {self.origin} within {ANSWER_S:g} s")
+            raise NodeSlow(f"no answer from {self.origin} within {ANSWER_S:g} s")
         return _sorted(slot, calls, first, self.origin)
 
     async def subscribe(self) -> None:
@@ -134,9 +134,9 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
     except Rejected as error:
         if error.status in ACCESS_ADVICE:
             raise AccessRefused(f"{origin} {ACCESS_ADVICE[error.status]}") from None
-        raise NodeError(f"no connection to {origin}: {error}") from None
+        raise NodeAway(f"no connection to {origin}: {error}") from None
     except NotConnected as error:
-        raise NodeError(f"no connection to {origin}: {error}") from None
+        raise NodeAway(f"no connection to {origin}: {error}") from None
     except Broken as error:
         raise _ended(error, origin) from None
     except BaseExceptionGroup as group:
@@ -157,7 +157,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _ended(error: Broken, origin: str) -> NodeError:
-    kind = TooLarge if isinstance(error, SocketMessageTooLarge) else NodeError
+    kind = TooLarge if isinstance(error, SocketMessageTooLarge) else NodeAway
     return kind(f"the connection to {origin} ended: {error}")
 
 

@@ -12,7 +12,9 @@ __all__ = [
     "Discarded",
     "LedgerError",
     "MissingLibrary",
+    "NodeAway",
     "NodeError",
+    "NodeSlow",
     "TooLarge",
     "WrongChain",
 ]
@@ -49,6 +51,14 @@ class DatabaseError(LedgerError):
 
 class NodeError(LedgerError):
     """The node did not answer, or sent something malformed; trying again later may help."""
+
+
+class NodeAway(NodeError):
+    """The connection to the node failed or broke."""
+
+
+class NodeSlow(NodeError):
+    """The node did not answer in time."""
 
 
 class AccessRefused(LedgerError):

@@ -243,7 +243,16 @@ def _any_of(choices: list[Any], style: _Style) -> Callable[[Any, str], Any]:
     if all(_is_name(choice) for choice in choices):
         return _read_str
     records = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, Record)]
+    if len(records) > 1:
+        return partial(_read_instance, tuple(records))
     return partial(_read_record, records[0], style) if records else _as_it_is
+
+
+def _read_instance(classes: tuple[type[Record], ...], value: Any, path: str) -> Record:
+    if not isinstance(value, classes):
+        names = " or ".join(each.__name__ for each in classes)
+        raise ValidationError(path, f"{path}: expected a record, {names}, not {value!r:.80}")
+    return value
 
 
 def _as_it_is(value: Any, path: str) -> Any:

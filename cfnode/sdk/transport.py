@@ -86,12 +86,17 @@ def _closed() -> ClientClosed:
     return ClientClosed("the client is closed, and sent nothing: create another one, or close it later")
 
 
+def kind_of(error: HttpError) -> type[TransportError]:
+    """Return the class of the SDK's error for an exchange without a usable answer."""
+    return (
+        TimedOut if isinstance(error, TooSlow) else BadAnswer if isinstance(error, Unusable) else Unreachable
+    )
+
+
 def _translated(call: SdkHttpCall, error: HttpError) -> TransportError | ValidationError:
     if isinstance(error, BadUrl):
         return ValidationError("url", str(error))
-    kind = (
-        TimedOut if isinstance(error, TooSlow) else BadAnswer if isinstance(error, Unusable) else Unreachable
-    )
+    kind = kind_of(error)
     may_repeat = kind is not BadAnswer and not (error.sent and call.opens_channel)
     text = error_text(call, str(error), sent=error.sent)
     return kind(text, url=origin_of(call.url), sent=error.sent, retryable=may_repeat)

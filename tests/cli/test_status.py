@@ -382,7 +382,7 @@ def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch:
     assert done.exit_code == 130
     lines = [json.loads(line) for line in done.stdout.splitlines()[:4]]
     assert [line.get("peers") for line in lines] == [12, 12, None, 12]
-    assert lines[2]["error"]["code"] == "NETWORK"
+    assert lines[2]["error"]["code"] == "BAD_ANSWER"
     assert "stopped watching" in done.stdout
 
 

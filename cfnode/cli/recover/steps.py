@@ -213,7 +213,9 @@ class Recovery:
             self.sdk.call(SendTransaction(raw, self.eth_rpc))
         except TransportError as error:
             if not error.sent:
-                raise Failure(f"{error.message}; nothing was sent", ExitCode.NETWORK) from None
+                raise Failure(
+                    f"{error.message}; nothing was sent", ExitCode.NETWORK, name=error.code
+                ) from None
             self.say(f"The node did not answer ({error.message}). It may have been sent, as {identity}.")
         except RpcCallError as error:
             error.message = f"{error.message}; the node refused the transaction {identity}"
@@ -250,7 +252,8 @@ class Recovery:
                     missing = error.message
                 time.sleep(_RECEIPT_PAUSE)
         sent = "it was sent" if self._is_sent else "it may have been sent"
-        raise Failure(f"after {self.timeout:g} s: {missing}; {sent} as {identity}", ExitCode.NETWORK)
+        text = f"after {self.timeout:g} s: {missing}; {sent} as {identity}"
+        raise Failure(text, ExitCode.NETWORK, name="TIMEOUT")
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text

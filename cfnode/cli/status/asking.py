@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cfnode.cli.client import NodeUnreachable, asked
+from cfnode.cli.client import NodeUnreachable, asked, code_of
 from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.messages import origin_of, printable
@@ -36,14 +36,14 @@ class Asking:
         """Return the result of a call. Raise NodeUnreachable or CallRefused."""
         left = self._until - time.monotonic()
         if left <= 0:
-            raise NodeUnreachable(f"no answer within {self._seconds:g} s")
+            raise NodeUnreachable(f"no answer within {self._seconds:g} s", "TIMEOUT")
         try:
             return asked(self._client.exchange, self._url, method, params, left)
         except TooSlow as error:
-            raise NodeUnreachable(f"{error} ({origin_of(self._url)})") from None
+            raise NodeUnreachable(f"{error} ({origin_of(self._url)})", code_of(error)) from None
         except HttpError as error:
             text = f"{error} ({origin_of(self._url)}). Is the node running, and --node right?"
-            raise NodeUnreachable(text) from None
+            raise NodeUnreachable(text, code_of(error)) from None
 
 
 def members(value: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
@@ -14,6 +14,9 @@ from cfnode.cli.status.asking import MAX_TEXT, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.messages import printable
+
+if TYPE_CHECKING:
+    from cfnode.sdk.errors import ErrorCode
 
 __all__ = ["MIN_FLIP", "State", "reported_status"]
 
@@ -41,7 +44,7 @@ def reported_status(asking: Asking, origin: str, account: str | None, now: float
     for name, read in PARTS:
         gathered.add(name, lambda read=read: read(asking))  # type: ignore[misc]
     if gathered.is_empty:
-        raise NodeUnreachable(next(iter(gathered.unavailable.values())))
+        raise NodeUnreachable(next(iter(gathered.unavailable.values())), gathered.codes[0])
     gathered.add("age", lambda: _ages(asking, report, now))
     _add_broker(gathered, asking, account)
     report["commandVersion"] = __version__
@@ -58,6 +61,7 @@ class _Gathered:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.unavailable: dict[str, str] = {}
+        self.codes: list[ErrorCode] = []
         self.is_empty = True
 
     def add(self, name: str, read: Callable[[], Report], into: str | None = None) -> None:
@@ -66,6 +70,7 @@ class _Gathered:
             found = read()
         except (Failure, Malformed) as error:
             reason = error.message if isinstance(error, Failure) else str(error)
+            self.codes.append(error.code if isinstance(error, NodeUnreachable) else "BAD_ANSWER")
             is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
             is_of_state = any(text in reason for text in _WITHOUT_STATE)
             self.unavailable[name] = printable(
