@@ -26,6 +26,7 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
+from tests.support.ledger.blocks import block_rows
 from tests.support.ledger.books import followed
 from tests.support.ledger.months import NOVEMBER, in_november
 
@@ -132,6 +133,19 @@ async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase)
     assert [each.start for each in days] + [NOVEMBER.end] == [NOVEMBER.start] + [each.end for each in days]
     lines = [line for each in days for line in Statement(books, each).lines()]
     assert lines == list(Statement(books, NOVEMBER).lines())
+
+
+def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDatabase) -> None:
+    books = make_database()
+    books.migrate()
+    times = {1: NOVEMBER.start - 1, 2: NOVEMBER.start, 3: NOVEMBER.end - 1, 4: NOVEMBER.end}
+    unread = {"event": 0, "pallet": "Swapping", "name": "SwapExecuted", "fields": "{}", "reason": "unknown"}
+    with books.writing() as connection:
+        connection.execute(insert(schema.blocks), block_rows(times))
+        connection.execute(insert(schema.unread), [unread | {"block": each} for each in times])
+    november = Statement(books, NOVEMBER)
+    assert list(november.lines()) == []
+    assert november.notes == ["2 events are not in it: `cfnode ledger show unread`"]
 
 
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:

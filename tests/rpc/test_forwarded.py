@@ -144,6 +144,17 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
     assert limit("192.0.2.1") != first
 
 
+def test_clients_without_a_name_share_no_limit() -> None:
+    """An unknown client counts by its connection; a named one by its address, on whatever connection."""
+    limits = RateLimits(10)
+    one, another = limits.of_connection(), limits.of_connection()
+    assert one is not None and another is not None
+    unknown, named = Verdict(UNKNOWN, is_proxied=True), Verdict("192.0.2.1", is_proxied=True)
+    assert limits.throttle(unknown, one) == one.wait
+    assert limits.throttle(unknown, another) == another.wait
+    assert limits.throttle(named, one) == limits.throttle(named, another) != one.wait
+
+
 def test_a_direct_client_names_no_other_address() -> None:
     headers = {b"host": b"localhost:1", b"x-forwarded-for": b"10.0.0.5"}
     public = AccessPolicy(RpcConfig(trust_proxy_headers=True), 1).judge("203.0.113.9", headers)

@@ -54,6 +54,7 @@ def test_a_swap_before_its_payouts(steps: list[JourneyStep], state: str) -> None
         ([*SENT_STEPS, PayoutStep.SUCCEEDED], "paid"),
         ([*SENT_STEPS, PayoutStep.ABORTED], "aborted"),
         ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.SUCCEEDED], "paid"),
+        ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.CALL_EXPIRED], "expired"),
         ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN], "failed"),
         ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN, PayoutStep.CALL_EXPIRED], "expired"),
         ([PayoutStep.SCHEDULED, PayoutStep.INVALID], "invalid"),

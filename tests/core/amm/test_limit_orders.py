@@ -63,6 +63,19 @@ def test_two_orders_at_a_price_sell_by_their_size() -> None:
     assert filled.pool.total_swap_outputs["base"] == filled.output
 
 
+@pytest.mark.parametrize(
+    ("side", "sold", "tick", "output"), [("base", "quote", 100, 989), ("quote", "base", 100, 1_009)]
+)
+def test_each_rounding_leaves_the_pool_what_it_owes(side: str, sold: str, tick: int, output: int) -> None:
+    """At a price of 1.01004966 a thousand buy 990.05 or 1010.05; the share of the order is rounded, too."""
+    _, pool = EMPTY.minted(side, A, tick, 1_000_000)
+    filled = pool.swap(sold, 1_000, None, 0)
+    order = filled.pool.order(side, A, tick)
+    assert order is not None
+    assert (filled.output, order.collected.sold, order.amount) == (output, output, 1_000_000 - output - 1)
+    assert order.collected.bought == 998, f"{output} cost 998.9, of which the owner gets the whole units"
+
+
 @pytest.mark.parametrize(("side", "sold", "better"), [("base", "quote", -100), ("quote", "base", 100)])
 def test_the_better_of_two_prices_is_taken_first(side: str, sold: str, better: int) -> None:
     _, pool = EMPTY.minted(side, A, 0, 1_000_000)
