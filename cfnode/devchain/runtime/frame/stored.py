@@ -82,13 +82,13 @@ class Stored:
 
     def _key(self, *keys: object) -> bytes:
         """Return the storage key of some map keys; it is kept if they are plain bytes, text or numbers."""
-        for each in keys:
-            if type(each) not in _PLAIN:
+        for key in keys:
+            if type(key) not in _PLAIN:
                 return self._hashed(keys)
-        known = self._keys.get(keys)
-        if known is None:
-            known = self._keys[keys] = self._hashed(keys)
-        return known
+        hashed = self._keys.get(keys)
+        if hashed is None:
+            hashed = self._keys[keys] = self._hashed(keys)
+        return hashed
 
     def _hashed(self, keys: tuple[object, ...]) -> bytes:
         hashed = self.prefix

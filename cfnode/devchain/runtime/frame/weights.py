@@ -83,16 +83,16 @@ class CallWeight:
 
     def cost(self, arguments: Arguments) -> Cost:
         """Return the cost of the call with these arguments, without the calls inside it."""
-        own = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
+        base = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
         if self.each is None:
-            return own
+            return base
         count = len(arguments[self.of])
         return replace(
-            own,
-            time=own.time + count * self.each.time,
-            proof=own.proof + count * self.each.proof,
-            reads=own.reads + count * self.each.reads,
-            writes=own.writes + count * self.each.writes,
+            base,
+            time=base.time + count * self.each.time,
+            proof=base.proof + count * self.each.proof,
+            reads=base.reads + count * self.each.reads,
+            writes=base.writes + count * self.each.writes,
         )
 
 
