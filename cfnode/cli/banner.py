@@ -98,21 +98,21 @@ async def _account(node: Node, client: SigningAccount | None, role: AccountRole)
     if client is None:
         return None, False
     try:
-        found = await role_at(node.chain, node.chain.best.hash, client.account)
+        actual_role = await role_at(node.chain, node.chain.best.hash, client.account)
     except (ScaleError, StateDiscarded, UnknownBlock) as error:
         log.debug("the role of the %s is unknown: %s", role.key.name, error)
         return client.account, False
-    return client.account, found == role.name
+    return client.account, actual_role == role.name
 
 
 def _program() -> Path | None:
     """Return the folder of the running `cfnode`, None if another terminal's shell finds the program."""
     started = Path(sys.argv[0])
-    place = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
-    found = shutil.which("cfnode")
-    if not place.exists() or (found is not None and Path(found).samefile(place)):
+    program = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
+    in_path = shutil.which("cfnode")
+    if not program.exists() or (in_path is not None and Path(in_path).samefile(program)):
         return None
-    return place.absolute().parent
+    return program.absolute().parent
 
 
 def banner(start: Start) -> str:

@@ -53,8 +53,8 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
-            function(DevClient(url, timeout, as_json), **given)
+        def invoke(url: str, timeout: float, as_json: bool, **parameters: Any) -> None:
+            function(DevClient(url, timeout, as_json), **parameters)
 
         invoke.__doc__ = function.__doc__
         invoke.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
@@ -138,14 +138,18 @@ def send_to_vault(
     except ForeignError as error:
         raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
-    sent = transaction or made_up(node, text)
-    block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
-    named = reference(details, sent)
-    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=named)
+    transaction_id = transaction or made_up(node, text)
+    block = node.call("dev_sendToVault", details, paid, sender, transaction_id, not unconfirmed)
+    swap_reference = reference(details, transaction_id)
+    node.block(
+        "announced the vault swap" if unconfirmed else "sent the vault swap",
+        block,
+        transaction=swap_reference,
+    )
     if not node.as_json:
         source = click.get_current_context().get_parameter_source("url")
-        where = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
-        print_command("Follow it", f"cfnode swap watch --network=dev{where} {named}")
+        node_flag = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
+        print_command("Follow it", f"cfnode swap watch --network=dev{node_flag} {swap_reference}")
 
 
 @command("boost")
@@ -278,14 +282,14 @@ def rotate(node: DevClient) -> None:
     """Rotate the keys of all vaults and start the next epoch; --json prints the key managers' calls."""
     rotation = node.call("dev_rotate")
     epoch, transactions = rotation["epoch"], rotation["transactions"]
-    chains = ", ".join(each["chain"] for each in transactions)
+    chains = ", ".join(transaction["chain"] for transaction in transactions)
     outcome = f"epoch {epoch} started with new keys, sent to {chains or 'no EVM chain yet'}"
     node.block(outcome, rotation["block"], epoch=epoch, transactions=[*map(_transaction, transactions)])
 
 
-def _transaction(sent: dict[str, Any]) -> dict[str, Any]:
+def _transaction(transaction: dict[str, Any]) -> dict[str, Any]:
     """Return a key manager's call with the names of `--json`."""
-    return {"broadcastId" if name == "broadcast_id" else name: value for name, value in sent.items()}
+    return {"broadcastId" if name == "broadcast_id" else name: value for name, value in transaction.items()}
 
 
 @command("seal")

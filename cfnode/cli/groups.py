@@ -41,11 +41,11 @@ def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
     from cfnode.core.suggestions import closest  # needed by few command lines
 
     root = ctx.find_root()
-    found = closest(name, group.list_commands(ctx))
-    if not found and isinstance(root.command, click.Group):
+    suggestions = closest(name, group.list_commands(ctx))
+    if not suggestions and isinstance(root.command, click.Group):
         paths = dict(_paths(root.command, root))
-        found = [path for path, last in paths.items() if last == name.lower()]
-    hint = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+        suggestions = [path for path, last_word in paths.items() if last_word == name.lower()]
+    hint = f" Did you mean {' or '.join(map(repr, suggestions))}?" if suggestions else ""
     return f"No such command {name!r}.{hint}"
 
 

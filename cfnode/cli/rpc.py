@@ -50,12 +50,12 @@ def parse_parameter(text: str) -> Any:
 def parse_named(text: str) -> dict[str, Any]:
     """Read the object of `--named`. Raise Failure (usage)."""
     try:
-        named = read_json(sys.stdin.buffer.read() if text == "-" else text)
+        parameters = read_json(sys.stdin.buffer.read() if text == "-" else text)
     except ForeignError as error:
         raise Failure(f"--named {error}", ExitCode.USAGE) from None
-    if not isinstance(named, dict):
+    if not isinstance(parameters, dict):
         raise Failure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
-    return named
+    return parameters
 
 
 @click.command(

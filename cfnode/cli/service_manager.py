@@ -63,10 +63,10 @@ class ServiceManager:
 
 def service_manager(environ: Mapping[str, str] = os.environ) -> ServiceManager | None:
     """Return the service manager that the environment names, if any; log an unusable name."""
-    given = environ.get("NOTIFY_SOCKET", "")
-    if not given:
+    socket_name = environ.get("NOTIFY_SOCKET", "")
+    if not socket_name:
         return None
-    address = os.fsencode(given)
+    address = os.fsencode(socket_name)
     if address[:1] not in (b"/", b"@") or not 1 < len(address) <= MAX_PATH:
         log.warning("NOTIFY_SOCKET is neither a path nor @NAME: the service manager is not notified")
         return None

@@ -76,17 +76,17 @@ class Checked:
             yield name, self._counted(name, root)
 
     def _counted(self, child: bytes, root: bytes) -> Iterator[Pair]:
-        whole = RootOfSorted(STATE_VERSION)
+        root_of_pairs = RootOfSorted(STATE_VERSION)
         for key, value in self._source.pairs(child):
             try:
-                whole.add(key, value)
+                root_of_pairs.add(key, value)
             except ValueError as error:
                 raise Failure(f"the state is not in the order of its keys: {error}") from None
             yield key, value
-        if whole.root() != root:
+        if root_of_pairs.root() != root:
             trie = f"child trie 0x{child.hex()}" if child else "state"
             raise Failure(
-                f"the {trie} has the root 0x{whole.root().hex()}, but block "
+                f"the {trie} has the root 0x{root_of_pairs.root().hex()}, but block "
                 f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
             )
 
@@ -142,10 +142,10 @@ class _Stored:
 @contextmanager
 def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
     """Yield header and state of a running node's last finalized block. Raise Failure."""
-    found = client.call(url, "chain_getBlockHash", [0])
-    if found != _hex(genesis):
+    served_genesis = client.call(url, "chain_getBlockHash", [0])
+    if served_genesis != _hex(genesis):
         raise Failure(
-            f"{origin_of(url)} is a node of another chain: its genesis is {printable(found)}, not "
+            f"{origin_of(url)} is a node of another chain: its genesis is {printable(served_genesis)}, not "
             f"{_hex(genesis)}"
         )
     block = client.call(url, "chain_getFinalizedHead", [])

@@ -140,8 +140,8 @@ class _Digits:
         """Return the number as an int."""
         if isinstance(value, str) and not _WHOLE.fullmatch(value):
             raise click.BadParameter(f"{value!r} is not a whole number, such as 10", ctx, param)
-        found: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
-        return found
+        number: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
+        return number
 
 
 class WholeNumber(_Digits, click.IntRange):
@@ -268,12 +268,12 @@ def atoms(number: Decimal, decimals: int) -> int:
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
-    kept = text if shift >= 0 else text[:shift]
-    if text[len(kept) :].strip("0"):
+    kept_digits = text if shift >= 0 else text[:shift]
+    if text[len(kept_digits) :].strip("0"):
         raise Failure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
-    if kept and len(kept) + max(shift, 0) > MAX_DIGITS:
+    if kept_digits and len(kept_digits) + max(shift, 0) > MAX_DIGITS:
         raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
-    amount = int(kept + "0" * max(shift, 0)) if kept else 0
+    amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0
     if amount >= 2**128:
         raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
     return amount

@@ -72,5 +72,5 @@ def explained() -> Iterator[None]:
     try:
         yield
     except errors.LedgerError as error:
-        found = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
-        raise Failure(str(error), found) from None
+        exit_code = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
+        raise Failure(str(error), exit_code) from None

@@ -128,8 +128,8 @@ class Recovery:
             return None
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
 
-    def _words(self, *chosen: str) -> str:
-        return " ".join(("cfnode recover", *chosen, *self.flags))
+    def _words(self, *words: str) -> str:
+        return " ".join(("cfnode recover", *words, *self.flags))
 
     def offer(self, *, prints_report: bool) -> None:
         """Print the call for a wallet that adds gas, fees and nonce itself, in the format of its chain."""
@@ -152,27 +152,27 @@ class Recovery:
         """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
         from cfnode.sdk.recovery import address_text, coin, unsigned, wallet_fields
 
-        found = self._prepared(sender, max_fee, replace=replace)
-        self.report["transaction"] = unsigned(found)
-        self.report["highestCostWei"] = str(found.highest_cost)
+        transaction = self._prepared(sender, max_fee, replace=replace)
+        self.report["transaction"] = unsigned(transaction)
+        self.report["highestCostWei"] = str(transaction.highest_cost)
         if self.excess and refuses:
             raise Failure(f"{self.excess}; nothing was sent", ExitCode.TOO_EXPENSIVE)
         payload = self.failed.payload
-        if payload.gas_limit is not None and (found.estimate or 0) > payload.gas_limit:
+        if payload.gas_limit is not None and (transaction.estimate or 0) > payload.gas_limit:
             self.say(
-                f"The call needs {found.estimate} gas, but the engines stop at its limit of "
+                f"The call needs {transaction.estimate} gas, but the engines stop at its limit of "
                 f"{payload.gas_limit}: the limit is not signed, so the transaction sends more gas."
             )
         self.say(
-            f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
-            f"costs at most {coin(found.highest_cost, payload.chain)}."
+            f"The transaction of {address_text(payload.chain, sender)} takes up to {transaction.gas} gas and "
+            f"costs at most {coin(transaction.highest_cost, payload.chain)}."
         )
         if self.is_unsigned:
-            self.say(wallet_fields(found))
+            self.say(wallet_fields(transaction))
         if self.excess:
             self.report["tooExpensive"] = self.excess
             self.say(f"Warning: {self.excess}.")
-        return found
+        return transaction
 
     def _prepared(self, sender: bytes, max_fee: int | None, *, replace: bool) -> UnsignedTransaction:
         """Return the transaction; set `excess` if it may cost too much."""
@@ -184,7 +184,7 @@ class Recovery:
                 PrepareTransaction(self.failed, self.eth_rpc, sender, replace=replace, max_fee=max_fee)
             )
         except Pending as error:
-            self.report["pending"] = [each.to_json() for each in error.transactions]
+            self.report["pending"] = [transaction.to_json() for transaction in error.transactions]
             raise
         except TooExpensive as error:
             self.excess = f"{error.message} (--max-fee AMOUNT allows more)"
@@ -249,8 +249,8 @@ class Recovery:
                 except SdkError as error:
                     missing = error.message
                 time.sleep(_RECEIPT_PAUSE)
-        sent = "it was sent" if self._is_sent else "it may have been sent"
-        raise Failure(f"after {self.timeout:g} s: {missing}; {sent} as {identity}", ExitCode.NETWORK)
+        sent_text = "it was sent" if self._is_sent else "it may have been sent"
+        raise Failure(f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}", ExitCode.NETWORK)
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text

@@ -31,12 +31,12 @@ class ConfigFile:
     tables: dict[str, Any] = field(default_factory=dict)
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
-    def line(self, place: tuple[str, ...]) -> int:
+    def line(self, key_path: tuple[str, ...]) -> int:
         """Return the first line of a key or of a table, or that of the nearest table around it."""
-        while place:
-            if found := [line for path, line in self.lines.items() if path[: len(place)] == place]:
-                return min(found)
-            place = place[:-1]
+        while key_path:
+            if lines := [line for path, line in self.lines.items() if path[: len(key_path)] == key_path]:
+                return min(lines)
+            key_path = key_path[:-1]
         return 1
 
 
@@ -137,6 +137,6 @@ def _paths(tables: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         if isinstance(value, list) and value == [{}]:  # the header of an array of tables
             yield (key,)
         elif isinstance(value, dict) and value:
-            yield from ((key, *rest) for rest in _paths(value))
+            yield from ((key, *inner_path) for inner_path in _paths(value))
         else:
             yield (key,)

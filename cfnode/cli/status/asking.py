@@ -34,11 +34,11 @@ class Asking:
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the result of a call. Raise NodeUnreachable or CallRefused."""
-        left = self._until - time.monotonic()
-        if left <= 0:
+        remaining_s = self._until - time.monotonic()
+        if remaining_s <= 0:
             raise NodeUnreachable(f"no answer within {self._seconds:g} s")
         try:
-            return asked(self._client.exchange, self._url, method, params, left)
+            return asked(self._client.exchange, self._url, method, params, remaining_s)
         except TooSlow as error:
             raise NodeUnreachable(f"{error} ({origin_of(self._url)})") from None
         except HttpError as error:

@@ -75,7 +75,7 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
 
 def _add_time_left(report: Report, first: Report, seconds: float) -> None:
     """Add the seconds that are left of a sync at the pace since the first report."""
-    now, before = (each.get("best", {}).get("number", 0) for each in (report, first))
+    now, before = (reading.get("best", {}).get("number", 0) for reading in (report, first))
     target = report.get("target")
     if report.get("syncing") and target and now > before:
         report["secondsLeft"] = round(max(target - now, 0) * seconds / (now - before), 1)
