@@ -72,7 +72,7 @@ async def channels(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
+        found = await desk.books.read(partial(open_channels, limit=LINES + 1, before=before))
         view, following = found[:LINES], _following(found)
         return desk.part("channels.html", view=view, following=following, is_first=before is None)
 
@@ -112,7 +112,7 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
+        found = await desk.books.read(partial(failed_payouts, limit=LINES + 1, before=before))
         view = [(each, recover_command(desk, each)) for each in found[:LINES]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
         return desk.part("payouts.html", **parts, following=_following(found), is_first=before is None)

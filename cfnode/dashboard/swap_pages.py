@@ -64,7 +64,7 @@ async def swaps(desk: Desk, request: Request, session: Session) -> Response:
 
     async def make() -> str:
         names = [each.name for each in await desk.books.run(lambda: listed(desk.books.database))]
-        look = partial(swap_page, wanted=form.wanted, most=LINES, before=before)
+        look = partial(swap_page, swap_filter=form.wanted, limit=LINES, before=before)
         view = SwapPage([]) if form.faults else await desk.books.read(look)
         following = None if view.following is None else "{}-{}".format(*view.following)
         parts = {"view": view, "following": following, "is_first": before is None}
@@ -98,7 +98,7 @@ async def channel(desk: Desk, request: Request, session: Session) -> Response:
     found = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))
     if found is None:
         raise HTTPException(404, "The books have no such channel.")
-    look = partial(swap_page, wanted=SwapFilter(channel=identity), most=LINES, before=before)
+    look = partial(swap_page, swap_filter=SwapFilter(channel=identity), limit=LINES, before=before)
     page = await desk.books.read(look)
 
     async def make() -> str:

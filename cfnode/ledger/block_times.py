@@ -61,10 +61,10 @@ def _halved(connection: Connection, time: int, low: int, high: int) -> tuple[int
     """Return the half of a range of blocks in which the first block at or after a time is."""
     blocks, middle = schema.blocks.c, (low + high) // 2
     query = select(blocks.number, blocks.time).where(blocks.number >= middle)
-    found = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
-    if found is None or found.number >= high or found.time >= time:
+    row = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
+    if row is None or row.number >= high or row.time >= time:
         return low, middle
-    return found.number + 1, high
+    return row.number + 1, high
 
 
 def times_of(connection: Connection, numbers: Iterable[int]) -> dict[int, int]:

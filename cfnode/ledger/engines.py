@@ -51,16 +51,16 @@ def engine_of(url: str) -> Engine:
     except ImportError as error:
         raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
     try:
-        given = make_url(url)
+        parsed = make_url(url)
     except ArgumentError:
         raise BrokenBooks(f"not the URL of a database: {_scheme(url)}…; {_EXAMPLES}") from None
-    kind = given.get_backend_name()
+    kind = parsed.get_backend_name()
     if kind == "sqlite":
-        if not given.database or given.database == ":memory:":
+        if not parsed.database or parsed.database == ":memory:":
             raise BrokenBooks(f"the books need a file: {_EXAMPLES}")
         # The connection stays open: with the last one to close, SQLite writes its whole log into the file.
         engine = create_engine(
-            given.set(drivername="sqlite"),
+            parsed.set(drivername="sqlite"),
             poolclass=QueuePool,
             pool_size=POOL,
             max_overflow=FURTHER,
@@ -75,13 +75,13 @@ def engine_of(url: str) -> Engine:
             import psycopg  # noqa: F401  # is it installed?
         except ImportError:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
-        given = given.set(drivername="postgresql+psycopg")
+        parsed = parsed.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given,
+            parsed,
             pool_size=POOL,
             max_overflow=FURTHER,
             pool_pre_ping=True,
-            connect_args=_client_settings(given.query),
+            connect_args=_client_settings(parsed.query),
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine
@@ -115,11 +115,11 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {name} = {value}")
 
 
-def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:
+def _client_settings(url_settings: Mapping[str, Any]) -> dict[str, int]:
     """Return the settings by which this side gives up a connection; those in the URL are left out."""
     settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
     settings |= {"keepalives": 1, "tcp_user_timeout": VANISHED_MS, "connect_timeout": CONNECT_S}
-    return {name: value for name, value in settings.items() if name not in given}
+    return {name: value for name, value in settings.items() if name not in url_settings}
 
 
 def _set_up_postgres(connection: Any, _record: Any) -> None:

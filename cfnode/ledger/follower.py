@@ -111,8 +111,8 @@ class Follower:
 
     async def _connection(self, once: bool) -> Comparison | None:
         async with AsyncExitStack() as stack:
-            only = only_follower(self._books.database, self._probe)
-            self._leadership = await stack.enter_async_context(only)
+            leadership = only_follower(self._books.database, self._probe)
+            self._leadership = await stack.enter_async_context(leadership)
             self.leads.set()
             client = await stack.enter_async_context(connected(self._source.url, self._source.token))
             reader = ChainReader(client)
@@ -204,7 +204,7 @@ class Follower:
     async def _tracked(self) -> list[bytes] | None:
         """Return the accounts of the books, None for all."""
         if self._source.accounts and await trio.to_thread.run_sync(self._books.tip) is None:
-            return [ss58.decode(each)[1] for each in self._source.accounts]
+            return [ss58.decode(account)[1] for account in self._source.accounts]
         return await trio.to_thread.run_sync(self._books.tracked) if self._source.accounts else None
 
     async def _begin_flip(self, reader: ChainReader) -> None:
@@ -346,11 +346,11 @@ class Follower:
 
     async def _compare(self, reader: ChainReader) -> Comparison | None:
         """Compare the books with the chain; None if no node has the state any more, or for empty books."""
-        for each in (reader, self._archive):
-            if each is None:
+        for candidate in (reader, self._archive):
+            if candidate is None:
                 continue
             try:
-                outcome = await compare(each, self._books)
+                outcome = await compare(candidate, self._books)
             except (Discarded, CallError) as error:
                 log.debug("no comparison: %s", error)
                 continue

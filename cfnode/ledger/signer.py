@@ -102,8 +102,8 @@ class _AdvisoryLock:
         assert self._connection is not None
         try:
             with self._database.translated():
-                found = self._connection.execute(text(query))
-                return found.scalar() if found.returns_rows else None
+                result = self._connection.execute(text(query))
+                return result.scalar() if result.returns_rows else None
         except LedgerError:
             self.close()
             raise

@@ -67,10 +67,10 @@ class Updates:
 
     async def __aiter__(self) -> AsyncIterator[int]:
         """Yield the newest block at once, then each change; a slow reader gets the newest of several."""
-        seen = 0
+        seen_count = 0
         while True:
-            await self.moved_since(seen)
-            seen = self.count
+            await self.moved_since(seen_count)
+            seen_count = self.count
             assert self.newest is not None
             yield self.newest
 
@@ -132,8 +132,8 @@ def _newest(database: Database) -> int | None:
     with database.reading() as connection:
         if not inspect(connection).has_table(schema.blocks.name):
             return None
-        found: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
-        return found
+        number: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
+        return number
 
 
 def _heard(listener: Listener) -> int | None:

@@ -134,7 +134,7 @@ async def test_a_page_reads_a_bounded_number_of_rows(
     with database.reading() as connection:
         page = swap_page(connection, SwapFilter(State.INVALID))
         assert (page.swaps, page.is_cut) == ([], True)
-        following = swap_page(connection, SwapFilter(), most=1, before=page.following)
+        following = swap_page(connection, SwapFilter(), limit=1, before=page.following)
     assert following.swaps[0].request == newest[2]
 
 

@@ -108,5 +108,8 @@ def _screen_of(order_book: OrderBook) -> RenderableType:
     bid, ask = (
         None if price is None else price_text(price) for price in (order_book.best_bid, order_book.best_ask)
     )
-    line = f"a swap sells {order_book.asset} at {bid}, buys at {ask}; range orders: {price_text(order_book.range_price)}"
+    line = (
+        f"a swap sells {order_book.asset} at {bid}, buys at {ask}; "
+        f"range orders: {price_text(order_book.range_price)}"
+    )
     return Group(table if rows else Text(f"no limit orders of {order_book.asset}"), Text(line))

@@ -42,14 +42,14 @@ def lost_channel(
     """
     after = head - BEFORE
     opened, expected = schema.channels.c, schema.expectations.c
-    same = (
+    conditions = (
         expected.chain == opened.chain,
         expected.channel == opened.channel,
         expected.block == opened.block,
     )
     query = select(opened.chain, opened.channel, opened.block, opened.event)
     query = query.where(opened.block > after, opened.kind == "swap")
-    query = query.where(opened.source == source, opened.target == target, ~exists().where(and_(*same)))
+    query = query.where(opened.source == source, opened.target == target, ~exists().where(and_(*conditions)))
     events = SwapEvents(connection)
     for chain, channel, *place in connection.execute(
         query.order_by(opened.block, opened.event).limit(MAX_CHANNELS)
@@ -88,7 +88,11 @@ def _are_the_brokers(connection: Connection) -> bool:
     table = schema.ledger.c
     if connection.execute(select(table.value).where(table.name == "accounts")).scalar() == "all":
         return True
-    opened, ours = schema.channels.c, partner_channels.c
-    same = (ours.chain == opened.chain, ours.channel == opened.channel, ours.opened == opened.block)
-    query = select(opened.block).join(partner_channels, and_(*same))
-    return connection.execute(query.where(ours.state == "opened").limit(1)).first() is not None
+    opened, recorded = schema.channels.c, partner_channels.c
+    conditions = (
+        recorded.chain == opened.chain,
+        recorded.channel == opened.channel,
+        recorded.opened == opened.block,
+    )
+    query = select(opened.block).join(partner_channels, and_(*conditions))
+    return connection.execute(query.where(recorded.state == "opened").limit(1)).first() is not None

@@ -124,8 +124,8 @@ def revoke(database: Database, name: str) -> None:
     """Revoke a partner's key, from the next request on. Raises LedgerError for an unknown name."""
     require(database, name)
     with database.writing() as connection:
-        mine = (partners.c.name == name, partners.c.revoked_at.is_(None))
-        connection.execute(update(partners).where(*mine).values(revoked_at=_now()))
+        conditions = (partners.c.name == name, partners.c.revoked_at.is_(None))
+        connection.execute(update(partners).where(*conditions).values(revoked_at=_now()))
 
 
 def _now() -> int:

@@ -80,8 +80,8 @@ class Deliverer:
         try:
             while claims := await self._claims(webhook):
                 async with trio.open_nursery() as nursery:
-                    for each in claims:
-                        nursery.start_soon(self._deliver, client, each)
+                    for claim in claims:
+                        nursery.start_soon(self._deliver, client, claim)
         except* LedgerError as group:
             log.warning("Webhook %s waits for the database: %s", webhook, group.exceptions[0])
             await trio.sleep(FAULT_PAUSE_S)
