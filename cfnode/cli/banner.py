@@ -38,7 +38,7 @@ __all__ = ["Start", "banner", "serve_and_announce"]
 
 log = logging.getLogger("cfnode.dev")
 
-FIRST_BLOCK_S = 20.0
+FIRST_BLOCK_TIMEOUT_S = 20.0
 """Seconds to wait for the first block: a chain whose authorities run elsewhere may have no block for long."""
 RECEIVER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
@@ -83,7 +83,7 @@ async def serve_and_announce(
 async def _announce(node: Node, url: str, dev_chain: DevelopmentChain) -> None:
     chain, seal, clock = node.chain, dev_chain.config.seal, dev_chain.clock
     if seal != "manual":
-        with trio.move_on_after(FIRST_BLOCK_S), chain.subscribe() as events:
+        with trio.move_on_after(FIRST_BLOCK_TIMEOUT_S), chain.subscribe() as events:
             while chain.best.number == 0:
                 await anext(aiter(events))
     broker, is_broker = await _account(node, node.broker, BROKER)

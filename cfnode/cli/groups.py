@@ -12,7 +12,7 @@ import click
 
 __all__ = ["Group"]
 
-_MAX_HELP = 1_000
+_MAX_HELP_CHARACTERS = 1_000
 """Characters of a help line before click cuts it: no line has as many."""
 
 
@@ -23,7 +23,10 @@ class Group(click.Group):
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, command.get_short_help_str(_MAX_HELP)) for name, command in self.commands.items()]
+        rows = [
+            (name, command.get_short_help_str(_MAX_HELP_CHARACTERS))
+            for name, command in self.commands.items()
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

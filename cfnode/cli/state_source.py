@@ -29,13 +29,13 @@ from cfnode.store.state import StateView
 
 __all__ = ["Checked", "Source", "served", "stored"]
 
-PAGE: Final = 1000
+KEYS_PER_REQUEST: Final = 1000
 """Keys of one request."""
 
-VALUES: Final = 256
+VALUES_PER_REQUEST: Final = 256
 """Values of one request; if they are too large for one answer, they are requested one by one."""
 
-GIVE_BACK_AFTER: Final = 50_000
+RELEASE_AFTER_KEYS: Final = 50_000
 """Keys after which database pages that count as this process's memory are released."""
 
 
@@ -126,7 +126,7 @@ class _Stored:
     def pairs(self, child: bytes) -> Iterator[Pair]:
         for count, key in enumerate(self._keys(child)):
             yield key, self.view.get(key, child) or b""
-            if count % GIVE_BACK_AFTER == GIVE_BACK_AFTER - 1:
+            if count % RELEASE_AFTER_KEYS == RELEASE_AFTER_KEYS - 1:
                 release_pages(self.file)
 
     def _keys(self, child: bytes) -> Iterator[bytes]:
@@ -178,7 +178,7 @@ class _Served:
 
     def pairs(self, child: bytes) -> Iterator[Pair]:
         keys = self._keys(child)
-        while batch := list(islice(keys, VALUES)):
+        while batch := list(islice(keys, VALUES_PER_REQUEST)):
             for key, value in zip(batch, self._values(child, batch), strict=True):
                 with client.reading(self.url):
                     pair = hex_bytes(key), hex_bytes(value or "0x")
@@ -188,13 +188,13 @@ class _Served:
         last = None
         while True:
             if child:
-                page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", PAGE, last)
+                page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", KEYS_PER_REQUEST, last)
             else:
-                page = self._ask("state_getKeysPaged", "0x", PAGE, last)
-            if not isinstance(page, list) or len(page) > PAGE or (page and page[-1] == last):
+                page = self._ask("state_getKeysPaged", "0x", KEYS_PER_REQUEST, last)
+            if not isinstance(page, list) or len(page) > KEYS_PER_REQUEST or (page and page[-1] == last):
                 raise Failure(f"{origin_of(self.url)} sent no page of keys: not a node?", ExitCode.NETWORK)
             yield from page
-            if len(page) < PAGE:
+            if len(page) < KEYS_PER_REQUEST:
                 return
             last = page[-1]
 

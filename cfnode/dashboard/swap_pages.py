@@ -16,7 +16,7 @@ from cfnode.dashboard.pages import Page, before_of, recover_command
 from cfnode.dashboard.sessions import Session
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.channel_detail import channel_detail
-from cfnode.ledger.find import MAX_TERM, Found, find
+from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.partners.registry import listed
 from cfnode.ledger.swap_detail import swap_detail
 from cfnode.ledger.swap_list import SwapFilter, SwapPage, swap_page
@@ -42,7 +42,7 @@ async def search(desk: Desk, request: Request, session: Session) -> Response:
         return RedirectResponse(f"{PREFIX}/{path}", 303)
 
     async def make() -> str:
-        return desk.part("found.html", view=found, term=given.strip()[:MAX_TERM])
+        return desk.part("found.html", view=found, term=given.strip()[:MAX_TERM_CHARACTERS])
 
     return await desk.respond(request, session, "Search", make, is_live=False)
 

@@ -16,7 +16,7 @@ from cfnode.ledger import schema
 __all__ = ["DAY_MS", "block_range", "blocks_between", "first_since", "times_of"]
 
 DAY_MS: Final = 86_400_000
-PROBES: Final = 16
+PROBED_BLOCKS: Final = 16
 """Blocks whose times one step of a search reads: seven steps find a block among 200 million."""
 
 
@@ -46,7 +46,7 @@ def blocks_between(connection: Connection, start: int | None, end: int | None) -
 def first_since(connection: Connection, time: int, low: int, high: int) -> int:
     """Return the first of the blocks from `low` whose time (Unix ms) is `time` or later, else `high`."""
     while low < high:
-        step = -(-(high - low) // PROBES)
+        step = -(-(high - low) // PROBED_BLOCKS)
         for number, at in sorted(times_of(connection, range(low, high, step)).items()):
             if at >= time:
                 high = number

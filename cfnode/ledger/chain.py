@@ -23,15 +23,15 @@ from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
-__all__ = ["MAX_CALLS", "ChainReader", "Head", "storage_call"]
+__all__ = ["MAX_BATCH_CALLS", "ChainReader", "Head", "storage_call"]
 
-MAX_CALLS: Final = 90
+MAX_BATCH_CALLS: Final = 90
 """Most calls of one exchange: nodes accept about a hundred."""
-MAX_METADATA: Final = 8
+MAX_CACHED_METADATA: Final = 8
 """Most runtimes whose metadata is cached."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
-_GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
+_DISCARDED_TEXTS: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ class ChainReader:
 
     def __init__(self, client: NodeClient) -> None:
         self.client = client
-        self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
+        self._metadata = BoundedDict[int, Metadata](MAX_CACHED_METADATA)
 
     async def genesis(self) -> str:
         """Return the hash of block 0 (0x-hex)."""
@@ -90,8 +90,8 @@ class ChainReader:
     async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values under keys at a block, None for a missing one. Raises Discarded."""
         values: list[bytes | None] = []
-        for start in range(0, len(keys), MAX_CALLS):
-            calls = [storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
+        for start in range(0, len(keys), MAX_BATCH_CALLS):
+            calls = [storage_call(key, block) for key in keys[start : start + MAX_BATCH_CALLS]]
             values += [self._stored(number, answer) for answer in await self.client.batch(calls)]
         return values
 
@@ -246,7 +246,7 @@ class ChainReader:
         """Return an answer about a block's state. Raises Discarded if the node lacks it."""
         if not isinstance(answer, CallError):
             return answer
-        if any(word in str(answer).lower() for word in _GONE):
+        if any(word in str(answer).lower() for word in _DISCARDED_TEXTS):
             raise Discarded(number)
         raise NodeError(f"{self.client.origin}: {answer}")
 

@@ -23,9 +23,9 @@ from cfnode.ledger.errors import AccessRefused, CallError, NodeError, TooLarge
 
 __all__ = ["Call", "NodeClient", "connected", "origin_of"]
 
-ANSWER_S = 60.0
+ANSWER_TIMEOUT_S = 60.0
 """Seconds for one answer."""
-CONNECT_S = 15.0
+CONNECT_TIMEOUT_S = 15.0
 _TOO_LARGE = -32008
 """JSON-RPC code of Substrate's server: the answer is larger than its limit."""
 
@@ -61,13 +61,13 @@ class NodeClient:
         requests = [request(first + place, method, params) for place, (method, params) in enumerate(calls)]
         arrived, slot = self._waiting[first] = (trio.Event(), [])
         try:
-            with trio.move_on_after(ANSWER_S) as scope:
+            with trio.move_on_after(ANSWER_TIMEOUT_S) as scope:
                 await self._send(requests)
                 await arrived.wait()
         finally:
             del self._waiting[first]
         if scope.cancelled_caught:
-            raise NodeError(f"no answer from {self.origin} within {ANSWER_S:g} s")
+            raise NodeError(f"no answer from {self.origin} within {ANSWER_TIMEOUT_S:g} s")
         return _sorted(slot, calls, first, self.origin)
 
     async def subscribe(self) -> None:
@@ -126,7 +126,7 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
     headers = [] if token is None else [(b"authorization", authorization(token).encode())]
     origin = origin_of(url)
     try:
-        async with opened(url, CONNECT_S, headers) as socket, trio.open_nursery() as nursery:
+        async with opened(url, CONNECT_TIMEOUT_S, headers) as socket, trio.open_nursery() as nursery:
             client = NodeClient(socket, url)
             nursery.start_soon(client.read)
             yield client

@@ -24,8 +24,8 @@ from cfnode.ledger.service_tables import day_totals, partner_channels
 
 __all__ = ["DayTotal", "add_totals", "counted_block", "forget_totals", "totals_of"]
 
-MAX_BLOCKS: Final = 2_000
-MAX_EVENTS: Final = 20_000
+MAX_COUNTED_BLOCKS: Final = 2_000
+MAX_COUNTED_EVENTS: Final = 20_000
 """Most blocks, and most events, of one transaction, which takes a fraction of a second."""
 MAX_TOTALS: Final = 100_000
 """Most totals that are read at once."""
@@ -123,8 +123,8 @@ def _next(connection: Connection) -> tuple[int, int]:
     first = -1 if counted is None else counted + 1
     query = select(blocks.number, blocks.events).where(blocks.number >= first).order_by(blocks.number)
     last, events = first - 1, 0
-    for number, count in connection.execute(query.limit(MAX_BLOCKS)):
-        if events and events + count > MAX_EVENTS:
+    for number, count in connection.execute(query.limit(MAX_COUNTED_BLOCKS)):
+        if events and events + count > MAX_COUNTED_EVENTS:
             break
         last, events = number, events + count
     return first, last

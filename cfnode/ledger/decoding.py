@@ -16,7 +16,7 @@ from cfnode.swaps.events import chain_of
 
 __all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
 
-MAX_EVENTS = 100_000
+MAX_BLOCK_EVENTS = 100_000
 """Most events of a block that are decoded; the weight of a block allows far fewer."""
 _EMPTY = b"\0"
 
@@ -56,8 +56,8 @@ def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event,
         records = metadata.event_codec.decode(data or _EMPTY)
     except ScaleError as error:
         raise NodeError(f"the events of block {number} cannot be decoded: {error}") from None
-    if len(records) > MAX_EVENTS:
-        raise NodeError(f"block {number} has {len(records)} events; at most {MAX_EVENTS} are read")
+    if len(records) > MAX_BLOCK_EVENTS:
+        raise NodeError(f"block {number} has {len(records)} events; at most {MAX_BLOCK_EVENTS} are read")
     return tuple(_event(index, record["event"]) for index, record in enumerate(records))
 
 

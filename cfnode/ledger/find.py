@@ -25,13 +25,21 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.events import transaction_texts
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
-__all__ = ["MAX_TERM", "ChannelLine", "Found", "LoneDeposit", "PartnerRequest", "channel_lines", "find"]
+__all__ = [
+    "MAX_TERM_CHARACTERS",
+    "ChannelLine",
+    "Found",
+    "LoneDeposit",
+    "PartnerRequest",
+    "channel_lines",
+    "find",
+]
 
-MAX_TERM: Final = 200
+MAX_TERM_CHARACTERS: Final = 200
 """Maximum characters of a term; no address, transaction or key has more."""
 MAX_MATCHES: Final = 50
 """Maximum swaps, and maximum channels, that are returned."""
-MAX_DIGITS: Final = 18
+MAX_NUMBER_DIGITS: Final = 18
 Record = dict[str, Any]
 
 
@@ -98,8 +106,8 @@ class Found:
 def find(connection: Connection, term: str) -> Found:
     """Return the swaps and channels that a term names."""
     term = term.strip()
-    if len(term) > MAX_TERM:
-        return Found(fault=f"A search term has at most {MAX_TERM} characters.")
+    if len(term) > MAX_TERM_CHARACTERS:
+        return Found(fault=f"A search term has at most {MAX_TERM_CHARACTERS} characters.")
     if not term or not term.isprintable():
         return Found(fault="A search term is a number, an address, a transaction, a channel or a reference.")
     search = _Search(connection)
@@ -109,7 +117,7 @@ def find(connection: Connection, term: str) -> Found:
         return Found(fault=str(error))
     if channel is not None:
         search.add_channels([channel])
-    elif term.isascii() and term.isdigit() and len(term) <= MAX_DIGITS:
+    elif term.isascii() and term.isdigit() and len(term) <= MAX_NUMBER_DIGITS:
         search.add_number(int(term))
     search.add_addresses(stored_texts(term) | {term})
     search.add_transactions(transaction_texts(term))

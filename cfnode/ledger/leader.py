@@ -1,7 +1,7 @@
 """Leader election of followers: the one with PostgreSQL's advisory lock writes, the others wait for it.
 
 The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
-lock to the next process that asks, `POLL_S` later at most. If its host vanishes without a packet, the
+lock to the next process that asks, `LOCK_POLL_S` later at most. If its host vanishes without a packet, the
 server's keepalives end the connection (`engines.KEEPALIVE`). SQLite has no such lock: there the second
 follower finds each block written, and does not change it.
 """
@@ -18,10 +18,10 @@ import trio
 from cfnode.ledger.database import Database, FollowerLock
 from cfnode.ledger.errors import DatabaseError
 
-__all__ = ["POLL_S", "Leadership", "only_follower"]
+__all__ = ["LOCK_POLL_S", "Leadership", "only_follower"]
 
 log = logging.getLogger("cfnode.ledger")
-POLL_S: Final = 1.0
+LOCK_POLL_S: Final = 1.0
 """Seconds between two attempts to get the lock."""
 
 
@@ -53,7 +53,7 @@ async def only_follower(
             await probe()
             log.info("Another process follows into %s: waiting for its end", database.name)
             while not await trio.to_thread.run_sync(lock.acquire):  # noqa: ASYNC110  # another process ends
-                await trio.sleep(POLL_S)
+                await trio.sleep(LOCK_POLL_S)
             log.warning("The other follower of %s is gone: this process follows now", database.name)
         yield Leadership(lock)
     finally:

@@ -20,7 +20,7 @@ from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 
 __all__ = [
-    "MAX_COUNT",
+    "MAX_COUNTED_CHANNELS",
     "OpenChannel",
     "channel_of",
     "is_before",
@@ -29,11 +29,11 @@ __all__ = [
     "partners_of",
 ]
 
-MAX_COUNT: Final = 10_000
+MAX_COUNTED_CHANNELS: Final = 10_000
 """Most open channels that are counted."""
-FEW: Final = 2_000
+FEW_CHANNELS: Final = 2_000
 """Number of open channels from which on they are read from the newest rows, not by the index of ends."""
-PART: Final = 500
+PART_CHANNELS: Final = 500
 MAX_PARTS: Final = 20
 """Channels that are read at once, and how often at most, where many are open."""
 Record = dict[str, Any]
@@ -73,7 +73,7 @@ def open_channels(
     `before` is block and event of the last channel of the page before.
     """
     chain_heights = heights(connection)
-    if open_count(connection, FEW) < FEW:
+    if open_count(connection, FEW_CHANNELS) < FEW_CHANNELS:
         keys = sorted(key for key in _open_keys(connection, chain_heights) if before is None or key < before)
     else:
         keys = _newest_open(connection, chain_heights, limit, before)[::-1]
@@ -97,7 +97,7 @@ def _newest_open(
     """Return the keys of the newest open channels, read from the table's end."""
     table = schema.channels.c
     query = select(table.block, table.event, table.chain, table.expiry_block)
-    query = _last_first(query.where(table.address.is_not(None))).limit(PART)
+    query = _last_first(query.where(table.address.is_not(None))).limit(PART_CHANNELS)
     keys: list[tuple[int, int]] = []
     for _ in range(MAX_PARTS):
         part = query if before is None else query.where(is_before(schema.channels, before))
@@ -107,7 +107,7 @@ def _newest_open(
             for row in rows
             if (row.expiry_block or 0) > chain_heights.get(row.chain, 2**63)
         ]
-        if len(keys) >= limit or len(rows) < PART:
+        if len(keys) >= limit or len(rows) < PART_CHANNELS:
             break
         before = (rows[-1].block, rows[-1].event)
     return keys[:limit]
@@ -122,12 +122,12 @@ def _open_keys(connection: Connection, chain_heights: dict[str, int]) -> list[tu
     keys: list[tuple[int, int]] = []
     for chain, height in chain_heights.items():
         is_listed = and_(_is_open(chain, height), table.address.is_not(None))
-        query = select(table.block, table.event).where(is_listed).limit(FEW)
+        query = select(table.block, table.event).where(is_listed).limit(FEW_CHANNELS)
         keys += [(row.block, row.event) for row in connection.execute(query)]
     return keys
 
 
-def open_count(connection: Connection, limit: int = MAX_COUNT) -> int:
+def open_count(connection: Connection, limit: int = MAX_COUNTED_CHANNELS) -> int:
     """Return how many channels are open, at most `limit`."""
     count = 0
     for chain, height in heights(connection).items():

@@ -17,7 +17,7 @@ from cfnode.ledger.statements import COLUMNS, Line, Statement
 
 __all__ = ["write_parquet"]
 
-GROUP: Final = 10_000
+GROUP_LINES: Final = 10_000
 """Lines of a row group, which are in memory at the same time."""
 _INTEGERS: Final = ("block", "event", "request", "swap", "channel", "egress")
 _AMOUNTS: Final = ("amount", "to_amount")
@@ -52,7 +52,7 @@ def write_parquet(statement: Statement, path: Path) -> None:
 
 def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
     remaining = iter(lines)
-    while group := list(islice(remaining, GROUP)):
+    while group := list(islice(remaining, GROUP_LINES)):
         yield group
 
 

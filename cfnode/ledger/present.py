@@ -23,7 +23,7 @@ from cfnode.swaps.journey import State
 
 __all__ = ["FailedPayout", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
 
-NEWEST: Final = 200
+NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
 Record = dict[str, Any]
 
@@ -137,7 +137,7 @@ def _moved(connection: Connection) -> dict[int, int]:
 
 def _newest(table: Table, *columns: Any) -> Any:
     order = [column.desc() for column in table.primary_key.columns]
-    return select(*columns, table.c.block).order_by(*order).limit(NEWEST)
+    return select(*columns, table.c.block).order_by(*order).limit(NEWEST_ROWS)
 
 
 def _of_outcomes(connection: Connection) -> dict[int, int]:

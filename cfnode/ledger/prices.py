@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.core.foreign import ForeignError, hex_number
-from cfnode.ledger.chain import MAX_CALLS
+from cfnode.ledger.chain import MAX_BATCH_CALLS
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block
 from cfnode.ledger.errors import CallError
@@ -45,9 +45,9 @@ async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, li
             requested.append((block.number, moved))
             calls.append(("cf_pool_price_v2", [base, _STABLE, block.hash]))
     by_block: dict[int, list[Price]] = {}
-    for start in range(0, len(calls), MAX_CALLS):
-        answers = await client.batch(calls[start : start + MAX_CALLS])
-        for (number, asset), answer in zip(requested[start : start + MAX_CALLS], answers, strict=True):
+    for start in range(0, len(calls), MAX_BATCH_CALLS):
+        answers = await client.batch(calls[start : start + MAX_BATCH_CALLS])
+        for (number, asset), answer in zip(requested[start : start + MAX_BATCH_CALLS], answers, strict=True):
             prices = _oracle(answer) if asset is None else _pool(asset, answer)
             by_block.setdefault(number, []).extend(prices)
     return by_block

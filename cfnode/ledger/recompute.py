@@ -27,7 +27,7 @@ COPIED: Final = ("ledger", "gaps", "openings")
 NOT_OF_EVENTS: Final = (*COPIED, "blocks", "checks", "expectations", "prices", *service_tables.NAMES)
 MODULE_ERROR: Final = "Module"
 """Name of a module error where the metadata is missing."""
-PAGE: Final = 500
+PAGE_BLOCKS: Final = 500
 """Blocks that are read at once."""
 
 
@@ -85,7 +85,7 @@ def _make_again(connection: Connection, copy: Database) -> None:
 
 def _blocks(connection: Connection, after: int) -> list[dict[str, Any]]:
     table = schema.blocks
-    query = select(table).where(table.c.number > after).order_by(table.c.number).limit(PAGE)
+    query = select(table).where(table.c.number > after).order_by(table.c.number).limit(PAGE_BLOCKS)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 

@@ -25,7 +25,7 @@ from cfnode.swaps.identity import ChannelId
 
 __all__ = ["Chunk", "Delivery", "Happening", "Payout", "Sum", "SwapDetail", "swap_detail"]
 
-MAX_ROWS: Final = 200
+MAX_DETAIL_ROWS: Final = 200
 """Maximum chunks, deposits, payouts, and deliveries that are returned."""
 Record = dict[str, Any]
 
@@ -159,7 +159,7 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
 def _of(connection: Connection, table: Any, number: int) -> list[Record]:
     """Return a request's rows of a table, oldest first, with their times."""
     query = select(table).where(table.c.request == number).order_by(*table.primary_key.columns)
-    rows = [dict(row) for row in connection.execute(query.limit(MAX_ROWS)).mappings()]
+    rows = [dict(row) for row in connection.execute(query.limit(MAX_DETAIL_ROWS)).mappings()]
     return with_times(connection, rows)
 
 
@@ -223,7 +223,9 @@ def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
         own_outcomes = [row for row in facts if (row["chain"], row["broadcast"]) in calls]
         rows += [(f"{calls[row['chain'], row['broadcast']]}.{row['state']}", row) for row in own_outcomes]
     times = times_of(connection, (row["block"] for _, row in rows))
-    return [_happening(row | {"time": times[row["block"]]}, name) for name, row in rows[: 4 * MAX_ROWS]]
+    return [
+        _happening(row | {"time": times[row["block"]]}, name) for name, row in rows[: 4 * MAX_DETAIL_ROWS]
+    ]
 
 
 # Chunks, fees, payouts
@@ -231,7 +233,7 @@ def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
 
 def _chunks(connection: Connection, condition: Any) -> Iterator[Chunk]:
     table = schema.swaps
-    query = select(table).where(condition).order_by(table.c.block, table.c.event).limit(MAX_ROWS)
+    query = select(table).where(condition).order_by(table.c.block, table.c.event).limit(MAX_DETAIL_ROWS)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     for row in with_times(connection, rows):
         yield Chunk(**{name: row[name] for name in Chunk.__dataclass_fields__})
@@ -266,7 +268,7 @@ def _deliveries(connection: Connection, number: int) -> Iterator[Delivery]:
         .join(deliveries, and_(deliveries.c.webhook == webhooks.c.id, deliveries.c.change == changes.c.id))
         .where(changes.c.request == number)
         .order_by(changes.c.id, webhooks.c.id)
-        .limit(MAX_ROWS)
+        .limit(MAX_DETAIL_ROWS)
     )
     for row in connection.execute(query):
         yield Delivery(*row)

@@ -25,9 +25,9 @@ from cfnode.swaps.identity import ChannelId, Place, opened_channel
 
 __all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
-MAX_EVENTS: Final = 100_000
+MAX_FOUND_EVENTS: Final = 100_000
 """Most events of one name; a swap in 14,400 chunks has three for each."""
-MAX_CHANNELS: Final = 100
+MAX_CHANNELS_OF_ADDRESS: Final = 100
 """Most channels with one address; the chain gives an address out again when its channel has expired."""
 _OF_CHANNELS: Final = frozenset(
     (Name.REQUESTED, Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED, Name.NOT_BOOSTED)
@@ -37,7 +37,7 @@ _CHANNELS: Final = (
     select(schema.channels.c.channel)
     .where(schema.channels.c.chain == bindparam("chain"), schema.channels.c.address == bindparam("address"))
     .order_by(schema.channels.c.block.desc())
-    .limit(MAX_CHANNELS)
+    .limit(MAX_CHANNELS_OF_ADDRESS)
 )
 """The channels of a chain with an address, the newest first."""
 
@@ -202,7 +202,7 @@ def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
         .join(schema.events, is_same)
         .join(schema.blocks, block.number == event.block)
         .order_by(event.block, event.event)
-        .limit(MAX_EVENTS)
+        .limit(MAX_FOUND_EVENTS)
     )
 
 

@@ -2,8 +2,8 @@
 
 A page reads rows in the order of their keys, so that an index answers, however far back the page is. What no
 index answers (a state, a pair of assets, a partner) is decided for each row that was read. So a page reads at
-most `MAX_PARTS` times `PART` rows: if that is not enough to fill it, `is_cut` is set, and the next page goes
-on where this one stopped.
+most `MAX_PARTS` times `PART_ROWS` rows: if that is not enough to fill it, `is_cut` is set, and the next page
+goes on where this one stopped.
 
 The state of a swap follows from the rows of several tables, and is in none of them. `MAY_HAVE` has
 conditions without which a swap cannot have a state: they leave out most rows, and the state of the others is
@@ -31,13 +31,13 @@ from cfnode.swaps.journey import PayoutKind, State
 
 __all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times"]
 
-PART: Final = 2_000
+PART_ROWS: Final = 2_000
 """Rows of one step of a page."""
 MAX_PARTS: Final = 5
 """Maximum steps of a page."""
-BATCH: Final = 200
+BATCH_ROWS: Final = 200
 """Rows whose states are derived at once."""
-PAGE: Final = 1_000
+PAGE_SWAPS: Final = 1_000
 """Swaps that are read at once, where all are wanted."""
 Record = dict[str, Any]
 _EVER: Final = Period()
@@ -99,7 +99,7 @@ def swaps_of_filter(database: Database, swap_filter: SwapFilter) -> Iterator[Rec
     with database.reading() as connection:
         at: Place | None = None
         while True:
-            page = _rows(connection, swap_filter, PAGE, at, is_newest_first=False)
+            page = _rows(connection, swap_filter, PAGE_SWAPS, at, is_newest_first=False)
             yield from swap_records(connection, [row["request"] for row in page.rows])
             at = page.following
             if at is None:
@@ -153,7 +153,7 @@ def _end_of_part(
 ) -> Place | None:
     """Return the place of the last row of a part; None if fewer rows are left."""
     query = _ordered(select(*_KEY).where(*near, *_behind(at, is_newest_first)), is_newest_first)
-    row = connection.execute(query.offset(PART - 1).limit(1)).first()
+    row = connection.execute(query.offset(PART_ROWS - 1).limit(1)).first()
     return None if row is None else (row.block, row.event)
 
 
@@ -179,12 +179,12 @@ def _matching(
 ) -> Iterator[Record]:
     """Yield the rows of a part that the filter takes."""
     query = select(schema.requests).where(*near, *_far(swap_filter), *_up_to(end, is_newest_first))
-    query = _ordered(query, is_newest_first).limit(BATCH)
+    query = _ordered(query, is_newest_first).limit(BATCH_ROWS)
     while True:
         page = connection.execute(query.where(*_behind(at, is_newest_first))).mappings()
         rows = [dict(row) for row in page]
         yield from rows if swap_filter.state is None else _in_state(connection, rows, swap_filter.state)
-        if len(rows) < BATCH:
+        if len(rows) < BATCH_ROWS:
             return
         at = (rows[-1]["block"], rows[-1]["event"])
 

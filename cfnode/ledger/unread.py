@@ -25,10 +25,10 @@ from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
 from cfnode.ledger.webhooks.outbox import note_changes
 
-__all__ = ["SLACK", "UnreadKind", "read_unread", "unread_kinds"]
+__all__ = ["DISCARD_MARGIN_BLOCKS", "UnreadKind", "read_unread", "unread_kinds"]
 
 log = logging.getLogger("cfnode.ledger")
-SLACK = 8
+DISCARD_MARGIN_BLOCKS = 8
 """Blocks whose states a node may discard while older ones are looked for or read."""
 
 
@@ -68,7 +68,7 @@ async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
     if first is None:
         return
     for reader in readers:
-        if await reader.has_state(max(first - SLACK, 0)):
+        if await reader.has_state(max(first - DISCARD_MARGIN_BLOCKS, 0)):
             log.info("Going back to block %d: this version can read an event of it", first)
             await trio.to_thread.run_sync(books.go_back, first)
             return

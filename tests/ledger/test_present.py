@@ -75,7 +75,7 @@ async def test_old_swaps_are_not_read(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(present, "NEWEST", 2)
+    monkeypatch.setattr(present, "NEWEST_ROWS", 2)
     with database.reading() as connection:
         found = [each.request for each in recent_swaps(connection)]
     newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))
@@ -98,8 +98,8 @@ async def test_channels_are_open_until_their_block(
         pages += open_channels(connection, limit=50, before=(pages[-1].block, pages[-1].event))
         assert pages == found
     with monkeypatch.context() as many, database.reading() as connection:
-        many.setattr(channels_module, "FEW", 2)
-        many.setattr(channels_module, "PART", 4)
+        many.setattr(channels_module, "FEW_CHANNELS", 2)
+        many.setattr(channels_module, "PART_CHANNELS", 4)
         assert open_channels(connection) == found
         before = (found[2].block, found[2].event)
         assert open_channels(connection, limit=3, before=before) == found[3:6]

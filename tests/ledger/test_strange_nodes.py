@@ -134,7 +134,7 @@ async def test_a_message_has_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_an_answer_that_never_comes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "ANSWER_S", 0.05)
+    monkeypatch.setattr(client_module, "ANSWER_TIMEOUT_S", 0.05)
     text = await error_of(lambda _: json.dumps({"id": 7, "result": 1}), lambda reader: reader.genesis())
     assert "no answer from" in text
 

@@ -32,7 +32,7 @@ __all__ = ["inspect", "network_option", "secret_text"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 NETWORKS = {"chainflip": 2112, "substrate": 42, "polkadot": 0, "kusama": 2}
-MAX_PREFIX = 16383
+MAX_SS58_PREFIX = 16383
 PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
 
 
@@ -40,8 +40,8 @@ def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     """Return the SS58 prefix of a network, by name or by number."""
     if text is None or text.lower() in NETWORKS:
         return None if text is None else NETWORKS[text.lower()]
-    if not text.isdecimal() or int(text) > MAX_PREFIX:
-        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_PREFIX}")
+    if not text.isdecimal() or int(text) > MAX_SS58_PREFIX:
+        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_SS58_PREFIX}")
     return int(text)
 
 

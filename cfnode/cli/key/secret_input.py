@@ -27,7 +27,7 @@ __all__ = [
 
 SCHEMES = ("sr25519", "ed25519", "ecdsa")
 STDIN = "-"
-MAX_INPUT = 16 << 10
+MAX_SECRET_BYTES = 16 << 10
 BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 WORDS = re.compile(r"[\w ]*")
 MIN_WORDS = 12
@@ -78,7 +78,7 @@ def read_secret(argument: str | None, file: Path | None, *, prompt: str, or_addr
 
 def _read_secret(argument: str | None, file: Path | None, prompt: str, or_address: bool) -> str:
     if argument == STDIN:
-        return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_INPUT), "standard input"))
+        return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_SECRET_BYTES), "standard input"))
     if argument is not None:
         return (
             _seed_of_file(_read_file(Path(argument)))
@@ -102,11 +102,13 @@ def _is_file(text: str) -> bool:
 def _read_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_INPUT + 1)
+            content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
-    if len(content) > MAX_INPUT:
-        raise Failure(f"{path} is larger than {MAX_INPUT} bytes: this is no secret", ExitCode.CONFIGURATION)
+    if len(content) > MAX_SECRET_BYTES:
+        raise Failure(
+            f"{path} is larger than {MAX_SECRET_BYTES} bytes: this is no secret", ExitCode.CONFIGURATION
+        )
     return _decode(content, str(path))
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["fills"]
 
-RECENT = 50
+RECENT_BLOCKS = 50
 """Blocks of which `fills` prints the fills by default."""
 
 
 @click.command()
-@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT}]")
+@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT_BLOCKS}]")
 @click.option(
     "--follow", is_flag=True, help="Go on with each finalized block; --json prints one block per line."
 )
@@ -38,7 +38,7 @@ def fills(
     stopped_text = "stopped following; the orders stand"
     with reported(stopped_text), client_of(url, account) as client:
         last = client.get_finalized_block()
-        first = max(1, last + 1 - RECENT) if since is None else since
+        first = max(1, last + 1 - RECENT_BLOCKS) if since is None else since
         if follow:
             for block in client.fills(first, seconds=every):
                 _print_block(block, as_json or as_lines)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-LINES = 10
+PROGRESS_LINES = 10
 """Lines of progress where standard error is no terminal."""
 
 
@@ -148,8 +148,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _print_part(completed: int, blocks: int) -> None:
-    step = -(-blocks // LINES)
-    if step > LINES and (completed % step == 0 or completed == blocks):
+    step = -(-blocks // PROGRESS_LINES)
+    if step > PROGRESS_LINES and (completed % step == 0 or completed == blocks):
         click.echo(f"block {completed} of {blocks}", err=True)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recovery"]
 
-_RECEIPT_PAUSE = 1.0
-_ANY_FEE = 2**256
+_RECEIPT_POLL_S = 1.0
+_ANY_FEE_WEI = 2**256
 """Maximum fee in wei, for a transaction that is not sent."""
 _CHECKED = ("The contracts on the chain accept the signature, and it has not been used.",)
 _UNASKED = (
@@ -248,7 +248,7 @@ class Recovery:
                         missing = confirmation.doubt
                 except SdkError as error:
                     missing = error.message
-                time.sleep(_RECEIPT_PAUSE)
+                time.sleep(_RECEIPT_POLL_S)
         sent_text = "it was sent" if self._is_sent else "it may have been sent"
         raise Failure(f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}", ExitCode.NETWORK)
 
@@ -264,7 +264,7 @@ class Recovery:
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
         self.sdk.call(  # raises the reason
-            PrepareTransaction(self.failed, self.eth_rpc, wallet.address, max_fee=_ANY_FEE)
+            PrepareTransaction(self.failed, self.eth_rpc, wallet.address, max_fee=_ANY_FEE_WEI)
         )
         raise WouldRevert(
             f"the transaction {self.report['hash']} failed in block {receipt.block}, but it would succeed "

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Signer", "key_file"]
 
-MAX_ATTEMPTS = 3
+MAX_PASSWORD_ATTEMPTS = 3
 """Wrong passwords before the command ends."""
 
 
@@ -57,7 +57,7 @@ class Signer:
         if self._password_file is not None:
             warn_if_open(self._password_file)
             return self._file.open(read_password(self._password_file))
-        for _ in range(MAX_ATTEMPTS - 1):
+        for _ in range(MAX_PASSWORD_ATTEMPTS - 1):
             try:
                 return self._file.open(_prompted())
             except WrongPassword:

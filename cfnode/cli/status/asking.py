@@ -15,7 +15,7 @@ from cfnode.core.messages import origin_of, printable
 
 __all__ = ["Asking", "Malformed", "members", "number", "text"]
 
-MAX_TEXT = 200
+MAX_TEXT_CHARACTERS = 200
 """Characters of a node's text that are printed."""
 
 
@@ -65,4 +65,4 @@ def text(value: Any) -> str:
     """Return a text in an answer, on one line and without control characters. Raise Malformed."""
     if not isinstance(value, str):
         raise Malformed("the node's answer is malformed: a text is expected")
-    return printable(value, MAX_TEXT)
+    return printable(value, MAX_TEXT_CHARACTERS)

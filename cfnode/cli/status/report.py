@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
 from cfnode.cli.exits import Failure
-from cfnode.cli.status.asking import MAX_TEXT, Asking, Malformed
+from cfnode.cli.status.asking import MAX_TEXT_CHARACTERS, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.messages import printable
@@ -69,7 +69,7 @@ class _Gathered:
             is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
             is_of_state = any(text in reason for text in _WITHOUT_STATE)
             self.unavailable[name] = printable(
-                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT
+                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT_CHARACTERS
             )
             return
         self.is_empty = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["status", "watch"]
 
-DEV_PACE_S = 1.0
+DEV_POLL_S = 1.0
 
 
 _quoted_option = click.option(
@@ -83,7 +83,7 @@ def _pace(network: str) -> float:
 
     A development chain may be much faster than the others.
     """
-    return DEV_PACE_S if network == "dev" else STATE_CHAIN_MS / 1000
+    return DEV_POLL_S if network == "dev" else STATE_CHAIN_MS / 1000
 
 
 def _document(swap_status: SwapStatus, flags: tuple[str, ...]) -> dict[str, Any]:

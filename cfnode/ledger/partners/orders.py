@@ -28,7 +28,7 @@ from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.ledger.swap_events import FoundEvent, ServiceChannel, note_expected
 
 __all__ = [
-    "KEEP_MS",
+    "KEY_LIFETIME_MS",
     "Found",
     "Kept",
     "Opened",
@@ -41,9 +41,9 @@ __all__ = [
 ]
 __all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "take_over"]
 
-MAX_NAMES: Final = 200
+MAX_BEAT_REQUESTS: Final = 200
 """Most requests of one statement."""
-KEEP_MS: Final = 7 * 86_400_000
+KEY_LIFETIME_MS: Final = 7 * 86_400_000
 """Milliseconds for which a key and its answer are kept, from the request on."""
 
 
@@ -121,7 +121,7 @@ def place(
     """
     with database.writing() as connection:
         moment = _clock(connection) if now is None else int(now * 1000)
-        _expire(connection, moment - KEEP_MS)
+        _expire(connection, moment - KEY_LIFETIME_MS)
         earlier = _found(connection, partner.name, key, digest)
         if earlier is not None:
             return earlier
@@ -189,8 +189,8 @@ def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> No
     """Count a beat for the requests (partner, key) that a process works on."""
     running = (_table.owner == owner, _table.state == "sending")
     with database.writing(durable=False) as connection:
-        for start in range(0, len(names), MAX_NAMES):
-            is_named = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_NAMES])
+        for start in range(0, len(names), MAX_BEAT_REQUESTS):
+            is_named = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_BEAT_REQUESTS])
             query = update(partner_requests).where(*running, is_named)
             connection.execute(query.values(beats=_table.beats + 1))
 

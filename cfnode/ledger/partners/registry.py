@@ -19,7 +19,7 @@ from cfnode.swaps.limits import MAX_COMMISSION_BPS
 __all__ = ["Partner", "add", "listed", "partner_of", "require", "revoke"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_RATE: Final = 60_000
+MAX_RATE_PER_MINUTE: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def _check(partner: Partner) -> None:
         raise ValueError(f"all commissions together have at most {MAX_COMMISSION_BPS} basis points")
     if (partner.affiliate is None) != (partner.affiliate_bps == 0):
         raise ValueError("an affiliate and its own commission, in basis points, need each other")
-    if not 1 <= partner.rate <= MAX_RATE:
-        raise ValueError(f"a rate is 1 to {MAX_RATE} requests a minute")
+    if not 1 <= partner.rate <= MAX_RATE_PER_MINUTE:
+        raise ValueError(f"a rate is 1 to {MAX_RATE_PER_MINUTE} requests a minute")
     if partner.budget is not None and not 0 <= partner.budget < 2**128:
         raise ValueError("the budget is no amount")
     unknown = sorted((partner.assets or frozenset()) - set(ASSETS))

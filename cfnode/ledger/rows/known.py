@@ -20,9 +20,9 @@ from cfnode.swaps.identity import Place
 
 __all__ = ["OTHER", "Channel", "Known", "Payout", "Request"]
 
-CAPACITY: Final = 50_000
+CACHE_ENTRIES: Final = 50_000
 """Entries of each cache."""
-MAX_EQUAL: Final = 1_000
+MAX_EQUAL_PAYOUTS: Final = 1_000
 """Equal payouts to one receiver that are looked at."""
 BOOST_POOL: Final = "BoostPool"
 """The source of a boost that is no lending pool."""
@@ -39,7 +39,7 @@ class _Cache(BoundedDict[K, V]):
     """A cache whose additions are in a journal."""
 
     def __init__(self, journal: Journal) -> None:
-        super().__init__(CAPACITY)
+        super().__init__(CACHE_ENTRIES)
         self._journal = journal
 
     def put_last(self, key: K, value: V) -> None:
@@ -278,7 +278,7 @@ class Known:
                 ~earlier.exists(),
             )
         )
-        for row in self._execute(query.limit(MAX_EQUAL)):
+        for row in self._execute(query.limit(MAX_EQUAL_PAYOUTS)):
             if (key := (row.chain, row.egress)) not in self.not_taken:
                 self.not_taken.put_last(key, True)
                 return int(row.egress)

@@ -18,15 +18,15 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 
-__all__ = ["DAY_MS", "Claim", "claimed", "due_webhooks", "mark"]
+__all__ = ["DELIVERY_LIFETIME_MS", "Claim", "claimed", "due_webhooks", "mark"]
 
-DAY_MS: Final = 86_400_000
+DELIVERY_LIFETIME_MS: Final = 86_400_000
 """Milliseconds for which a delivery is tried, from its first attempt."""
-MAX_WAIT_MS: Final = 2 * 3_600_000
+MAX_DELIVERY_WAIT_MS: Final = 2 * 3_600_000
 """Milliseconds, longer than any pause."""
 MIN_ATTEMPTS: Final = 20
 """Attempts of a day, in which pauses grow from seconds to an hour."""
-MAX_ERROR: Final = 200
+MAX_ERROR_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Claim:
 
 
 def _is_due(next_at: ColumnElement[int], now: int) -> ColumnElement[bool]:
-    return or_(next_at <= now, next_at > now + MAX_WAIT_MS)
+    return or_(next_at <= now, next_at > now + MAX_DELIVERY_WAIT_MS)
 
 
 def due_webhooks(database: Database, now: int) -> list[str]:
@@ -117,10 +117,10 @@ def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms:
     behind = and_(delivery.webhook == claim.webhook, delivery.request == same_swap.scalar_subquery())
     if error is None:
         values = {"state": "delivered", "ended_at": now, "error": None}
-    elif now - claim.first_at >= DAY_MS and claim.attempts >= MIN_ATTEMPTS:
-        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR]}
+    elif now - claim.first_at >= DELIVERY_LIFETIME_MS and claim.attempts >= MIN_ATTEMPTS:
+        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR_CHARACTERS]}
     else:
-        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR]}
+        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR_CHARACTERS]}
     is_delivery = and_(delivery.webhook == claim.webhook, delivery.change == claim.change)
     is_claimed = and_(is_delivery, delivery.state == "pending", delivery.attempts == claim.attempts)
     with database.writing() as connection:

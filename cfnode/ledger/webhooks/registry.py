@@ -19,7 +19,7 @@ from cfnode.ledger.webhooks.signing import new_secret
 __all__ = ["Chosen", "Webhook", "add", "checked_url", "listed", "remove", "replay"]
 
 MAX_WEBHOOKS: Final = 200
-MAX_URL: Final = 2_000
+MAX_URL_CHARACTERS: Final = 2_000
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -62,7 +62,12 @@ def checked_url(url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise ValueError("not a URL such as https://example.com/webhooks") from None
-    if parts.scheme not in ("http", "https") or not host or len(url) > MAX_URL or not url.isprintable():
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or len(url) > MAX_URL_CHARACTERS
+        or not url.isprintable()
+    ):
         raise ValueError("not a URL such as https://example.com/webhooks")
     if parts.username is not None or parts.fragment:
         raise ValueError("a URL with a user, password or fragment is refused: requests are signed instead")

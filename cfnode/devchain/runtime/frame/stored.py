@@ -24,7 +24,7 @@ V = TypeVar("V")
 T = TypeVar("T")
 G = TypeVar("G")  # the type that a read returns: the value, or None too if the item is optional
 
-_NAMES = 32  # bytes of the two names at the head of a storage key
+_NAMES_BYTES = 32  # bytes of the two names at the head of a storage key
 _PLAIN = frozenset({bytes, str, int})  # classes of map keys of which equal ones have the same encoding
 _MAX_KEYS = 256  # storage keys that one map keeps
 
@@ -100,7 +100,7 @@ class Stored:
 
     def _first_key(self, decoder: Decoder[T], key: bytes) -> tuple[T, int]:
         """Decode the first map key inside a storage key, and return it and the offset after it."""
-        return decoder.decode_from(key, _NAMES + self._hashers[0][0].length)
+        return decoder.decode_from(key, _NAMES_BYTES + self._hashers[0][0].length)
 
     def _second_key(self, decoder: Decoder[T], key: bytes, offset: int) -> T:
         """Decode the second map key inside a storage key; `offset` is the end of the first."""
@@ -110,7 +110,7 @@ class Stored:
         """Move the entries of an item of another pallet here; its keys begin with `skipped` bytes more."""
         old, host = twox_128(pallet.encode()) + twox_128(item.encode()), self._runtime.host
         for key in list(self._walk(old)):
-            host.set(self.prefix + key[_NAMES + skipped :], host.get(key) or b"")
+            host.set(self.prefix + key[_NAMES_BYTES + skipped :], host.get(key) or b"")
             host.delete(key)
 
 
