@@ -19,7 +19,7 @@ _BUSY: Final = "yellow"
 _BAD: Final = "red"
 _AMOUNT: Final = "cyan"
 _STATES: Final = {
-    **dict.fromkeys(("completed", "done", "paid", "registered", "in step", "sent", "credited"), _GOOD),
+    **dict.fromkeys(("completed", "done", "paid", "registered", "in sync", "sent", "credited"), _GOOD),
     **dict.fromkeys(
         ("waiting", "receiving", "swapping", "sending", "syncing", "scheduled", "signing", "boosted"), _BUSY
     ),

@@ -87,7 +87,7 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
     reason if it rejects the deposit.
@@ -103,7 +103,7 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
 @click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
     id: it may be boosted.
@@ -121,7 +121,7 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     "--amount", type=Units(), help="Paid amount, for Bitcoin; other chains' transactions contain it."
 )
 @click.option("--sender", metavar="ADDRESS", help="Sender of the transaction; on Bitcoin the refund address.")
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 @click.option("--unconfirmed", is_flag=True, help="Announce it unconfirmed: it may be boosted.")
 def send_to_vault(
     node: DevClient,

@@ -48,7 +48,9 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
     if match is None:
         raise click.BadParameter(f"{value!r} is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234.", ctx, param)
     if not 0 < int(match[2]) < 1 << 64:
-        raise click.BadParameter(f"no block starts the authority set {match[2]}.", ctx, param)
+        raise click.BadParameter(
+            f"no block starts authority set {match[2]}; SET_ID is from 1 to 2^64 - 1.", ctx, param
+        )
     return Checkpoint(bytes.fromhex(match[1]), int(match[2]))
 
 

@@ -56,7 +56,7 @@ class ServiceManager:
                     )  # else a full queue would look writable, and trio would spin
                     await socket.send(message)
             except (OSError, trio.TooSlowError) as error:
-                log.debug("the service manager did not take %s: %r", assignments[0], error)
+                log.debug("the service manager did not receive %s: %r", assignments[0], error)
                 return False
         return True
 
@@ -106,7 +106,9 @@ async def notify_service_manager(
         task_status.started()
         return
     if not await manager.send("READY=1", f"STATUS={status_line(node)}"):
-        log.warning("The service manager did not take READY=1: it may stop this node for starting too slowly")
+        log.warning(
+            "The service manager did not receive READY=1: it may stop this node for starting too slowly"
+        )
     task_status.started()
     try:
         async with trio.open_nursery() as nursery:

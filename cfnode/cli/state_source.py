@@ -192,7 +192,10 @@ class _Served:
             else:
                 page = self._ask("state_getKeysPaged", "0x", KEYS_PER_REQUEST, last)
             if not isinstance(page, list) or len(page) > KEYS_PER_REQUEST or (page and page[-1] == last):
-                raise Failure(f"{origin_of(self.url)} sent no page of keys: not a node?", ExitCode.NETWORK)
+                raise Failure(
+                    f"{origin_of(self.url)} sent a malformed answer: expected keys. Is it a node?",
+                    ExitCode.NETWORK,
+                )
             yield from page
             if len(page) < KEYS_PER_REQUEST:
                 return

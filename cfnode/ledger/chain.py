@@ -171,7 +171,9 @@ class ChainReader:
             header, events, now = answers[3 * index : 3 * index + 3]
             number, parent = self._header(header)
             if number != first + index or parent != hashes[index]:
-                raise NodeError(f"{self.client.origin} gave another header for block {first + index}")
+                raise NodeError(
+                    f"{self.client.origin} returned the header of another block for block {first + index}"
+                )
             time = int.from_bytes((self._stored(number, now) or b"")[:8], "little")
             decoded_events = decoded(metadata, self._stored(number, events), number)
             blocks.append(Block(number, block, parent, time, version, decoded_events, metadata))
@@ -258,7 +260,7 @@ class ChainReader:
 
     def _malformed(self, expected: str) -> NodeError:
         return NodeError(
-            f"{self.client.origin} sent something else than {expected}: is it a State Chain node?"
+            f"{self.client.origin} sent a malformed answer: expected {expected}. Is it a State Chain node?"
         )
 
 

@@ -228,7 +228,7 @@ class Follower:
         first = gaps[0].first
         if not await self._archive.has_state(first):
             origin = self._archive.client.origin
-            log.warning("%s does not have the state of block %d: the gap stays", origin, first)
+            log.warning("%s does not have the state of block %d: the gap stays open", origin, first)
             return
         log.info("Going back to block %d, to fill the gaps from %s", first, self._archive.client.origin)
         await trio.to_thread.run_sync(self._books.go_back, first)

@@ -35,7 +35,7 @@ class Leadership:
         """Raise DatabaseError if the lock's connection is lost: another follower may have begun."""
         if self._lock is not None and not await trio.to_thread.run_sync(self._lock.is_held):
             raise DatabaseError(
-                "the connection with the follower's lock is gone: another follower may have it"
+                "the connection that held the follower's lock was lost: another follower may have it"
             )
 
 
@@ -51,10 +51,10 @@ async def only_follower(
     try:
         if not await trio.to_thread.run_sync(lock.acquire):
             await probe()
-            log.info("Another process follows into %s: waiting for its end", database.name)
+            log.info("Another process writes to %s: waiting until it ends", database.name)
             while not await trio.to_thread.run_sync(lock.acquire):  # noqa: ASYNC110  # another process ends
                 await trio.sleep(LOCK_POLL_S)
-            log.warning("The other follower of %s is gone: this process follows now", database.name)
+            log.warning("The other follower of %s has ended: this process follows now", database.name)
         yield Leadership(lock)
     finally:
         with trio.CancelScope(shield=True):

@@ -31,7 +31,7 @@ __all__ = [
 
 MAX_COUNTED_CHANNELS: Final = 10_000
 """Most open channels that are counted."""
-FEW_CHANNELS: Final = 2_000
+MIN_SCANNED_CHANNELS: Final = 2_000
 """Number of open channels from which on they are read from the newest rows, not by the index of ends."""
 PART_CHANNELS: Final = 500
 MAX_PARTS: Final = 20
@@ -73,7 +73,7 @@ def open_channels(
     `before` is block and event of the last channel of the page before.
     """
     chain_heights = heights(connection)
-    if open_count(connection, FEW_CHANNELS) < FEW_CHANNELS:
+    if open_count(connection, MIN_SCANNED_CHANNELS) < MIN_SCANNED_CHANNELS:
         keys = sorted(key for key in _open_keys(connection, chain_heights) if before is None or key < before)
     else:
         keys = _newest_open(connection, chain_heights, limit, before)[::-1]
@@ -122,7 +122,7 @@ def _open_keys(connection: Connection, chain_heights: dict[str, int]) -> list[tu
     keys: list[tuple[int, int]] = []
     for chain, height in chain_heights.items():
         is_listed = and_(_is_open(chain, height), table.address.is_not(None))
-        query = select(table.block, table.event).where(is_listed).limit(FEW_CHANNELS)
+        query = select(table.block, table.event).where(is_listed).limit(MIN_SCANNED_CHANNELS)
         keys += [(row.block, row.event) for row in connection.execute(query)]
     return keys
 

@@ -55,7 +55,7 @@ class SwapNow:
 
 @dataclass(frozen=True, slots=True)
 class FailedPayout:
-    """Transfer that its receiver did not take; `call` is the broadcast of the call that pays it again."""
+    """Transfer that its receiver rejected; `call` is the broadcast of the call that pays it again."""
 
     block: int
     event: int

@@ -50,7 +50,7 @@ class Restarts:
         self.counts[name] += 1
         text = f"{type(error).__name__}: {reason_of(error)}"
         if self._said.get(name) == text:
-            self._log.debug("%s: %s again, the %d. time", name, text, self.counts[name])
+            self._log.debug("%s failed again: %s (failure %d)", name, text, self.counts[name])
             return
         self._said[name] = text
         self._log.error(

@@ -285,7 +285,7 @@ failures = facts(
     number("egress", null=True),
     indexed_by=(("chain", "egress"), ("chain", "broadcast"), ("destination",)),
 )
-"""Transfers that their receiver did not take; `broadcast` is that of the call that recovers the transfer,
+"""Transfers that their receiver rejected; `broadcast` is that of the call that recovers the transfer,
 `egress` the payout."""
 
 movements = facts(

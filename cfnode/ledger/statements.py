@@ -294,5 +294,5 @@ def _notes(
     unread = schema.unread.c.block
     count = connection.execute(select(func.count()).where(unread >= first, unread < end)).scalar_one()
     if count:
-        notes.append(f"{count} events are not in it: `cfnode ledger show unread`")
+        notes.append(f"the statement lacks {count} unread events: `cfnode ledger show unread` lists them")
     return notes

@@ -74,8 +74,8 @@ async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
             return
     count = await trio.to_thread.run_sync(_read_alone, books)
     log.warning(
-        "Read %d events again, the first of block %d. No node has its state any more: what later events say "
-        "of these stays as it is; new books of an archive node have all",
+        "Read %d events again, the first of block %d. No node still has that block's state, so rows of later "
+        "events that depend on these did not change: build new books with --archive to complete them",
         count,
         first,
     )

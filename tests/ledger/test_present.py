@@ -98,7 +98,7 @@ async def test_channels_are_open_until_their_block(
         pages += open_channels(connection, limit=50, before=(pages[-1].block, pages[-1].event))
         assert pages == found
     with monkeypatch.context() as many, database.reading() as connection:
-        many.setattr(channels_module, "FEW_CHANNELS", 2)
+        many.setattr(channels_module, "MIN_SCANNED_CHANNELS", 2)
         many.setattr(channels_module, "PART_CHANNELS", 4)
         assert open_channels(connection) == found
         before = (found[2].block, found[2].event)

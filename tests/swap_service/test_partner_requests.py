@@ -300,7 +300,7 @@ def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, ser
     assert channels(chain) == before
     taken = ChannelId.parse(channel.id)
     assert taken is not None
-    with pytest.raises(LedgerError, match="is another request's"):  # its process was alive after all
+    with pytest.raises(LedgerError, match="belongs to another request"):  # its process was alive after all
         orders.finish(books, places[1], orders.Kept(ServiceChannel(taken, 1), 0, "{}"))
 
 

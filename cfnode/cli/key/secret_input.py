@@ -53,7 +53,7 @@ def password_options(command: F) -> F:
 def choose_password(password: str | None, interactive: bool, filename: Path | None) -> str | None:
     """Return the password from the option that was used, or None."""
     if sum((password is not None, interactive, filename is not None)) > 1:
-        raise click.UsageError("give the password in one way only")
+        raise click.UsageError("give only one of --password, --password-interactive and --password-filename")
     if interactive:
         return str(click.prompt("Password", hide_input=True, err=True))
     if filename is not None:
@@ -69,7 +69,7 @@ def read_secret(argument: str | None, file: Path | None, *, prompt: str, or_addr
     an address, which looks like the name of a file.
     """
     if argument is not None and file is not None:
-        raise click.UsageError("give the secret in one way only")
+        raise click.UsageError("give the secret only once, as text or by a file")
     secret = _read_secret(argument, file, prompt, or_address)
     if not secret:
         raise click.UsageError("the secret is empty")
@@ -116,7 +116,7 @@ def _decode(content: bytes, where: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{where} holds no text", ExitCode.CONFIGURATION) from None
+        raise Failure(f"{where} is not UTF-8 text", ExitCode.CONFIGURATION) from None
 
 
 def _seed_of_file(content: str) -> str:

@@ -25,7 +25,7 @@ __all__ = ["check"]
 @node_option()
 @database_option
 @click.option(
-    "--recompute", is_flag=True, help="Make all tables again from the events in the books, and compare."
+    "--recompute", is_flag=True, help="Rebuild all tables from the events in the books, and compare."
 )
 @json_option
 def check(url: str, database: str | None, recompute: bool, as_json: bool) -> None:
@@ -69,7 +69,7 @@ def _fault(
         return None
     count = sum(kind.count for kind in unread)
     text = f"{len(outcome.differences)} figures differ, {len(gaps)} gaps are open, {count} events are unread"
-    return text + (f", {len(tables)} tables are not as their events say" if tables else "")
+    return text + (f", {len(tables)} tables differ from their events" if tables else "")
 
 
 async def _compared(url: str, books: Books) -> Comparison:
@@ -128,4 +128,4 @@ def _print(
     for kind in unread:
         click.echo(f"unread: {kind} (a newer version of cfnode may read them)")
     for table in tables:
-        click.echo(f"not as its events say: {table}")
+        click.echo(f"differs from its events: {table}")

@@ -103,7 +103,7 @@ def show(
         "owner": owner,
     }
     if what != "swaps" and (wrong := [f"--{name}" for name, value in filters.items() if value is not None]):
-        raise Failure(f"{wrong[0]} is for the report swaps", ExitCode.USAGE)
+        raise Failure(f"{wrong[0]} applies only to the report swaps", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds

@@ -80,7 +80,7 @@ def withdraw(
     asset_members = {"chain": asset.chain, "asset": asset.symbol}
     smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not smallest_units:
-        raise Failure(f"there is no free {asset.name} to withdraw", ExitCode.USAGE)
+        raise Failure(f"the account has no free {asset.name} to withdraw", ExitCode.USAGE)
     answer = client.call(
         url, "lp_withdraw_asset", [hex(smallest_units), asset_members, address, "InBlock"], timeout=timeout
     )

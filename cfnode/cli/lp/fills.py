@@ -35,7 +35,7 @@ def fills(
     since: int | None, follow: bool, every: float, url: str, account: str, as_json: bool, as_lines: bool
 ) -> None:
     """Print what swaps took from the account's orders, by finalized block; a node keeps some 256 blocks."""
-    stopped_text = "stopped following; the orders stand"
+    stopped_text = "stopped following; the orders stay open"
     with reported(stopped_text), client_of(url, account) as client:
         last = client.get_finalized_block()
         first = max(1, last + 1 - RECENT_BLOCKS) if since is None else since

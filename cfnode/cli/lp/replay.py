@@ -37,7 +37,7 @@ PROGRESS_LINES = 10
     "--strategy",
     required=True,
     metavar="MODULE:FUNCTION",
-    help="Function of a Market that returns all orders that shall stand. The module is in the current "
+    help="Function of a Market that returns all orders that should be open. The module is in the current "
     "folder, or installed.",
 )
 @click.option(

@@ -21,7 +21,7 @@ _ANY_FEE_WEI = 2**256
 _CHECKED = ("The contracts on the chain accept the signature, and it has not been used.",)
 _UNASKED = (
     "The signature is the aggregate key's.",
-    "Without --eth-rpc it is not known whether the call has been sent already: it may be paid.",
+    "Without --eth-rpc this command cannot check whether the call was already sent and paid.",
 )
 
 
@@ -289,7 +289,7 @@ def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
         return ""
     if payload.is_batch:
         return (
-            " The receiver's balance has not grown: it has passed the funds on, or did not take them. Then a "
-            "call that pays it will be on offer in some minutes: run the same command again."
+            " The receiver's balance has not grown: it forwarded the funds, or rejected them. After a "
+            "rejection a new call pays it in some minutes: run the same command again then."
         )
-    return " The receiver has passed it on."
+    return " The receiver forwarded the funds."

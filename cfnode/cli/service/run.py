@@ -51,7 +51,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     "--broker",
     type=NodeUrl(),
     metavar="URL",
-    help="HTTP address of the node whose broker opens channels and encodes vault swaps. Default: none does.",
+    help="HTTP address of the node whose broker opens channels and encodes vault swaps. Default: no broker.",
 )
 @click.option(
     "--broker-token-file",
@@ -71,7 +71,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     "--auth-token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File with the tokens of clients, as a node's --rpc-auth-token-file. Default: none is needed.",
+    help="File with the tokens of clients, as a node's --rpc-auth-token-file. Default: no token is needed.",
 )
 @click.option(
     "--cors",

@@ -20,7 +20,7 @@ _STATES: Final[dict[State, str]] = {
     "noPeers": "cut off: no peers",
     "noBlocks": "no new blocks: the network has stalled, or the node is cut off from it",
     "noFinality": "blocks arrive, but none becomes final",
-    "inStep": "in step with the chain",
+    "inStep": "in sync with the chain",
     "unknown": "not syncing; the age of its best block is unknown",
 }
 

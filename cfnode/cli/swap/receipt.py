@@ -142,7 +142,7 @@ def _failed(status: SwapStatus) -> str:
     ):
         if part is not None and part.failure is not None:
             return text
-    return "it ended without a payout"
+    return "the swap ended without a payout"
 
 
 # Amounts

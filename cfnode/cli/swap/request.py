@@ -233,7 +233,7 @@ def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
     from cfnode.sdk import CcmParams
 
     if (message is None) != (gas_budget is None):
-        raise Failure("--message and --gas-budget belong together", ExitCode.USAGE)
+        raise Failure("give --message and --gas-budget together", ExitCode.USAGE)
     return None if message is None else CcmParams(message, gas_budget or 0)
 
 

@@ -209,7 +209,7 @@ def _keep(connection: Connection, order: Order, opened: Kept) -> None:
     """Store an opened channel. Raises LedgerError if another request, taken for lost, has that channel."""
     channel = opened.opened.channel
     if connection.execute(select(partner_channels.c.id).where(is_channel(channel))).first() is not None:
-        raise LedgerError(f"channel {channel} is another request's")
+        raise LedgerError(f"channel {channel} belongs to another request")
     values = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     ended(connection, order.reservation, state="opened", cost=opened.cost, answer=opened.answer, **values)
     note_expected(connection, opened.opened)

@@ -122,7 +122,7 @@ def _rejected(context: Context, event: Event) -> bool:
 
 
 def _not_taken(context: Context, event: Event) -> bool:
-    """Add a transfer that its receiver did not take; a call that pays it again is being signed."""
+    """Add a transfer that its receiver rejected; a call that pays it again is being signed."""
     fields, chain = event.fields, event.chain
     asset, amount = fields["asset"], fields["amount"]
     destination = context.address(chain, fields["destination_address"])

@@ -143,7 +143,7 @@ def _share_out(context: Context, event: Event, request: Request) -> None:
     fields = event.fields
     parts = _claimed(context.credits, request.shares, fields["broker_fee"])
     if not parts:
-        log.error("block %d: the credits do not come to the broker fee %d of swap %d; commissions lack it",
+        log.error("block %d: no credits add up to the broker fee %d of swap %d; the commissions lack it",
                   context.block.number, fields["broker_fee"], fields["swap_id"])  # fmt: skip
     for account, amount in parts:
         context.add_part(

@@ -83,7 +83,7 @@ def add(database: Database, url: str, account: str | None = None) -> tuple[str, 
     database.make_private()
     with database.writing() as connection:
         if connection.execute(select(func.count()).select_from(webhooks)).scalar_one() >= MAX_WEBHOOKS:
-            raise LedgerError(f"there are {MAX_WEBHOOKS} webhooks: remove one first")
+            raise LedgerError(f"the books already have {MAX_WEBHOOKS} webhooks: remove one first")
         connection.execute(insert(webhooks), row)
     return str(row["id"]), str(row["secret"])
 
@@ -168,7 +168,7 @@ def _require(connection: Any, webhook: str) -> str | None:
     """Return the account of a webhook, None for all. Raises LedgerError if the webhook is unknown."""
     row = connection.execute(select(webhooks.c.account).where(webhooks.c.id == webhook)).one_or_none()
     if row is None:
-        raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` has their ids")
+        raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` prints the ids")
     account: str | None = row.account
     return account
 

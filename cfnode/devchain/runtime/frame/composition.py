@@ -96,7 +96,7 @@ class Composition:
             (e for e in self.by_kind.values() if isinstance(e, kind)), None
         )
         if not isinstance(member, kind):
-            raise KeyError(f"{kind.__name__} takes no part in this runtime")
+            raise KeyError(f"this runtime has no {kind.__name__}")
         return member
 
     def service(self, kind: type[S]) -> S:

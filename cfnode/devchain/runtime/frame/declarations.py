@@ -166,7 +166,7 @@ class ConstantDef(Generic[V_co]):
     value_in: Callable[[Release], V_co]
 
     def __get__(self, constants: ConstantSet | None, owner: type[ConstantSet]) -> V_co:
-        raise AttributeError("a constant has a value on a pallet of a runtime, which has a release")
+        raise AttributeError("read a constant on a pallet of a runtime: its value depends on the release")
 
 
 def constant(type_: str, value: V) -> ConstantDef[V]:

@@ -146,7 +146,9 @@ class _Reader:
 
     def end(self) -> None:
         if self._at != len(self._tokens):
-            raise TypeLanguageError(f"{self._text!r}: {self._tokens[self._at]!r} is left over")
+            raise TypeLanguageError(
+                f"{self._text!r}: unexpected {self._tokens[self._at]!r} after the expression"
+            )
 
     def _list(self, close: str) -> tuple[Expression, ...]:
         items: list[Expression] = []
@@ -159,7 +161,7 @@ class _Reader:
 
     def _next(self) -> str:
         if self._at >= len(self._tokens):
-            raise TypeLanguageError(f"{self._text!r}: it ends too early")
+            raise TypeLanguageError(f"{self._text!r}: unexpected end")
         self._at += 1
         return self._tokens[self._at - 1]
 

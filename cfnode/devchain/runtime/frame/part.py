@@ -45,7 +45,7 @@ class Held(Generic[K]):
     def __get__(self, pallet: object | None, owner: type[object]) -> Held[K] | K:
         if pallet is None:
             return self
-        raise AttributeError(f"{owner.__name__}.{self.name} is not made yet")
+        raise AttributeError(f"{owner.__name__}.{self.name} is read before its pallet has created it")
 
     def made_for(self, pallet: object) -> K:
         """Create the part for a pallet, which already has the parts that this one needs."""

@@ -218,4 +218,4 @@ class TypeTable:
                 return Compact(self._id(item))
             case Name(name, ()) if name in PRIMITIVES:
                 return Primitive(name)
-        raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")
+        raise TypeLanguageError(f"unknown type {describe(expression)!r}")
