@@ -54,9 +54,9 @@ def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path
     from cfnode.core.chainspec import genesis_hash, to_json
 
     with explained_by_a_runtime():
-        spec, done = _rewritten(chain, dev_authorities, forget_time)
+        spec, changes = _rewritten(chain, dev_authorities, forget_time)
         text = to_json(spec)
-    for item in done:
+    for item in changes:
         if item.removed or item.written:
             click.echo(f"{item.item}: {item.removed} removed, {item.written} written", err=True)
     click.echo(f"genesis 0x{genesis_hash(spec).hex()}", err=True)

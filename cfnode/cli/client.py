@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AGENT = "cfnode"
 JSON = {"content-type": "application/json"}
-MAX_REFUSAL = 2_000
+MAX_REFUSAL_CHARACTERS = 2_000
 """Characters of a node's error that are printed."""
 _ID = 1
 METHOD_NOT_FOUND = -32601
@@ -65,9 +65,9 @@ class CallRefused(Failure):
         self.needs_token = isinstance(data, str) and data.startswith(_NEEDS_TOKEN)
         if self.needs_token:
             detail += f"; {TOKEN_ADVICE}"
-        raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL)
+        raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL_CHARACTERS)
         refusal = read_refusal(message)
-        text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL)
+        text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL_CHARACTERS)
         super().__init__(f"{method}: {text}{hint}", members={"rpc": error}, raw=raw if refusal else "")
         self.error = error
 

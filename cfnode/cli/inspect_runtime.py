@@ -174,7 +174,10 @@ def _as_text(report: Report) -> str:
         ("genesis state root", report.genesis_state_root),
         ("genesis hash", report.genesis_hash),
         ("GRANDPA set", str(report.grandpa_set_id)),
-        *(("GRANDPA authority", f"{one.grandpa}, weight {one.weight}") for one in report.grandpa_authorities),
+        *(
+            ("GRANDPA authority", f"{authority.grandpa}, weight {authority.weight}")
+            for authority in report.grandpa_authorities
+        ),
         *(("Aura authority", key) for key in report.aura_authorities),
     ]
     width = max(len(name) for name, _ in rows)

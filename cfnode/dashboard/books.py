@@ -96,7 +96,7 @@ def _overview(connection: Any) -> Overview:
         today(totals_of(connection, day, day), day),
         recent_swaps(connection),
         open_count(connection),
-        failed_payouts(connection, most=10),
+        failed_payouts(connection, limit=10),
     )
 
 

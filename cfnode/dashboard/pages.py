@@ -72,7 +72,7 @@ async def channels(desk: Desk, request: Request, session: DashboardSession) -> R
     before = before_of(request)
 
     async def make() -> str:
-        lines = await desk.books.read(partial(open_channels, most=LINES_PER_PAGE + 1, before=before))
+        lines = await desk.books.read(partial(open_channels, limit=LINES_PER_PAGE + 1, before=before))
         view, next_before = lines[:LINES_PER_PAGE], _following(lines)
         return desk.part("channels.html", view=view, following=next_before, is_first=before is None)
 
@@ -112,7 +112,7 @@ async def payouts(desk: Desk, request: Request, session: DashboardSession) -> Re
     before = before_of(request)
 
     async def make() -> str:
-        failed = await desk.books.read(partial(failed_payouts, most=LINES_PER_PAGE + 1, before=before))
+        failed = await desk.books.read(partial(failed_payouts, limit=LINES_PER_PAGE + 1, before=before))
         view = [(payout, recover_command(desk, payout)) for payout in failed[:LINES_PER_PAGE]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
         return desk.part("payouts.html", **parts, following=_following(failed), is_first=before is None)

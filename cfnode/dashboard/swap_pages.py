@@ -16,7 +16,7 @@ from cfnode.dashboard.pages import Page, before_of, recover_command
 from cfnode.dashboard.sessions import DashboardSession
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.channel_detail import channel_detail
-from cfnode.ledger.find import MAX_TERM, Found, find
+from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.partners.registry import listed
 from cfnode.ledger.swap_detail import swap_detail
 from cfnode.ledger.swap_list import SwapFilter, SwapPage, swap_page
@@ -42,7 +42,7 @@ async def search(desk: Desk, request: Request, session: DashboardSession) -> Res
         return RedirectResponse(f"{PREFIX}/{path}", 303)
 
     async def make() -> str:
-        return desk.part("found.html", view=matches, term=term.strip()[:MAX_TERM])
+        return desk.part("found.html", view=matches, term=term.strip()[:MAX_TERM_CHARACTERS])
 
     return await desk.respond(request, session, "Search", make, is_live=False)
 
@@ -64,7 +64,7 @@ async def swaps(desk: Desk, request: Request, session: DashboardSession) -> Resp
 
     async def make() -> str:
         names = [partner.name for partner in await desk.books.run(lambda: listed(desk.books.database))]
-        read_page = partial(swap_page, wanted=form.wanted, most=LINES_PER_PAGE, before=before)
+        read_page = partial(swap_page, swap_filter=form.wanted, limit=LINES_PER_PAGE, before=before)
         view = SwapPage([]) if form.faults else await desk.books.read(read_page)
         next_before = None if view.following is None else "{}-{}".format(*view.following)
         parts = {"view": view, "following": next_before, "is_first": before is None}
@@ -98,7 +98,8 @@ async def channel(desk: Desk, request: Request, session: DashboardSession) -> Re
     detail = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))
     if detail is None:
         raise HTTPException(404, "The books have no such channel.")
-    read_page = partial(swap_page, wanted=SwapFilter(channel=identity), most=LINES_PER_PAGE, before=before)
+    own_swaps = SwapFilter(channel=identity)
+    read_page = partial(swap_page, swap_filter=own_swaps, limit=LINES_PER_PAGE, before=before)
     page = await desk.books.read(read_page)
 
     async def make() -> str:

@@ -98,7 +98,7 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
     assert (code, err) == (0, "")
     for words in (
         f"Chainflip-Berghain at {url}",
-        "in step with the chain",
+        "in sync with the chain",
         "#45, ",
         "#42, 3 blocks (18 s) behind, ",
         " s old",
@@ -182,7 +182,7 @@ NO_CLOCK = {name: each for name, each in answers().items() if name != "state_get
 @pytest.mark.parametrize(
     ("served", "state", "words"),
     [
-        (aged(4, 22), "inStep", "in step with the chain"),
+        (aged(4, 22), "inStep", "in sync with the chain"),
         (aged(600, 620), "noBlocks", "no new blocks: the network has stalled"),
         (aged(4, 600), "noFinality", "none becomes final"),
         (LONELY, "noPeers", "cut off: no peers"),
@@ -193,7 +193,7 @@ def test_a_dead_network_is_not_in_step(served: dict[str, Any], state: str, words
     assert status(served)["state"] == state
     text = printed(served)
     assert words in text
-    assert ("in step" in text) is (state == "inStep")
+    assert ("in sync" in text) is (state == "inStep")
 
 
 def test_a_node_without_a_broker_key_has_no_broker_part() -> None:

@@ -96,8 +96,8 @@ async def test_counting_in_small_steps_comes_to_the_same(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, blocks: int, events: int
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(day_totals, "MAX_BLOCKS", blocks)
-    monkeypatch.setattr(day_totals, "MAX_EVENTS", events)
+    monkeypatch.setattr(day_totals, "MAX_COUNTED_BLOCKS", blocks)
+    monkeypatch.setattr(day_totals, "MAX_COUNTED_EVENTS", events)
     assert counted(database) == added_up(database)
 
 

@@ -149,7 +149,7 @@ def test_clients_without_a_name_share_no_limit() -> None:
     limits = RateLimits(10)
     one, another = limits.of_connection(), limits.of_connection()
     assert one is not None and another is not None
-    unknown, named = Verdict(UNKNOWN, is_proxied=True), Verdict("192.0.2.1", is_proxied=True)
+    unknown, named = AccessDecision(UNKNOWN, is_proxied=True), AccessDecision("192.0.2.1", is_proxied=True)
     assert limits.throttle(unknown, one) == one.wait
     assert limits.throttle(unknown, another) == another.wait
     assert limits.throttle(named, one) == limits.throttle(named, another) != one.wait

@@ -34,7 +34,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 ) -> None:
     monkeypatch.setattr(turns, "TURN_S", 0.1)
     monkeypatch.setattr(turns, "LOOK_S", 0.02)
-    monkeypatch.setattr(signer, "SLICE_S", 0.3)
+    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.3)
     running, most, order = [0, 0], [0, 0], list[int]()
 
     async def call(process: int, own: ProcessTurns, wait_s: float) -> None:
@@ -63,7 +63,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(signer, "SLICE_S", 0.1)
+    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.1)
     other = signer.signer_lock(Database(url))
     assert other.acquire()
     own = ProcessTurns(Database(url))

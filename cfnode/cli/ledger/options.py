@@ -81,5 +81,5 @@ def explained() -> Iterator[None]:
         name = next((name for kind, name in unanswered.items() if isinstance(error, kind)), None)
         if name is not None:
             raise NodeUnreachable(str(error), name) from None
-        found = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
-        raise Failure(str(error), found) from None
+        exit_code = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
+        raise Failure(str(error), exit_code) from None

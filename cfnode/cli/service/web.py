@@ -55,7 +55,7 @@ def check_web(ctx: click.Context, *, is_served: bool) -> None:
     """Raise UsageError for a token file on the command line without the page."""
     source = ctx.get_parameter_source("web_token_file")
     if source is click.core.ParameterSource.COMMANDLINE and not is_served:
-        raise click.UsageError("--web-token-file is for the page: add --web", ctx)
+        raise click.UsageError("--web-token-file needs --web", ctx)
 
 
 def _token_source(database: Database, tokens: Tokens | None, path: Path | None) -> TokenSource:
@@ -91,12 +91,12 @@ def _one_token(path: Path) -> TokenSource:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             secret_file.create(path, f"{secrets.token_hex(32)}\n".encode())
-            log.info("Made a token for the page: %s", path)
+            log.info("Created a token for the page: %s", path)
     except FileExistsError:  # another process has made it meanwhile
         pass
     except OSError as error:
         raise Failure(
-            f"cannot make {path}: {error.strerror}; name another --web-token-file", ExitCode.CONFIGURATION
+            f"cannot create {path}: {error.strerror}; name another --web-token-file", ExitCode.CONFIGURATION
         ) from None
     text = secret_file.read(path, follow_links=True, private=True).strip()
     if len(text) < MIN_TOKEN_CHARS or len(text.split()) != 1:

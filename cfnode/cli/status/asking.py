@@ -15,7 +15,7 @@ from cfnode.core.messages import origin_of, printable
 
 __all__ = ["Asking", "Malformed", "members", "number", "text"]
 
-MAX_TEXT = 200
+MAX_TEXT_CHARACTERS = 200
 """Characters of a node's text that are printed."""
 
 
@@ -34,11 +34,11 @@ class Asking:
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the result of a call. Raise NodeUnreachable or CallRefused."""
-        left = self._until - time.monotonic()
-        if left <= 0:
+        remaining_s = self._until - time.monotonic()
+        if remaining_s <= 0:
             raise NodeUnreachable(f"no answer within {self._seconds:g} s", "TIMEOUT")
         try:
-            return asked(self._client.exchange, self._url, method, params, left)
+            return asked(self._client.exchange, self._url, method, params, remaining_s)
         except TooSlow as error:
             raise NodeUnreachable(f"{error} ({origin_of(self._url)})", code_of(error)) from None
         except HttpError as error:
@@ -65,4 +65,4 @@ def text(value: Any) -> str:
     """Return a text in an answer, on one line and without control characters. Raise Malformed."""
     if not isinstance(value, str):
         raise Malformed("the node's answer is malformed: a text is expected")
-    return printable(value, MAX_TEXT)
+    return printable(value, MAX_TEXT_CHARACTERS)

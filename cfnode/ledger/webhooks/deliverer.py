@@ -25,10 +25,10 @@ from cfnode.ledger.webhooks.signing import signed_headers
 __all__ = ["Deliverer", "Pace"]
 
 log = logging.getLogger("cfnode.ledger")
-AT_ONCE: Final = 4
+MAX_PARALLEL_DELIVERIES: Final = 4
 """Most deliveries that one receiver gets at the same time, of different swaps."""
 AGENT: Final = "cfnode"
-FAULT_PAUSE_S: Final = 5.0
+DATABASE_RETRY_S: Final = 5.0
 """Seconds to wait after a fault of the database."""
 
 
@@ -72,7 +72,7 @@ class Deliverer:
             return await trio.to_thread.run_sync(due_webhooks, self._database, _now())
         except LedgerError as error:
             log.warning("Webhooks wait for the database: %s", error)
-            await trio.sleep(FAULT_PAUSE_S)
+            await trio.sleep(DATABASE_RETRY_S)
             return []
 
     async def _work(self, client: AsyncHttpClient, webhook: str) -> None:
@@ -80,17 +80,19 @@ class Deliverer:
         try:
             while claims := await self._claims(webhook):
                 async with trio.open_nursery() as nursery:
-                    for each in claims:
-                        nursery.start_soon(self._deliver, client, each)
+                    for claim in claims:
+                        nursery.start_soon(self._deliver, client, claim)
         except* LedgerError as group:
             log.warning("Webhook %s waits for the database: %s", webhook, group.exceptions[0])
-            await trio.sleep(FAULT_PAUSE_S)
+            await trio.sleep(DATABASE_RETRY_S)
         finally:
             self._working.discard(webhook)
 
     async def _claims(self, webhook: str) -> list[Claim]:
         lease = int(self._pace.lease_s * 1000)
-        return await trio.to_thread.run_sync(claimed, self._database, webhook, _now(), lease, AT_ONCE)
+        return await trio.to_thread.run_sync(
+            claimed, self._database, webhook, _now(), lease, MAX_PARALLEL_DELIVERIES
+        )
 
     async def _deliver(self, client: AsyncHttpClient, claim: Claim) -> None:
         error = await self._send(client, claim)

@@ -108,10 +108,10 @@ class TypeTable:
         """
         return self._reads_back(type_id, set())
 
-    def _reads_back(self, type_id: int, seen: set[int]) -> bool:
-        if type_id in seen:
+    def _reads_back(self, type_id: int, visited: set[int]) -> bool:
+        if type_id in visited:
             return True
-        seen.add(type_id)
+        visited.add(type_id)
         match self.types[type_id].definition:
             case Primitive() | Compact():
                 return True
@@ -120,20 +120,24 @@ class TypeTable:
             case Tuple(items):
                 return not items
             case Composite(fields):
-                alone = len(fields) == 1 and fields[0].name is None
-                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+                is_transparent = len(fields) == 1 and fields[0].name is None
+                return (is_transparent or self._has_form(type_id, fields)) and self._all_read_back(
+                    fields, visited
+                )
             case Variants(variants):
-                fields = tuple(field for each in variants for field in each.fields)
-                alone = self.types[type_id].path == ("Option",)
-                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+                fields = tuple(field for variant in variants for field in variant.fields)
+                is_transparent = self.types[type_id].path == ("Option",)
+                return (is_transparent or self._has_form(type_id, fields)) and self._all_read_back(
+                    fields, visited
+                )
         return False
 
     def _has_form(self, type_id: int, fields: tuple[Field, ...]) -> bool:
         """Return whether values of a type are of its own classes, or names for want of fields."""
         return not fields or type_id in self._forms
 
-    def _all_read_back(self, fields: tuple[Field, ...], seen: set[int]) -> bool:
-        return all(self._reads_back(field.type, seen) for field in fields)
+    def _all_read_back(self, fields: tuple[Field, ...], visited: set[int]) -> bool:
+        return all(self._reads_back(field.type, visited) for field in fields)
 
     def _id(self, expression: Expression) -> int:
         known = self._ids.get(expression)
@@ -175,8 +179,8 @@ class TypeTable:
             return PortableType(number, (), (), self._built_in(expression))
         assert isinstance(expression, TypeName)
         if len(expression.arguments) != len(declared.parameters):
-            wanted = ", ".join(declared.parameters) or "no arguments"
-            raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
+            parameters = ", ".join(declared.parameters) or "no arguments"
+            raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {parameters}")
         bound = dict(zip(declared.parameters, expression.arguments, strict=True))
         form = self.catalog.form(declared.name)
         if form is not None:
@@ -197,7 +201,10 @@ class TypeTable:
         )
 
     def _fields(self, fields: tuple[FieldOf, ...], bound: Mapping[str, Expression]) -> tuple[Field, ...]:
-        return tuple(Field(name, self._id(substitute(each, bound)), describe(each)) for name, each in fields)
+        return tuple(
+            Field(name, self._id(substitute(expression, bound)), describe(expression))
+            for name, expression in fields
+        )
 
     def _built_in(self, expression: Expression) -> Definition:
         match expression:
@@ -211,4 +218,4 @@ class TypeTable:
                 return Compact(self._id(item))
             case TypeName(name, ()) if name in PRIMITIVES:
                 return Primitive(name)
-        raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")
+        raise TypeLanguageError(f"unknown type {describe(expression)!r}")
