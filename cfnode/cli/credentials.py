@@ -56,7 +56,7 @@ def node_token(url: str) -> str | None:
     if path is not None and (is_flag or not token):
         return token_in(path, "--token-file")
     if not is_bearer_token(token):
-        raise Failure(f"{TOKEN_VARIABLE} holds no bearer token", ExitCode.USAGE)
+        raise Failure(f"{TOKEN_VARIABLE} contains no bearer token", ExitCode.USAGE)
     return token
 
 

@@ -143,5 +143,5 @@ def _reason(error: BaseException) -> str:
 def _broken(error: Any) -> Broken:
     code = getattr(error.reason, "code", None)
     if code == _CLOSE_CODE_TOO_BIG:
-        return SocketMessageTooLarge(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
-    return Broken("it closed the connection" + (f" ({code})" if code else ""))
+        return SocketMessageTooLarge(f"the server sent a message of more than {MAX_MESSAGE_BYTES} bytes")
+    return Broken("the server closed the connection" + (f" ({code})" if code else ""))

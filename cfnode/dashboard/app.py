@@ -35,7 +35,7 @@ SESSION: Final = "cfnode_session"
 THEME: Final = "cfnode_theme"
 THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
-_BAD_TOKEN: Final = "This token opens nothing here. A token of the group admin does."
+_BAD_TOKEN: Final = "Access denied: this token is not in the group admin."
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,7 +60,7 @@ class Dashboard:
     async def run(self) -> None:
         """Keep the pages up to date until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.restarts.keep, "the page's look at the node", self._desk.watch.run)
+            nursery.start_soon(self.restarts.keep, "the page's updates from the node", self._desk.watch.run)
             nursery.start_soon(self._desk.pulse.run)
             nursery.start_soon(self.restarts.keep, "the page's cache", self._desk.cache.run)
 
@@ -145,7 +145,7 @@ class Dashboard:
 
     async def _events(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         if desk.pulse.is_full:
-            raise HTTPException(503, "Too many browsers watch already.")
+            raise HTTPException(503, "Too many browsers follow the page already; close one and try again.")
         return EventStream(desk.pulse)
 
     # Faults
@@ -169,7 +169,7 @@ class Dashboard:
         is_dev = session is not None and self._desk.is_dev
         content = self._desk.part("fault.html", status=status, text=text)
         views = self._desk.views
-        return views.page(request, "Not possible", content, session, status=status, is_dev=is_dev)
+        return views.page(request, "Request failed", content, session, status=status, is_dev=is_dev)
 
 
 async def _to_first(request: Request) -> Response:

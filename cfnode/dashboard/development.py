@@ -65,7 +65,7 @@ async def _broadcast(node: RpcNode, fields: Fields) -> str:
         case "release":
             await node.call("dev_holdBroadcasts", chain, False)
             return f"Transactions to {chain} are released."
-    raise BadField("What shall happen to broadcasts? Choose abort, hold or release.")
+    raise BadField("Unknown action for broadcasts; choose abort, hold or release.")
 
 
 async def _blocks(node: RpcNode, fields: Fields) -> str:
@@ -82,17 +82,17 @@ async def _finality(node: RpcNode, fields: Fields) -> str:
             return "Finalized the best block."
         case "hold":
             await node.call("dev_holdFinality", True)
-            return "Finality is held."
+            return "Finality paused."
         case "release":
             await node.call("dev_holdFinality", False)
-            return "Finality goes on."
-    raise BadField("What shall happen to finality? Choose finalize, hold or release.")
+            return "Finality resumed."
+    raise BadField("Unknown action for finality; choose finalize, hold or release.")
 
 
 async def _time(node: RpcNode, fields: Fields) -> str:
     seconds = _whole(fields, "seconds", MAX_JUMP_S)
     await node.call("dev_timeTravel", seconds * 1000)
-    return f"The chain's clock is {seconds} s further; the next block has the new time."
+    return f"Moved the chain's clock {seconds} s forward; the next block has the new time."
 
 
 ACTIONS: Final[dict[str, Callable[[RpcNode, Fields], Awaitable[str]]]] = {

@@ -126,7 +126,7 @@ HAPPENINGS: Final = {
     "batch.refused": "Message failed",
     "batch.signed": "Call that pays again is signed",
     "batch.expired": "Call that pays again has expired",
-    "call": "Receiver did not take the transfer",
+    "call": "Receiver rejected the transfer",
     "call.signed": "Call that recovers the transfer is signed",
     "call.success": "Call that recovers the transfer confirmed",
     "call.expired": "Call that recovers the transfer has expired",

@@ -47,7 +47,7 @@ def require_own_origin(request: Request) -> None:
     origins, hosts = request.headers.getlist("origin"), request.headers.getlist("host")
     sites = request.headers.getlist("sec-fetch-site")
     if not _is_own(origins, hosts) or not {*sites} <= {"same-origin", "none"}:
-        raise HTTPException(403, "This form was sent by a page of another site.")
+        raise HTTPException(403, "Form refused: a page of another site sent it.")
 
 
 def _is_own(origins: list[str], hosts: list[str]) -> bool:
@@ -72,7 +72,7 @@ def require_own_form(fields: Mapping[str, str], csrf: str) -> None:
 async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a posted form. Raise HTTPException."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise HTTPException(415, "A form is expected.")
+        raise HTTPException(415, "Unsupported content type: send a form.")
     body = bytearray()
     announced = request.headers.get("content-length")
     try:

@@ -41,7 +41,7 @@ class NodeState:
     milliseconds.
     """
 
-    fault: str | None = "it has not been asked yet"
+    fault: str | None = "not asked yet"
     name: str = ""
     chain: str = ""
     best: int | None = None

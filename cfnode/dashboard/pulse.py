@@ -49,7 +49,7 @@ class Pulse:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._count)
-                await self._patiently("the page's look at the books", self._follow)
+                await self._patiently("the page's updates from the books", self._follow)
         finally:
             self._ended.set()
             self._notify()

@@ -72,7 +72,7 @@ def exact_number(value: object, field: str) -> Decimal:
     if not isinstance(value, Decimal) or not value.is_finite() or len(value.as_tuple().digits) > _MAX_TEXT:
         raise ValidationError.at(field, f"expected a decimal number, not {value!r:.60}")
     if value and abs(value.adjusted()) > _MAX_EXPONENT:
-        raise ValidationError.at(field, f"expected a number of usual size, not {value!s:.60}")
+        raise ValidationError.at(field, f"number out of range: {value!s:.60}")
     return value
 
 

@@ -82,7 +82,7 @@ def given_token(name: str, token: str | None, file: str | os.PathLike[str] | Non
     if file is not None:
         return read_token(file, f"{name}_file")
     if token is not None and not is_bearer_token(token):
-        raise ValidationError.at(name, "this is no bearer token (letters, digits and . _ ~ + / -)")
+        raise ValidationError.at(name, "malformed bearer token: expected letters, digits and . _ ~ + / -")
     return token
 
 
@@ -103,7 +103,7 @@ def read_token(file: str | os.PathLike[str], field: str) -> str:
     if mode & _OTHERS:
         raise ValidationError.at(field, f"{path} is open to other users of this machine: chmod 600 {path}")
     if not is_bearer_token(text):
-        raise ValidationError.at(field, f"{path} holds no bearer token; it must have the token alone")
+        raise ValidationError.at(field, f"{path} contains no bearer token; write the token alone")
     return text
 
 

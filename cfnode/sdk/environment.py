@@ -21,7 +21,7 @@ def environment(session: Session) -> Steps[SwapEnvironment]:
     document = yield from rpc(session, session.rpc_url, "cf_environment", [])
     parts = document if isinstance(document, Mapping) else {}
     if not all(isinstance(parts.get(name), Mapping) for name in ("ingress_egress", "swapping")):
-        text = "cf_environment without ingress_egress and swapping"
+        text = "malformed cf_environment: expected ingress_egress and swapping"
         raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False)
     fetched = SwapEnvironment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
     session.environment = session.monotonic(), fetched

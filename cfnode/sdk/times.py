@@ -26,7 +26,7 @@ def read_time(text: str) -> int:
     """
     text = text.strip()
     if len(text) > _MAX_TIME_CHARS or not text.isascii():
-        raise ValueError(f"{text[:_MAX_TIME_CHARS]!r} is no time: write {_EXAMPLES}")
+        raise ValueError(f"{text[:_MAX_TIME_CHARS]!r} is not a time: write {_EXAMPLES}")
     number = _number(text)
     milliseconds = _iso_ms(text) if number is None else _unix_ms(number)
     if not 0 <= milliseconds <= MAX_TIME_MS:
@@ -56,7 +56,7 @@ def _iso_ms(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no time: write {_EXAMPLES}") from None
+        raise ValueError(f"{text!r} is not a time: write {_EXAMPLES}") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1)

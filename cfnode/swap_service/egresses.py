@@ -32,7 +32,7 @@ __all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
 _OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
 _REASONS: Final = {
     State.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
-    State.FAILED: (Name.NOT_TAKEN, "The receiver did not take the transfer"),
+    State.FAILED: (Name.NOT_TAKEN, "The receiver rejected the transfer"),
     State.EXPIRED: (
         Name.CALL_EXPIRED,
         "The transfer was not made, and the call that makes it again has expired",

@@ -66,7 +66,7 @@ class State(StrEnum):
     ABORTED = "aborted"
     """A payout's transaction failed on its chain; it may be sent again."""
     FAILED = "failed"
-    """The receiver did not take a transfer; a call that pays it again is on offer."""
+    """The receiver rejected a transfer; a call that pays it again is on offer."""
     EXPIRED = "expired"
     """A transfer was not taken, or a message not sent, and the call that makes it again has expired."""
     DONE = "done"
@@ -96,7 +96,7 @@ class PayoutStep(StrEnum):
     SUCCEEDED = "success"
     ABORTED = "aborted"
     NOT_TAKEN = "not taken"
-    """The receiver did not take the transfer."""
+    """The receiver rejected the transfer."""
     CALL_EXPIRED = "call expired"
 
 

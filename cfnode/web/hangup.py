@@ -50,7 +50,7 @@ async def on_hangups(
 
 def nothing_to_reload(flag: str = "") -> None:
     """Log that the signal changes nothing; `flag`: the flag whose file would be read again."""
-    log.info("SIGHUP: nothing to read again%s", f"; only the file of {flag} would be" if flag else "")
+    log.info("SIGHUP: no file to reload%s", f"; {flag} names none" if flag else "")
 
 
 def has_terminal() -> bool:

@@ -150,7 +150,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
             raise TokenFileError(f"{path}, line {number}: {error}") from None
     if not 0 < len(tokens) <= MAX_TOKENS:
         raise TokenFileError(
-            f"{path}: the file has {len(tokens)} tokens, 1 to {MAX_TOKENS} are possible; "
+            f"{path}: expected 1 to {MAX_TOKENS} tokens, not {len(tokens)}; "
             "a line is: NAME GROUP[,GROUP] TOKEN"
         )
     if len({token.digest for token in tokens}) < len(tokens):
@@ -161,10 +161,10 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 def _token(parts: list[str]) -> Token:
     """Read a token from the parts of a line. Raise ValueError, whose text repeats no token."""
     if len(parts) != 3:
-        raise ValueError("a line is: NAME GROUP[,GROUP] TOKEN")
+        raise ValueError("expected a line NAME GROUP[,GROUP] TOKEN")
     name, groups, secret = parts
     if _NAME.fullmatch(name) is None:
-        raise ValueError("a name has 1 to 64 letters, digits and . _ @ -")
+        raise ValueError("expected a name of 1 to 64 letters, digits and . _ @ -")
     return Token(name, frozenset(map(_group, groups.split(","))), _digest(secret))
 
 
@@ -173,7 +173,7 @@ def _group(text: str) -> Group:
         return Group(text)
     except ValueError:
         known = ", ".join(group.value for group in Group)
-        raise ValueError(f"the second column lists groups of methods: {known}") from None
+        raise ValueError(f"unknown group of methods; choose from {known}") from None
 
 
 def _digest(secret: str) -> bytes:

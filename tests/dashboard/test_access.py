@@ -73,7 +73,7 @@ async def test_any_other_token_opens_nothing(books: Database, presented: str) ->
     with visitor(books) as (_, guest):
         answer = await guest.log_in(presented)
         assert answer.status_code == 403
-        assert "This token opens nothing here." in answer.text
+        assert "Access denied: this token is not in the group admin." in answer.text
         assert "set-cookie" not in answer.headers
         assert (await guest.get("/")).status_code == 303
 

@@ -45,7 +45,7 @@ async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) 
             assert path == f"/swaps/{swap['request']}", term
         text = await text_of(guest, path)
         for words in ("Deposit confirmed", "Swap began", "Payout scheduled", "Transaction confirmed",
-                      "Receiver did not take the transfer", "1 BTC = ", "Network", swap["destination"],
+                      "Receiver rejected the transfer", "1 BTC = ", "Network", swap["destination"],
                       swap["channel_id"], deposit["transaction"]):  # fmt: skip
             assert words in text, words
         assert re.search(r"cfnode recover --node https://node.example ethereum \d+", text)

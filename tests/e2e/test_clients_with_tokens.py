@@ -178,7 +178,7 @@ def test_a_file_that_is_no_token_is_an_error_without_its_content(place: Place) -
     done = place.run(("rpc",), f"--token-file={place.file('all')}")
     assert done.exit_code == 3
     assert "--token-file: " in done.output
-    assert "holds no bearer token; it must have the token alone" in done.output
+    assert "contains no bearer token; write the token alone" in done.output
     assert not any(token in done.output for token in TOKENS.values())
 
 

@@ -355,7 +355,7 @@ def test_the_controls_play_a_failure_and_the_page_has_the_command_that_recovers_
         "Deposited 0.5 BTC"
     )
     assert site.send("blocks", count="9") == "Sealed 9 blocks."
-    assert site.send("time", seconds="3600").startswith("The chain's clock is 3600 s further")
+    assert site.send("time", seconds="3600").startswith("Moved the chain's clock 3600 s forward")
     assert site.send("finality") == "Finalized the best block."
     keep_picture(site, "controls")
     site.open("payouts")
@@ -384,7 +384,7 @@ def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) 
     assert site.ask("document.querySelectorAll('tbody tr').length") == 25
     for path in ("blocks/999999", "blocks/0x" + "00" * 32, "blocks/x"):
         site.open(path)
-        assert site.ask("document.querySelector('h1').textContent") == "Not possible", path
+        assert site.ask("document.querySelector('h1').textContent") == "Request failed", path
     site.browser.logged("browser")  # a page that is not found is an entry
 
 
@@ -430,7 +430,7 @@ def test_a_page_of_another_site_controls_nothing_in_the_operators_browser(site: 
                 site.browser.run(script, f"{site.url}/web/dev/blocks")
             site.until("location.pathname.startsWith('/web/')")
             title = site.ask("document.querySelector('h1').textContent")
-            assert title in ("Log in", "Not possible"), origin
+            assert title in ("Log in", "Request failed"), origin
         site.browser.open(site.url.replace("127.0.0.1", "rebound.test") + "/web/")
         assert "Provided Host header is not whitelisted" in site.ask("document.body.textContent")
     assert site.chain.rpc("chain_getBlockHash") == before

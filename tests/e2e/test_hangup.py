@@ -35,7 +35,7 @@ def test_a_node_without_tokens_goes_on(tmp_path: Path) -> None:
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log-format=json") as node:
         for number in (1, 2):
             node.process.send_signal(signal.SIGHUP)
-            until(lambda: node.log.count("SIGHUP: nothing to read again") == number)  # noqa: B023
+            until(lambda: node.log.count("SIGHUP: no file to reload") == number)  # noqa: B023
         assert node.call("system_name")
         assert node.stop(signal.SIGTERM) == 0
 
@@ -110,6 +110,6 @@ def test_a_closed_terminal_stops_the_node(tmp_path: Path, has_tokens: bool) -> N
 def test_a_node_of_nohup_outlives_its_terminal(tmp_path: Path) -> None:
     with node_in_a_terminal(tmp_path, detached=True) as (node, terminal):
         os.close(terminal)
-        until(lambda: "SIGHUP: nothing to read again" in node.log)
+        until(lambda: "SIGHUP: no file to reload" in node.log)
         assert node.call("system_name")
         assert node.stop(signal.SIGTERM) == 0

@@ -96,7 +96,7 @@ async def test_a_connection_that_breaks_anywhere_is_made_again(
             await followed(books, Source(url, first=1))
     assert left == []
     assert "; trying again in 0.02 s" in caplog.text
-    assert f"the connection to {url} ended: it closed the connection" in caplog.text
+    assert f"the connection to {url} ended: the server closed the connection" in caplog.text
     assert dump(books) == dump(fresh)
 
 

@@ -118,7 +118,7 @@ async def test_the_page_outlives_it(autojump_clock: trio.testing.MockClock, tmp_
     pulse._follow = follow  # type: ignore[method-assign]
     with trio.move_on_after(10):
         await pulse.run()
-    assert restarts.counts["the page's look at the books"] > 2
+    assert restarts.counts["the page's updates from the books"] > 2
     assert "OddInput" in str(pulse.fault)
     cache = Cache()
 

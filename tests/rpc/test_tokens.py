@@ -74,7 +74,7 @@ def test_a_link_to_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     assert Tokens(tmp_path / "link").guarded == set(Group)
 
 
-LINE = "a line is: NAME GROUP"
+LINE = "expected a line NAME GROUP"
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,18 @@ LINE = "a line is: NAME GROUP"
         (f"shop broker {SHOP}\nshop {SHOP}", f"line 2: {LINE}"),
         (
             f"shop broker,LP {SHOP}",
-            "line 1: the second column lists groups of methods: read, broker, lp, admin",
+            "line 1: unknown group of methods; choose from read, broker, lp, admin",
         ),
         (f"shop  broker, admin {SHOP}", f"line 1: {LINE}"),
         ("shop broker secret", "line 1: a token has 20 to 512 letters"),
         (f"shop broker {SHOP}ö", "line 1: a token has 20 to 512 letters"),
-        (f"sh:op broker {SHOP}", "line 1: a name has 1 to 64"),
+        (f"sh:op broker {SHOP}", "line 1: expected a name of 1 to 64"),
         ("shop broker sha256:12", "line 1: a token has"),
-        ("# nothing\n", "the file has 0 tokens"),
-        ("".join(f"t{n} read {SHOP}{n}\n" for n in range(MAX_TOKENS + 1)), "has 257 tokens, 1 to 256"),
+        ("# nothing\n", "expected 1 to 256 tokens, not 0"),
+        (
+            "".join(f"t{n} read {SHOP}{n}\n" for n in range(MAX_TOKENS + 1)),
+            "expected 1 to 256 tokens, not 257",
+        ),
         (f"one read {SHOP}\ntwo admin {SHOP}", "two lines have the same token"),
         (f"one read sha256:{hashlib.sha256(SHOP.encode()).hexdigest()}\ntwo admin {SHOP}", "two lines have"),
     ],
@@ -232,4 +235,4 @@ async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> Non
                 True,
             )
         code, text = await rpc("secret\ntoken")
-        assert (code, "CFNODE_TOKEN holds no bearer token" in text, "secret" in text) == (2, True, False)
+        assert (code, "CFNODE_TOKEN contains no bearer token" in text, "secret" in text) == (2, True, False)

@@ -100,16 +100,16 @@ def test_a_token_is_in_no_repr_and_no_json() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rpc_token": f"{TOKEN}\n"}, "rpc_token: this is no bearer token"),
+        ({"rpc_token": f"{TOKEN}\n"}, "rpc_token: malformed bearer token"),
         ({"rpc_token": TOKEN.encode()}, "rpc_token: expected a text"),
-        ({"rpc_token": f"two {TOKEN}"}, "rpc_token: this is no bearer token"),
-        ({"rpc_token": "x" * 513}, "rpc_token: this is no bearer token"),
+        ({"rpc_token": f"two {TOKEN}"}, "rpc_token: malformed bearer token"),
+        ({"rpc_token": "x" * 513}, "rpc_token: malformed bearer token"),
         ({"rpc_token": TOKEN, "rpc_token_file": "file"}, "rpc_token and rpc_token_file exclude each other"),
         ({"rpc_token_file": "/nowhere/token"}, "rpc_token_file: /nowhere/token cannot be read: No such file"),
         ({"rpc_token_file": 7}, "rpc_token_file: expected the path of a file"),
         (
             {"broker": {"url": "http://127.0.0.1:1", "token": f"two {TOKEN}"}},
-            "broker.token: this is no bearer",
+            "broker.token: malformed bearer",
         ),
         (
             {"broker": {"url": "http://127.0.0.1:1", "tokenFile": "/nowhere"}},
@@ -128,9 +128,9 @@ def test_a_malformed_token_is_refused_and_not_repeated(options: dict[str, Any], 
 @pytest.mark.parametrize(
     ("text", "mode", "words"),
     [
-        (f"shop broker {TOKEN}", 0o600, "holds no bearer token; it must have the token alone"),
-        ("", 0o600, "holds no bearer token"),
-        (f"{TOKEN}\n{TOKEN}", 0o600, "holds no bearer token"),
+        (f"shop broker {TOKEN}", 0o600, "contains no bearer token; write the token alone"),
+        ("", 0o600, "contains no bearer token"),
+        (f"{TOKEN}\n{TOKEN}", 0o600, "contains no bearer token"),
         (TOKEN, 0o644, "is open to other users of this machine: chmod 600"),
         (TOKEN, 0o640, "is open to other users of this machine: chmod 600"),
     ],

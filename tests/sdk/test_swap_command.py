@@ -324,7 +324,7 @@ def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:
 
 def test_a_swap_that_is_unknown(service: Loopback) -> None:
     result = swap(service, "status", "nope")
-    assert (result.exit_code, "'nope' names no swap" in result.output) == (ExitCode.FAILURE, True)
+    assert (result.exit_code, "'nope' is not a swap" in result.output) == (ExitCode.FAILURE, True)
     document = json.loads(swap(service, "status", "nope", "--json").stdout)
     assert document["error"]["code"] == "BACKEND"
 

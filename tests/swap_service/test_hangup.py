@@ -27,8 +27,8 @@ def test_ledger_and_services_go_on(chain: Chain, tmp_path: Path) -> None:
         ledger.wait_for("The books begin")
         with serving(tmp_path, chain, database) as open_, serving(tmp_path, chain, database, flag) as closed:
             for each, text in (
-                (ledger, "SIGHUP: nothing to read again\n"),
-                (open_, "SIGHUP: nothing to read again; only the file of --auth-token-file would be"),
+                (ledger, "SIGHUP: no file to reload\n"),
+                (open_, "SIGHUP: no file to reload; --auth-token-file names none"),
                 (closed, "SIGHUP: read 1 tokens"),
             ):
                 each.process.send_signal(signal.SIGHUP)

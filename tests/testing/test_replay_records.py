@@ -47,13 +47,13 @@ def test_a_time_is_iso_8601_or_unix_time(text: str, milliseconds: int) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("yesterday", "is no time: write 2026-01-01T00:00:00Z, or Unix seconds"),
-        ("", "is no time"),
-        ("1e9", "is no time"),
-        ("nan", "is no time"),
-        ("2026-02-30", "is no time"),
-        ("٢٠٢٦", "is no time"),
-        ("9" * 4000, "is no time"),
+        ("yesterday", "is not a time: write 2026-01-01T00:00:00Z, or Unix seconds"),
+        ("", "is not a time"),
+        ("1e9", "is not a time"),
+        ("nan", "is not a time"),
+        ("2026-02-30", "is not a time"),
+        ("٢٠٢٦", "is not a time"),
+        ("9" * 4000, "is not a time"),
         ("-5", "outside the years 1970 to 9999"),
         ("1969-12-31T23:59:59Z", "outside the years 1970 to 9999"),
         ("9999999999999999", "outside the years 1970 to 9999"),
@@ -82,10 +82,10 @@ def test_every_bad_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "swaps.csv"
     lines = {
         "2026-01-05T12:00:00Z,ETH,USDC,1": None,
-        "noon,ETH,USDC,1": "'noon' is no time",
+        "noon,ETH,USDC,1": "'noon' is not a time",
         "1767614400,ETX,USDC,1": "Unknown asset 'ETX'",
         "1767614400,ETH,USDC": "3 cells, and there are 4 columns",
-        "1767614400,ETH,ETH,1": "Eth is swapped for itself",
+        "1767614400,ETH,ETH,1": "expected two assets, not Eth twice",
         "1767614400,ETH,USDC,-1": "expected an amount above 0",
         "1767614400,USDC,ETH,0.0000001": "Usdc has 6 decimals",
         "1767614400,ETH,USDC,many": "expected a decimal number, not 'many'",
@@ -114,10 +114,10 @@ def _line_of(text: str) -> int:
         (b"\n\ntime,asset\n", "line 3: expected the header time,asset,price"),
         (b"time,asset,price\n", "the file has no records"),
         (b"time,asset,price\n1,ETH,1\n2,ETH,\xff\n", "line 3: not UTF-8"),
-        (b"time,asset,price\n1,ETH,0\n", "line 2: '0' is no price in dollars above 0"),
+        (b"time,asset,price\n1,ETH,0\n", "line 2: '0' is not a price in dollars above 0"),
         (b"time,asset,price\n1,ETH,0.0000001\n", "line 2: expected a price from 0.000001"),
         (b"time,asset,price\n1,ETH,1e15\n", "line 2: expected a price from 0.000001"),
-        (b"time,asset,price\n1,ETH,NaN\n", "line 2: 'NaN' is no price"),
+        (b"time,asset,price\n1,ETH,NaN\n", "line 2: 'NaN' is not a price"),
     ],
 )
 def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:

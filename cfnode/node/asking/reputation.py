@@ -123,8 +123,9 @@ def apply_failure(
     reaction = REACTIONS[failure]
     peer_set.penalize(peer, reaction.penalties)
     change = reaction.reputation
-    if peer_set.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
-        change, reason = BAD_PROOF, f"{reason}, once too often"
+    strikes, max_strikes = peer_set.strikes(peer, failure.name), MAX_STRIKES.get(failure)
+    if max_strikes is not None and strikes >= max_strikes:
+        change, reason = BAD_PROOF, f"{reason}, strike {strikes} of {max_strikes}"
     if change:
         network.report(peer, change, reason)
     match reaction.consequence:

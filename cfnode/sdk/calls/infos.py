@@ -132,7 +132,7 @@ def _known(row: Any) -> Asset | None:
 def _list(value: Any, session: Session, method: str) -> list[Any]:
     if not isinstance(value, list):
         url = origin_of(session.rpc_url)
-        raise BadAnswer(f"{method} returned no list", url=url, sent=True, retryable=False)
+        raise BadAnswer(f"malformed answer of {method}: expected a list", url=url, sent=True, retryable=False)
     return value
 
 

@@ -107,7 +107,7 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
         if not isinstance(documents, list):
             url = origin_of(session.backend_url)
-            raise BadAnswer("the quote answer is not a list", url=url, sent=True, retryable=False)
+            raise BadAnswer("malformed quotes: expected a list", url=url, sent=True, retryable=False)
         quotes = tuple(read_answer(Quote, document, session.backend_url) for document in documents)
         return QuotesResponse(**self.echo(session), dca_enabled=dca, quotes=quotes)
 

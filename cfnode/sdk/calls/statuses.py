@@ -47,7 +47,7 @@ def swap_reference(reference: str | int) -> str:
 def _unknown_swap(reference: str, reason: str) -> str:
     """Return the error text for a reference that the service does not know."""
     if _IDENTITY.fullmatch(reference) is None:
-        return f"{reference!r:.80} names no swap: {_EXPECTED}"
+        return f"{reference!r:.80} is not a swap: {_EXPECTED}"
     return (
         f"the swap service knows no swap of {reference:.80} ({reason}): it may be of another network, or not "
         "be in a block yet"

@@ -46,12 +46,14 @@ class NodeReader:
         """Return the best block. Raises NodeError."""
         best, version, best_after = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
         if not isinstance(best, str):
-            raise NodeError(f"{self.link.origin} sent something else than a hash: is it a node?")
+            raise NodeError(f"{self.link.origin} sent a malformed answer: expected a hash; is it a node?")
         if best_after != best:  # the version may be that of a block between
             (version,) = await self._answers(("state_getRuntimeVersion", [best]))
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
-            raise NodeError(f"{self.link.origin} sent something else than a runtime version: is it a node?")
+            raise NodeError(
+                f"{self.link.origin} sent a malformed answer: expected a runtime version; is it a node?"
+            )
         metadata = self._metadata.get(number)
         if metadata is None:
             metadata = await self._loading.once(number, partial(self._load, best))
@@ -139,4 +141,6 @@ def _bytes(value: Any, origin: str) -> bytes:
     try:
         return hex_bytes(value)
     except ForeignError:
-        raise NodeError(f"{origin} sent something else than bytes: is it a State Chain node?") from None
+        raise NodeError(
+            f"{origin} sent a malformed answer: expected bytes; is it a State Chain node?"
+        ) from None

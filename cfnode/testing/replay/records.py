@@ -166,7 +166,7 @@ def _swap(cells: Sequence[str], line: int) -> Swap:
     time, source_text, destination_text, amount = cells
     source, destination = _pooled(source_text), _pooled(destination_text)
     if source == destination:
-        raise ValueError(f"{source} is swapped for itself")
+        raise ValueError(f"expected two assets, not {source} twice")
     try:
         units = base_units(amount, ASSETS[source])
     except ValidationError as error:
@@ -191,7 +191,7 @@ def _microdollars(text: str) -> int:
         if price <= 0 or price.adjusted() > DOLLAR_DECIMALS * 3:
             raise ForeignError("is out of range")
     except ForeignError:
-        raise ValueError(f"{text[:40]!r} is no price in dollars above 0, such as 3000.25") from None
+        raise ValueError(f"{text[:40]!r} is not a price in dollars above 0, such as 3000.25") from None
     microdollars = (
         int(price.scaleb(DOLLAR_DECIMALS).to_integral_value(ROUND_HALF_EVEN))
         if price.adjusted() > -MAX_LINE_CHARS

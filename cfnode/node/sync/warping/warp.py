@@ -208,7 +208,9 @@ class WarpSync:
         self._judge(peer, followed)
         if not followed.sets and not followed.finished:
             self._declined.add(peer)
-            raise PeerFailed(self._useless.get(peer, "its proof leads nowhere"))
+            raise PeerFailed(
+                self._useless.get(peer, f"its warp proof contains no set change after #{trusted.number}")
+            )
         return followed
 
     def _judge(self, peer: str, followed: Followed) -> None:
