@@ -17,7 +17,7 @@ import click
 
 from cfnode import __version__
 from cfnode.cli.failures import ended
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.settings.option import JSON_FLAGS, WANTS_JSON, configured, leading_file, with_origins
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ COMPLETE = "_CFNODE_COMPLETE"
 _OWN_FLAGS = ("-h", "--help", "-V", "--version")
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group with the names and one-line help of its commands, which imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

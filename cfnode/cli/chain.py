@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli.accepted import DATABASE, SHARED, also_accepted
 from cfnode.cli.contracts import contract_flags, contracts
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option, json_option
@@ -182,7 +182,7 @@ def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool,
             _print_purged(paths.database, "does not exist", as_json, deleted=False)
             return
         if not yes and not click.confirm(f"Delete {paths.database}?", err=True):
-            raise Failure("nothing was deleted")
+            raise CommandFailure("nothing was deleted")
         with locked(base):
             delete_database(paths)
         _print_purged(paths.database, "deleted", as_json, deleted=True)

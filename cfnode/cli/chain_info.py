@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli.accepted import DATABASE, PRUNING, SHARED, also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
@@ -40,7 +40,7 @@ def chain_info(chain: str | None, dev: bool, base_path: Path | None) -> None:
     with explained():
         paths = ChainPaths(base_path or default_base_path(), resolve_chain_id(chosen_chain(chain, dev)))
         if not paths.database.exists():
-            raise Failure(f"{paths.database} does not exist: run a node of this chain first")
+            raise CommandFailure(f"{paths.database} does not exist: run a node of this chain first")
         reader = StoreReader.open(paths.database)
         try:
             ends = reader.ends

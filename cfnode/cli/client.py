@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cfnode.cli.credentials import TOKEN_ADVICE, node_token
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.clients.http import HttpAnswer, HttpCall, HttpClient, HttpError
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, read_json
@@ -35,7 +35,7 @@ GATEWAY_ERRORS = (502, 503, 504)
 """HTTP statuses of a proxy that cannot reach its node."""
 
 
-class NodeUnreachable(Failure):
+class NodeUnreachable(CommandFailure):
     """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node.
 
     `code` is that of the SDK's error for the same fault.
@@ -46,14 +46,14 @@ class NodeUnreachable(Failure):
         self.code: ErrorCode = code
 
 
-class AccessRefused(NodeUnreachable):
+class ClientAccessRefused(NodeUnreachable):
     """The node answers requests of this client with 401 or 403, now and later."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "HTTP_STATUS")
 
 
-class CallRefused(Failure):
+class CallRefused(CommandFailure):
     """The node answered with an error object, which `--json` prints under `rpc`.
 
     `hint` follows the message.
@@ -131,9 +131,9 @@ def bearer(url: str) -> dict[str, str]:
 def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     """Return the `result` in the answer to one call. Raise NodeUnreachable or CallRefused."""
     if answer.status == UNAUTHORIZED:
-        raise AccessRefused(f"{origin} answers only with a known bearer token: {TOKEN_ADVICE}")
+        raise ClientAccessRefused(f"{origin} answers only with a known bearer token: {TOKEN_ADVICE}")
     if answer.status == FORBIDDEN:
-        raise AccessRefused(
+        raise ClientAccessRefused(
             f"{origin} refuses this client (HTTP 403): a node answers to localhost and 127.0.0.1 with its "
             "own port, and to the names of its --rpc-allowed-hosts"
         )

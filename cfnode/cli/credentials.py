@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.bearer_token import is_bearer_token
 
 __all__ = [
@@ -51,12 +51,12 @@ def node_token(url: str) -> str | None:
     is_flag = bool(meta.get(_IS_FLAG))
     if _is_public(url):
         if is_flag:
-            raise Failure("--token-file needs --node URL: a public node gets no token", ExitCode.USAGE)
+            raise CommandFailure("--token-file needs --node URL: a public node gets no token", ExitCode.USAGE)
         return None
     if path is not None and (is_flag or not token):
         return token_in(path, "--token-file")
     if not is_bearer_token(token):
-        raise Failure(f"{TOKEN_VARIABLE} contains no bearer token", ExitCode.USAGE)
+        raise CommandFailure(f"{TOKEN_VARIABLE} contains no bearer token", ExitCode.USAGE)
     return token
 
 
@@ -74,7 +74,7 @@ def token_in(path: Path, flag: str) -> str:
     try:
         return read_token(path, flag)
     except ValidationError as error:
-        raise Failure(error.message, ExitCode.CONFIGURATION) from None
+        raise CommandFailure(error.message, ExitCode.CONFIGURATION) from None
 
 
 def _meta() -> dict[str, Any]:

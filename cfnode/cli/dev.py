@@ -18,8 +18,8 @@ from cfnode.cli.dev_client import DevClient
 from cfnode.cli.dev_events import events_of
 from cfnode.cli.dev_evm import evm
 from cfnode.cli.dev_transactions import made_up, reference
-from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.groups import Group
+from cfnode.cli.exits import CommandFailure, ExitCode
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.options import json_lines_option, json_option, node_option, timeout_option
 from cfnode.cli.output import print_list, print_text
 from cfnode.cli.tables import print_command
@@ -67,7 +67,7 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog="Amounts are in whole units, prices in dollars. ASSET is CHAIN/SYMBOL (Arbitrum/USDC) or a name "
     "(Btc, ArbUsdc), in any case.",
 )
@@ -137,7 +137,7 @@ def send_to_vault(
     try:
         details = read_json(text)
     except ForeignError as error:
-        raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
+        raise CommandFailure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
     transaction_id = transaction or made_up(node, text)
     block = node.call("dev_sendToVault", details, paid, sender, transaction_id, not unconfirmed)
@@ -193,7 +193,7 @@ def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> 
     """
     if feed.name not in FEEDS:
         text = f"the oracle has no price of {feed.name}; choose from {', '.join(FEEDS)}"
-        raise Failure(text, ExitCode.USAGE)
+        raise CommandFailure(text, ExitCode.USAGE)
     price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS)
     block = node.call("dev_setOracle", feed.name, price, stale)
     outcome = "removed" if dollars is None else f"{dollars} dollars"

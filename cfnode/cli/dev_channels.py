@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cfnode.cli.credentials import node_token
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.sdk_errors import reported
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
@@ -26,5 +26,5 @@ def deposit_address(url: str, text: str, timeout: float) -> str:
     with reported(), SwapSDK(network="dev", rpc_url=url, rpc_token=token, timeout=timeout) as sdk:
         channel = sdk.get_status_v2(text).deposit_channel
     if channel is None:
-        raise Failure(f"{text} is no deposit channel")
+        raise CommandFailure(f"{text} is no deposit channel")
     return channel.deposit_address

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.cli import client
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.output import print_json, print_text
 from cfnode.core.foreign import block_number
 from cfnode.core.messages import origin_of
@@ -25,7 +25,7 @@ class DevClient:
             return client.call(self.url, method, list(params), timeout=self.timeout)
         except client.CallRefused as error:
             if error.error.get("code") == client.METHOD_NOT_FOUND and not error.needs_token:
-                raise Failure(
+                raise CommandFailure(
                     f"{origin_of(self.url)} has no {method}: only a node started with `cfnode run --dev` "
                     "does (and --rpc-methods=unsafe if its port is open to others)"
                 ) from None

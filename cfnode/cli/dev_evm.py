@@ -16,7 +16,7 @@ import click
 from cfnode.cli.dev_client import DevClient
 from cfnode.cli.evm_contracts import contracts_of
 from cfnode.cli.evm_session import EvmSession
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.values import OneOf, WholeNumber
 
@@ -86,7 +86,7 @@ def evm(
         from cfnode.devchain.evm.chain import EvmChain
         from cfnode.devchain.evm.server import EvmPort
     except ImportError:
-        raise Failure("dev evm needs py-evm: pip install 'cfnode[evm]'", ExitCode.USAGE) from None
+        raise CommandFailure("dev evm needs py-evm: pip install 'cfnode[evm]'", ExitCode.USAGE) from None
     from time import time
 
     from cfnode.cli.lifetime import single_errors
@@ -101,7 +101,7 @@ def evm(
         with single_errors():
             trio.run(partial(session.run, port, follows=not keep_key))
     except ListenError as error:
-        raise Failure(str(error), ExitCode.NETWORK) from None
+        raise CommandFailure(str(error), ExitCode.NETWORK) from None
 
 
 def _node_flag(url: str) -> str:
@@ -116,7 +116,7 @@ def _default_key_file() -> Path:
     try:
         return default_base_path() / KEY_FILE
     except BasePathError:
-        raise Failure("there is no home directory: give --key FILE", ExitCode.CONFIGURATION) from None
+        raise CommandFailure("there is no home directory: give --key FILE", ExitCode.CONFIGURATION) from None
 
 
 def _payer(path: Path) -> bytes:
@@ -129,7 +129,9 @@ def _payer(path: Path) -> bytes:
     with reported():
         address = key_file(path).address
     if address is None:
-        raise Failure(f"the keystore {path} does not name its address: give it by --fund, and another --key")
+        raise CommandFailure(
+            f"the keystore {path} does not name its address: give it by --fund, and another --key"
+        )
     return address
 
 
@@ -142,23 +144,23 @@ def _write_key(path: Path) -> None:
         with suppress(FileExistsError):  # another process has written it meanwhile
             secret_file.create(path, f"{secrets.token_hex(32)}\n".encode())
     except StoreError as error:
-        raise Failure(str(error), ExitCode.CONFIGURATION) from None
+        raise CommandFailure(str(error), ExitCode.CONFIGURATION) from None
     except OSError as error:
         text = f"cannot write {path}: {error.strerror}; name another file with --key"
-        raise Failure(text, ExitCode.CONFIGURATION) from None
+        raise CommandFailure(text, ExitCode.CONFIGURATION) from None
 
 
 def _accounts(texts: tuple[str, ...]) -> list[bytes]:
     from cfnode.swaps.checksums import evm_account
 
     if len(texts) > MAX_FUNDED:
-        raise Failure(f"--fund may be repeated {MAX_FUNDED} times", ExitCode.USAGE)
+        raise CommandFailure(f"--fund may be repeated {MAX_FUNDED} times", ExitCode.USAGE)
     accounts = []
     for text in texts:
         if (account := evm_account(text)) is None:
             reason = (
                 f"--fund takes an address of 0x and 40 hex digits with a right checksum, not {text!r:.90}"
             )
-            raise Failure(reason, ExitCode.USAGE)
+            raise CommandFailure(reason, ExitCode.USAGE)
         accounts.append(account)
     return accounts

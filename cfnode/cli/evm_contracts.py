@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfnode.cli import client
 from cfnode.cli.dev_client import DevClient
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.foreign import ForeignError, hex_bytes
 from cfnode.core.messages import origin_of
 
@@ -30,7 +30,7 @@ def contracts_of(node: DevClient, chain: str) -> Contracts:
 
     key = aggregate_key(node)
     if not _is_public(node, key):
-        raise Failure(
+        raise CommandFailure(
             f"the keys of the chain at {origin_of(node.url)} are not those of a development chain: start one "
             "with `cfnode run --dev`",
             ExitCode.CONFIGURATION,
@@ -70,7 +70,7 @@ def _stored(node: DevClient, chain: str, item: str, size: int) -> bytes:
 
     value: Any = node.call("state_getStorage", storage_key("Environment", f"{chain}{item}"))
     if value is None:
-        raise Failure(
+        raise CommandFailure(
             f"the chain of {origin_of(node.url)} has no contracts on {chain}: choose another --chain"
         )
     try:

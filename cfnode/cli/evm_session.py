@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cfnode.cli.dev_client import DevClient
 from cfnode.cli.evm_contracts import aggregate_key
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.stopping import stop_on_signal
 from cfnode.cli.tables import print_command
@@ -68,7 +68,7 @@ class EvmSession:
         """Return the node's key; None if it does not answer."""
         try:
             return aggregate_key(self.node)
-        except Failure:
+        except CommandFailure:
             return None
 
     def report_key(self, block: int) -> None:

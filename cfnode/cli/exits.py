@@ -65,7 +65,7 @@ MEANINGS = {
 }
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """Error that ends the command with `Error: <message>` and an exit code; for Ctrl-C the message alone.
 
     With `--json` it prints `{"error": {"code": <name>, "message": <message>}}`. `name` is by default that of

@@ -17,7 +17,7 @@ from cfnode.cli.options import json_errors_option, node_option, only_one
 from cfnode.cli.output import output_option, written_to
 
 if TYPE_CHECKING:
-    from cfnode.cli.state_source import Source
+    from cfnode.cli.state_source import StatePairs
     from cfnode.core.chainspec import ChainSpec, Pairs
     from cfnode.core.header import Header
 
@@ -65,11 +65,11 @@ def export_state(
             )
 
 
-def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None:
-    from cfnode.cli.state_source import Checked
+def _write(spec: ChainSpec, header: Header, state: StatePairs, file: TextIO) -> None:
+    from cfnode.cli.state_source import VerifiedPairs
     from cfnode.core.chainspec import raw_json
 
-    progress, checked = Progress(), Checked(state, header)
+    progress, checked = ExportProgress(), VerifiedPairs(state, header)
     children = ((name, progress.counted(pairs)) for name, pairs in checked.children())
     for piece in raw_json(spec, progress.counted(checked.top()), children):
         file.write(piece)
@@ -77,7 +77,7 @@ def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None
     click.echo(f"Verified the block's state root, 0x{header.state_root.hex()}", err=True)
 
 
-class Progress:
+class ExportProgress:
     """Counter of keys and bytes that prints the progress."""
 
     def __init__(self) -> None:

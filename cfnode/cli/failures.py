@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.output import print_json
 
 __all__ = ["ended", "explained", "explained_by_a_runtime", "logged"]
@@ -24,7 +24,7 @@ class _Printed(click.ClickException):
 
     def __init__(self, code: int) -> None:
         super().__init__("")
-        self.exit_code = code  # type: ignore[misc]  # as for Failure
+        self.exit_code = code  # type: ignore[misc]  # as for CommandFailure
 
     def show(self, file: object = None) -> None:
         return None
@@ -36,7 +36,7 @@ def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, click.Abort):
-        failure: click.ClickException = Failure("interrupted", ExitCode.INTERRUPTED)
+        failure: click.ClickException = CommandFailure("interrupted", ExitCode.INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.ClickException as error:
@@ -63,9 +63,13 @@ def logged(as_json: bool) -> Iterator[None]:
         raise _Printed(error.exit_code) from None
 
 
-def _as_failure(error: click.ClickException) -> Failure:
+def _as_failure(error: click.ClickException) -> CommandFailure:
     """Convert an error of click, which reports a malformed command line, to a Failure."""
-    return error if isinstance(error, Failure) else Failure(error.format_message(), ExitCode(error.exit_code))
+    return (
+        error
+        if isinstance(error, CommandFailure)
+        else CommandFailure(error.format_message(), ExitCode(error.exit_code))
+    )
 
 
 @contextmanager
@@ -83,11 +87,11 @@ def explained() -> Iterator[None]:
     try:
         yield
     except ChainSpecError as error:
-        raise Failure(str(error), ExitCode.CONFIGURATION) from None
+        raise CommandFailure(str(error), ExitCode.CONFIGURATION) from None
     except StoreError as error:
-        raise Failure(str(error), ExitCode(error.exit_code)) from None
+        raise CommandFailure(str(error), ExitCode(error.exit_code)) from None
     except (PhraseError, SuriError, Ss58Error) as error:
-        raise Failure(str(error)) from None
+        raise CommandFailure(str(error)) from None
 
 
 @contextmanager
@@ -101,6 +105,6 @@ def explained_by_a_runtime() -> Iterator[None]:
         try:
             yield
         except AuthoritiesError as error:
-            raise Failure(str(error), ExitCode.USAGE) from None
+            raise CommandFailure(str(error), ExitCode.USAGE) from None
         except (RuntimeCallError, ScaleError) as error:
-            raise Failure(f"the runtime call failed: {error}", ExitCode.CONFIGURATION) from None
+            raise CommandFailure(f"the runtime call failed: {error}", ExitCode.CONFIGURATION) from None

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import click
 
-__all__ = ["Group"]
+__all__ = ["CommandGroup"]
 
 _MAX_HELP_CHARACTERS = 1_000
 """Characters of a help line before click cuts it: no line has as many."""
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Commands in the order in which they were added, each with the first sentence of its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

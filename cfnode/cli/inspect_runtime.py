@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cfnode.cli import client
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.options import json_option, node_option, only_one
 from cfnode.cli.output import print_json, print_text
@@ -25,7 +25,7 @@ API_NAMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class GrandpaAuthority:
     """A GRANDPA authority: its key in hex, and its weight."""
 
     grandpa: str
@@ -33,7 +33,7 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RuntimeReport:
     """Properties of a runtime; hashes and keys as hex text."""
 
     spec_name: str
@@ -48,7 +48,7 @@ class Report:
     genesis_state_root: str
     genesis_hash: str
     aura_authorities: list[str]
-    grandpa_authorities: list[Authority]
+    grandpa_authorities: list[GrandpaAuthority]
     grandpa_set_id: int
 
 
@@ -65,7 +65,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     """
     chain, url = only_one("chain", chain, "url", url)
     if chain is None and url is None:
-        raise Failure("give --chain or --node", ExitCode.USAGE)
+        raise CommandFailure("give --chain or --node", ExitCode.USAGE)
     with explained_by_a_runtime():
         report = _of_spec(Path(chain)) if chain is not None else _of_node(url or "")
     if as_json:
@@ -74,7 +74,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
         print_text(_as_text(report))
 
 
-def _of_spec(path: Path) -> Report:
+def _of_spec(path: Path) -> RuntimeReport:
     from cfnode.core.chainspec import ChainSpecError, RawGenesis, genesis_header
     from cfnode.core.hashing import blake2_256
     from cfnode.devchain.runtime_choice import runtime_for
@@ -94,7 +94,7 @@ def _of_spec(path: Path) -> Report:
     )
 
 
-def _of_node(url: str) -> Report:
+def _of_node(url: str) -> RuntimeReport:
     def ask(method: str, *params: Any) -> Any:
         return client.call(url, method, list(params))
 
@@ -120,14 +120,14 @@ _AUTHORITIES = ("AuraApi_authorities", "GrandpaApi_grandpa_authorities", "Grandp
 
 def _report(
     encoded_version: bytes, code: tuple[str, int], genesis: tuple[str, str], authorities: list[bytes]
-) -> Report:
+) -> RuntimeReport:
     from cfnode.core.grandpa import read_authorities
     from cfnode.core.scale import ByteCursor
     from cfnode.node.chain.runtime_info import RuntimeVersion
 
     version = RuntimeVersion.decode(encoded_version)
     aura, voters, set_id = (ByteCursor(answer) for answer in authorities)
-    return Report(
+    return RuntimeReport(
         spec_name=version.spec_name,
         spec_version=version.spec_version,
         impl_name=version.impl_name,
@@ -140,7 +140,7 @@ def _report(
         genesis_state_root=genesis[0],
         genesis_hash=genesis[1],
         aura_authorities=[_hex(aura.take(32)) for _ in range(aura.count(32))],
-        grandpa_authorities=[Authority(_hex(key), weight) for key, weight in read_authorities(voters)],
+        grandpa_authorities=[GrandpaAuthority(_hex(key), weight) for key, weight in read_authorities(voters)],
         grandpa_set_id=set_id.u64(),
     )
 
@@ -153,7 +153,7 @@ def _named(apis: tuple[tuple[bytes, int], ...]) -> dict[str, int]:
     return {names.get(api, _hex(api)): version for api, version in apis}
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: RuntimeReport) -> dict[str, Any]:
     """Return the members of a report by their names in JSON."""
     return {_camel_case(name): value for name, value in asdict(report).items()}
 
@@ -163,7 +163,7 @@ def _camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, words))
 
 
-def _as_text(report: Report) -> str:
+def _as_text(report: RuntimeReport) -> str:
     rows = [
         ("specification", f"{report.spec_name} {report.spec_version}"),
         ("implementation", f"{report.impl_name} {report.impl_version}"),

@@ -21,7 +21,7 @@ from pathlib import Path
 import trio
 
 from cfnode import __version__
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.failures import explained
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config
@@ -116,11 +116,11 @@ def start_failures(config: Config) -> Iterator[None]:
         from cfnode.cli.ports import taken_ports
 
         faults = trio.run(taken_ports, config)
-        raise Failure("\n".join(faults) or str(error), ExitCode.NETWORK) from None
+        raise CommandFailure("\n".join(faults) or str(error), ExitCode.NETWORK) from None
     except BadFlagError as error:
-        raise Failure(str(error), ExitCode.USAGE) from None
+        raise CommandFailure(str(error), ExitCode.USAGE) from None
     except (AuthoritiesError, BadCheckpoint, ClockError, UnsupportedCode) as error:
-        raise Failure(str(error), ExitCode.CONFIGURATION) from None
+        raise CommandFailure(str(error), ExitCode.CONFIGURATION) from None
 
 
 def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:

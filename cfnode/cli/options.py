@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from cfnode.cli.credentials import TOKEN_FILE_VARIABLE, note_token_file
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.values import NodeUrl, Seconds
 from cfnode.cli.verbosity import verbose_option
 
@@ -132,7 +132,7 @@ def only_one(
         return value, other
     ctx = click.get_current_context()
     if _rank(ctx, name) == _rank(ctx, other_name) == 0:
-        raise Failure(f"{_flag(name)} and {_flag(other_name)} exclude each other", ExitCode.USAGE)
+        raise CommandFailure(f"{_flag(name)} and {_flag(other_name)} exclude each other", ExitCode.USAGE)
     return (None, other) if overrides(ctx, other_name, name) else (value, None)
 
 

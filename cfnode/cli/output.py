@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.core.messages import without_controls
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def replaced(output: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.replace(output)
     except OSError as error:
-        raise Failure(f"cannot write {output}: {error.strerror}") from None
+        raise CommandFailure(f"cannot write {output}: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli import client
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.core.foreign import ForeignError, read_json
@@ -52,9 +52,9 @@ def parse_named(text: str) -> dict[str, Any]:
     try:
         parameters = read_json(sys.stdin.buffer.read() if text == "-" else text)
     except ForeignError as error:
-        raise Failure(f"--named {error}", ExitCode.USAGE) from None
+        raise CommandFailure(f"--named {error}", ExitCode.USAGE) from None
     if not isinstance(parameters, dict):
-        raise Failure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
+        raise CommandFailure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
     return parameters
 
 
@@ -75,7 +75,7 @@ def rpc(
 ) -> None:
     """Call METHOD with PARAMETERS (JSON, or bare text) and print the result, which is always JSON."""
     if named is not None and parameters:
-        raise Failure("give parameters by position or by --named, not both", ExitCode.USAGE)
+        raise CommandFailure("give parameters by position or by --named, not both", ExitCode.USAGE)
     params = parse_named(named) if named is not None else [parse_parameter(text) for text in parameters]
     try:
         print_json(client.call(url, method, params, timeout=timeout))
@@ -89,7 +89,7 @@ def methods_of(url: str, timeout: float) -> list[str]:
     """Return the names of a node's methods; none if it does not answer."""
     try:
         answer = client.call(url, "rpc_methods", [], timeout=timeout)
-    except Failure:
+    except CommandFailure:
         return []
     names = answer.get("methods") if isinstance(answer, dict) else None
     return [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []

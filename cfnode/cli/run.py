@@ -12,7 +12,7 @@ import click
 from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, check_development, development_flags, ignored_flags
 from cfnode.cli.contracts import contracts
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.failures import explained, logged
 from cfnode.cli.flags import PEER_PORT, GroupedCommand, run_flags
 from cfnode.cli.official.flags import EXCLUDING
@@ -67,7 +67,7 @@ def node_key(text: str | None) -> bytes | None:
     except ValueError:
         secret = b""
     if len(secret) != 32:
-        raise Failure("--node-key takes 64 hex digits", ExitCode.USAGE)
+        raise CommandFailure("--node-key takes 64 hex digits", ExitCode.USAGE)
     return secret
 
 
@@ -123,7 +123,7 @@ def named_accounts(options: dict[str, Any]) -> dict[str, str | None]:
     accounts = [Keypair.from_suri(suri).account for suri in (broker, provider) if suri is not None]
     if len(set(accounts)) < len(accounts):
         text = "--dev-broker and --dev-lp name the same account, and an account has one role: name two"
-        raise Failure(text, ExitCode.USAGE)
+        raise CommandFailure(text, ExitCode.USAGE)
     return {"broker_suri": broker, "provider_suri": provider}
 
 

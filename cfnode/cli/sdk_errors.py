@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.sdk.errors import RpcCallError, SdkError, TransportError, ValidationError
 
 __all__ = ["exit_code_of", "reported"]
@@ -27,13 +27,13 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
     except SdkError as error:
         raw = error.raw_text if isinstance(error, RpcCallError) else ""
         code = exit_code_of(type(error))
-        raise Failure(error.message, code, name=error.code, report=report, raw=raw) from None
-    except Failure as failure:
+        raise CommandFailure(error.message, code, name=error.code, report=report, raw=raw) from None
+    except CommandFailure as failure:
         if failure.report is None and report is not None:
             failure.report = dict(report)
         raise
     except (KeyboardInterrupt, click.Abort):
-        raise Failure(interrupted, ExitCode.INTERRUPTED, report=report) from None
+        raise CommandFailure(interrupted, ExitCode.INTERRUPTED, report=report) from None
 
 
 def exit_code_of(error: type[SdkError]) -> ExitCode:

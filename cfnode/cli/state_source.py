@@ -2,7 +2,7 @@
 
 Either way the state is read in the order of its keys and never held in memory at once. A database is read in
 one snapshot, and its node may be running; a node returns a page of keys at a time, and then their values.
-`Checked` verifies the state root of the block, so a node is trusted only about which block is final.
+`VerifiedPairs` verifies the state root of the block, so a node is trusted only about which block is final.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from cfnode.cli import client
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.foreign import block_number, hex_bytes
 from cfnode.core.header import Header
 from cfnode.core.messages import origin_of, printable
@@ -27,7 +27,7 @@ from cfnode.store.base_path import ChainPaths, default_base_path
 from cfnode.store.residency import release_pages
 from cfnode.store.state import StateView
 
-__all__ = ["Checked", "Source", "served", "stored"]
+__all__ = ["StatePairs", "VerifiedPairs", "served", "stored"]
 
 KEYS_PER_REQUEST: Final = 1000
 """Keys of one request."""
@@ -45,7 +45,7 @@ STATE_VERSION: Final = 1
 Pair = tuple[bytes, bytes]
 
 
-class Source(Protocol):
+class StatePairs(Protocol):
     """A state that yields its keys and values in order."""
 
     def pairs(self, child: bytes) -> Iterator[Pair]:
@@ -55,10 +55,10 @@ class Source(Protocol):
         """
 
 
-class Checked:
+class VerifiedPairs:
     """A source whose pairs are verified against the state root of the block."""
 
-    def __init__(self, source: Source, header: Header) -> None:
+    def __init__(self, source: StatePairs, header: Header) -> None:
         self._source, self._header = source, header
         self._children: dict[bytes, bytes] = {}
 
@@ -81,11 +81,11 @@ class Checked:
             try:
                 root_of_pairs.add(key, value)
             except ValueError as error:
-                raise Failure(f"the state is not in the order of its keys: {error}") from None
+                raise CommandFailure(f"the state is not in the order of its keys: {error}") from None
             yield key, value
         if root_of_pairs.root() != root:
             trie = f"child trie 0x{child.hex()}" if child else "state"
-            raise Failure(
+            raise CommandFailure(
                 f"the {trie} has the root 0x{root_of_pairs.root().hex()}, but block "
                 f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
             )
@@ -95,11 +95,11 @@ class Checked:
 
 
 @contextmanager
-def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Source]]:
+def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, StatePairs]]:
     """Yield the final header and state of a chain below a base path. Raise StoreError and Failure."""
     paths = ChainPaths(base_path or default_base_path(), chain_id)
     if not paths.database.exists():
-        raise Failure(
+        raise CommandFailure(
             f"{paths.database} does not exist: run a node of this chain with this --base-path first"
         )
     reader = StoreReader.open(paths.database)
@@ -110,7 +110,7 @@ def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Sour
         with reader.state(final.hash) as view:
             yield header, _Stored(view, paths.database / "data.mdb")
     except StateDiscarded:
-        raise Failure(
+        raise CommandFailure(
             f"the database has no state of its last final block, #{final.number}: the node is still syncing",
             ExitCode.STORE,
         ) from None
@@ -140,18 +140,18 @@ class _Stored:
 
 
 @contextmanager
-def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
+def served(url: str, genesis: bytes) -> Iterator[tuple[Header, StatePairs]]:
     """Yield header and state of a running node's last finalized block. Raise Failure."""
     served_genesis = client.call(url, "chain_getBlockHash", [0])
     if served_genesis != _hex(genesis):
-        raise Failure(
+        raise CommandFailure(
             f"{origin_of(url)} is a node of another chain: its genesis is {printable(served_genesis)}, not "
             f"{_hex(genesis)}"
         )
     block = client.call(url, "chain_getFinalizedHead", [])
     header = _header(client.call(url, "chain_getHeader", [block]))
     if _hex(header.hash) != block:
-        raise Failure(
+        raise CommandFailure(
             f"{origin_of(url)} returned a header with the hash {_hex(header.hash)} for block "
             f"{printable(block)}"
         )
@@ -168,7 +168,7 @@ def _header(answer: Any) -> Header:
         number = encode_compact(block_number(answer))
         return Header.decode(b"".join((parent, number, state, extrinsics, encode_compact(len(logs)), *logs)))
     except (TypeError, KeyError, ValueError) as error:
-        raise Failure(f"the node returned a malformed header: {error}") from None
+        raise CommandFailure(f"the node returned a malformed header: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

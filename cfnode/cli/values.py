@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def check_address(chain: str, address: str) -> None:
         if chain != "Bitcoin" or bitcoin_text(address) is not None:
             return
     text = f"{address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
-    raise Failure(text, ExitCode.USAGE)
+    raise CommandFailure(text, ExitCode.USAGE)
 
 
 def atoms(number: Decimal, decimals: int) -> int:
@@ -269,10 +269,10 @@ def atoms(number: Decimal, decimals: int) -> int:
     text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
     kept_digits = text if shift >= 0 else text[:shift]
     if text[len(kept_digits) :].strip("0"):
-        raise Failure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
+        raise CommandFailure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
     if kept_digits and len(kept_digits) + max(shift, 0) > MAX_AMOUNT_DIGITS:
-        raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
+        raise CommandFailure(f"{number} is more than the chain can count", ExitCode.USAGE)
     amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0
     if amount >= 2**128:
-        raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
+        raise CommandFailure(f"{number} is more than the chain can count", ExitCode.USAGE)
     return amount

@@ -7,7 +7,7 @@ import time
 import click
 
 from cfnode.cli import client
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.cli.values import WholeNumber
@@ -63,7 +63,7 @@ def wait(
     while True:
         try:
             missing, name = unmet(url, synced, block, finalized), "TIMEOUT"
-        except client.AccessRefused:
+        except client.ClientAccessRefused:
             raise
         except client.NodeUnreachable as error:
             missing, name = error.message, error.name
@@ -76,5 +76,5 @@ def wait(
                 )
             return
         if time.monotonic() >= deadline:
-            raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK, name=name)
+            raise CommandFailure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK, name=name)
         time.sleep(min(NODE_POLL_S, max(0.0, deadline - time.monotonic())))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, units
 from cfnode.core.chain_time import duration_text
-from cfnode.ledger.swap_detail import Chunk
+from cfnode.ledger.swap_detail import ChunkFact
 
 __all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "exact", "short", "time_text"]
 
@@ -93,7 +93,7 @@ def short(value: str | None, length: int = 16) -> str:
     return f"{value[: length - 1 - half]}…{value[-half:]}"
 
 
-def chunk_price(chunk: Chunk) -> str:
+def chunk_price(chunk: ChunkFact) -> str:
     """Return the price of an executed chunk, such as `1 ETH = 0.031 BTC`; empty for another chunk."""
     source, target = ASSETS.get(chunk.source or ""), ASSETS.get(chunk.target or "")
     if source is None or target is None or not chunk.input or not chunk.output:

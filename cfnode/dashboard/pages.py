@@ -22,7 +22,7 @@ from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
 from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
-from cfnode.ledger.present import FailedPayout, failed_payouts
+from cfnode.ledger.present import FailedPayoutLine, failed_payouts
 from cfnode.ledger.unread import unread_kinds
 from cfnode.swaps.fate import EXPLANATIONS
 from cfnode.swaps.identity import ChannelId
@@ -121,7 +121,7 @@ async def payouts(desk: Desk, request: Request, session: DashboardSession) -> Re
     return await desk.respond(request, session, "Failed payouts", make, name=name)
 
 
-def recover_command(desk: Desk, failed: FailedPayout) -> str | None:
+def recover_command(desk: Desk, failed: FailedPayoutLine) -> str | None:
     """Return the command that finds the call of a failed payout; None where none does."""
     if not failed.fate.may_have_call:
         return None
@@ -171,7 +171,7 @@ def before_of(request: Request) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _following(lines: list[OpenChannel] | list[FailedPayout]) -> str | None:
+def _following(lines: list[OpenChannel] | list[FailedPayoutLine]) -> str | None:
     """Return the place before which the next page begins; None for the last page."""
     if len(lines) <= LINES_PER_PAGE:
         return None

@@ -20,8 +20,8 @@ from cfnode.ledger import schema
 from cfnode.ledger.chain import Head
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import forget_totals
-from cfnode.ledger.decoding import Block
-from cfnode.ledger.errors import BrokenBooks, WrongChain
+from cfnode.ledger.decoding import DecodedBlock
+from cfnode.ledger.errors import BrokenBooks, WrongNodeChain
 from cfnode.ledger.heights import note_heights
 from cfnode.ledger.prices import Price
 from cfnode.ledger.rows import Known, Rows, rows_of
@@ -81,7 +81,7 @@ class Books:
         with self.database.reading() as connection:
             books_genesis, books_accounts = _value(connection, "genesis"), _value(connection, "accounts")
         if books_genesis is not None and books_genesis != genesis:
-            raise WrongChain(
+            raise WrongNodeChain(
                 f"the node's chain has the genesis {genesis}, the books in {self.database.name} have "
                 f"{books_genesis}: name another node, or another --database"
             )
@@ -91,7 +91,9 @@ class Books:
                 "name the same accounts, or another --database"
             )
 
-    def begin(self, genesis: str, network: str, accounts: str, anchor: Block, balances: Balances) -> None:
+    def begin(
+        self, genesis: str, network: str, accounts: str, anchor: DecodedBlock, balances: Balances
+    ) -> None:
         """Begin books after a block, with the balances at it.
 
         Without effect on books that another process has begun.
@@ -146,7 +148,7 @@ class Books:
 
     # Writing
 
-    def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
+    def write(self, blocks: Sequence[DecodedBlock], prices: Mapping[int, Sequence[Price]]) -> Head:
         """Write blocks one after the other, each in a transaction, and return the last. Raises WrongChain."""
         assert blocks
         try:
@@ -157,7 +159,7 @@ class Books:
             raise
         return Head(blocks[-1].number, blocks[-1].hash)
 
-    def _write(self, block: Block, prices: Sequence[Price]) -> None:
+    def _write(self, block: DecodedBlock, prices: Sequence[Price]) -> None:
         with self.database.writing(durable=False) as connection:
             if _has(connection, block) or not _follows(connection, block):
                 return
@@ -181,7 +183,7 @@ class Books:
                     row["event"], row["block"], kind, row["reason"])  # fmt: skip
             self._warned.add(kind)
 
-    def skip(self, gap: Gap, anchor: Block, balances: Balances) -> None:
+    def skip(self, gap: Gap, anchor: DecodedBlock, balances: Balances) -> None:
         """Store a gap, and continue after its last block."""
         assert anchor.number == gap.last
         with self.database.writing() as connection:
@@ -263,16 +265,16 @@ def _tip(connection: Connection) -> Head | None:
     return None if row is None else Head(*row)
 
 
-def _has(connection: Connection, block: Block) -> bool:
+def _has(connection: Connection, block: DecodedBlock) -> bool:
     """Return whether the block is in the books. Raises WrongChain if another one has its number."""
     table = schema.blocks.c
     known_hash = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
     if known_hash is not None and known_hash != block.hash:
-        raise WrongChain(other_block(block.number, block.hash, known_hash))
+        raise WrongNodeChain(other_block(block.number, block.hash, known_hash))
     return known_hash is not None
 
 
-def _follows(connection: Connection, block: Block) -> bool:
+def _follows(connection: Connection, block: DecodedBlock) -> bool:
     """Return whether the block's parent is the newest block.
 
     It is not behind a gap that another process is filling. Raises WrongChain if another block has the
@@ -282,7 +284,7 @@ def _follows(connection: Connection, block: Block) -> bool:
     if tip is None or tip.number + 1 != block.number:
         return False
     if tip.hash != block.parent:
-        raise WrongChain(other_block(tip.number, block.parent, tip.hash))
+        raise WrongNodeChain(other_block(tip.number, block.parent, tip.hash))
     return True
 
 
@@ -295,7 +297,7 @@ def other_block(number: int, block_of_node: str, block_of_books: str) -> str:
     )
 
 
-def _anchor(connection: Connection, block: Block, balances: Balances) -> None:
+def _anchor(connection: Connection, block: DecodedBlock, balances: Balances) -> None:
     connection.execute(insert(schema.blocks), _block_row(block))
     rows = [
         {"block": block.number, "account": account, "asset": asset, "amount": amount}
@@ -305,7 +307,7 @@ def _anchor(connection: Connection, block: Block, balances: Balances) -> None:
         connection.execute(insert(schema.openings), rows)
 
 
-def _block_row(block: Block) -> dict[str, Any]:
+def _block_row(block: DecodedBlock) -> dict[str, Any]:
     return {
         "number": block.number,
         "hash": block.hash,

@@ -20,7 +20,7 @@ from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.ledger.client import Call, NodeClient
-from cfnode.ledger.decoding import Block, decoded
+from cfnode.ledger.decoding import DecodedBlock, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
 __all__ = ["MAX_BATCH_CALLS", "ChainReader", "Head", "storage_call"]
@@ -144,7 +144,7 @@ class ChainReader:
         except ScaleError as error:
             raise NodeError(f"{self.client.origin}: {pallet}.{item} cannot be decoded: {error}") from None
 
-    async def blocks(self, first: int, last: int) -> list[Block]:
+    async def blocks(self, first: int, last: int) -> list[DecodedBlock]:
         """Return the blocks from `first` (1 or higher) to `last`, with their events. Raises Discarded."""
         hashes = await self.hashes(range(first - 1, last + 1))
         versions = await self._versions(first, hashes)
@@ -165,7 +165,7 @@ class ChainReader:
 
     def _blocks(
         self, first: int, hashes: list[str], version: int, metadata: Metadata, answers: list[Any]
-    ) -> list[Block]:
+    ) -> list[DecodedBlock]:
         blocks = []
         for index, block in enumerate(hashes[1:]):
             header, events, now = answers[3 * index : 3 * index + 3]
@@ -176,7 +176,7 @@ class ChainReader:
                 )
             time = int.from_bytes((self._stored(number, now) or b"")[:8], "little")
             decoded_events = decoded(metadata, self._stored(number, events), number)
-            blocks.append(Block(number, block, parent, time, version, decoded_events, metadata))
+            blocks.append(DecodedBlock(number, block, parent, time, version, decoded_events, metadata))
         return blocks
 
     async def _versions(self, first: int, hashes: list[str]) -> list[int]:

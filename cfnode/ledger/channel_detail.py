@@ -15,13 +15,13 @@ from cfnode.ledger.swap_list import with_times
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 
-__all__ = ["ChannelDetail", "Deposit", "channel_detail"]
+__all__ = ["ChannelDeposit", "ChannelDetail", "channel_detail"]
 
 MAX_DEPOSITS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Deposit:
+class ChannelDeposit:
     """Deposit to a channel; `request` is its swap, and `reason` why there is none."""
 
     time: int
@@ -56,7 +56,7 @@ class ChannelDetail:
     retry_blocks: int | None
     has_message: bool
     expected: int | None
-    deposits: tuple[Deposit, ...]
+    deposits: tuple[ChannelDeposit, ...]
 
 
 def channel_detail(connection: Connection, channel: ChannelId) -> ChannelDetail | None:
@@ -85,10 +85,12 @@ def _left_ms(connection: Connection, row: dict[str, Any]) -> int | None:
     return blocks_ms(row["chain"], row["expiry_block"] - height)
 
 
-def _deposits(connection: Connection, channel: ChannelId) -> tuple[Deposit, ...]:
+def _deposits(connection: Connection, channel: ChannelId) -> tuple[ChannelDeposit, ...]:
     table = schema.deposits.c
     query = select(schema.deposits).where(table.chain == channel.chain, table.channel == channel.number)
     query = query.where(table.opened == channel.block).order_by(table.block.desc(), table.event.desc())
     rows = [dict(row) for row in connection.execute(query.limit(MAX_DEPOSITS)).mappings()]
-    names = Deposit.__dataclass_fields__
-    return tuple(Deposit(**{name: row[name] for name in names}) for row in with_times(connection, rows))
+    names = ChannelDeposit.__dataclass_fields__
+    return tuple(
+        ChannelDeposit(**{name: row[name] for name in names}) for row in with_times(connection, rows)
+    )

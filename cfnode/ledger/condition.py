@@ -13,14 +13,14 @@ from cfnode.ledger.balances import Difference
 from cfnode.ledger.books import ALL, Gap
 from cfnode.ledger.service_tables import partner_channels
 
-__all__ = ["Checked", "Condition", "condition", "spent_by_partner"]
+__all__ = ["ChainComparison", "Condition", "condition", "spent_by_partner"]
 
 MAX_REPORTED_ROWS: Final = 100
 """Most gaps, and most differences, that are returned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ChainComparison:
     """The last comparison with the chain.
 
     `at` is the clock's, Unix ms; `compared` are figures, of which `count` differ.
@@ -49,7 +49,7 @@ class Condition:
     time: int
     gaps: tuple[Gap, ...]
     unread: int
-    checked: Checked | None
+    checked: ChainComparison | None
 
 
 def condition(connection: Connection) -> Condition | None:
@@ -75,7 +75,7 @@ def condition(connection: Connection) -> Condition | None:
     )
 
 
-def _checked(connection: Connection, text: str | None) -> Checked | None:
+def _checked(connection: Connection, text: str | None) -> ChainComparison | None:
     parts = (text or "").split()
     if len(parts) != 4:
         return None
@@ -89,7 +89,7 @@ def _checked(connection: Connection, text: str | None) -> Checked | None:
         Difference(row.account, row.asset, row.figure, -row.books if row.negative else row.books, row.chain)
         for row in rows
     )
-    return Checked(block, checked_at, compared, count, differences)
+    return ChainComparison(block, checked_at, compared, count, differences)
 
 
 def spent_by_partner(connection: Connection, month: str) -> dict[str, tuple[int, int]]:

@@ -14,7 +14,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.errors import NodeError
 from cfnode.swaps.events import chain_of
 
-__all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
+__all__ = ["DecodedBlock", "DecodedEvent", "decoded", "fields_of", "fields_text", "mentions"]
 
 MAX_BLOCK_EVENTS = 100_000
 """Most events of a block that are decoded; the weight of a block allows far fewer."""
@@ -22,7 +22,7 @@ _EMPTY = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DecodedEvent:
     """Event of a block: its index, and its fields by name (a list, if they have no names)."""
 
     index: int
@@ -37,7 +37,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DecodedBlock:
     """Finalized block. Hashes are 0x-hex, `time` is Unix ms, `spec_version` of the executing runtime."""
 
     number: int
@@ -45,12 +45,12 @@ class Block:
     parent: str
     time: int
     spec_version: int
-    events: tuple[Event, ...]
+    events: tuple[DecodedEvent, ...]
     module_errors: Metadata | None = None
     """The runtime's metadata, which names module errors."""
 
 
-def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event, ...]:
+def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[DecodedEvent, ...]:
     """Return the events in the bytes of System.Events. Raises NodeError if they are malformed."""
     try:
         records = metadata.event_codec.decode(data or _EMPTY)
@@ -61,10 +61,10 @@ def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event,
     return tuple(_event(index, record["event"]) for index, record in enumerate(records))
 
 
-def _event(index: int, value: tuple[str, Any]) -> Event:
+def _event(index: int, value: tuple[str, Any]) -> DecodedEvent:
     pallet, inner = value
     name, fields = (inner, {}) if isinstance(inner, str) else inner
-    return Event(index, pallet, name, fields)
+    return DecodedEvent(index, pallet, name, fields)
 
 
 def fields_text(fields: Any) -> str:

@@ -16,7 +16,7 @@ __all__ = [
     "NodeError",
     "NodeSlow",
     "TooLarge",
-    "WrongChain",
+    "WrongNodeChain",
 ]
 
 
@@ -37,7 +37,7 @@ class MissingLibrary(LedgerError):
     """A library of an extra is not installed; the text has the pip command."""
 
 
-class WrongChain(LedgerError):
+class WrongNodeChain(LedgerError):
     """The node follows another chain than the database; the text has both hashes."""
 
 

@@ -110,7 +110,7 @@ def find(connection: Connection, term: str) -> Found:
         return Found(fault=f"A search term has at most {MAX_TERM_CHARACTERS} characters.")
     if not term or not term.isprintable():
         return Found(fault="A search term is a number, an address, a transaction, a channel or a reference.")
-    search = _Search(connection)
+    search = _TermSearch(connection)
     try:
         channel = ChannelId.parse(term)
     except UnknownChain as error:
@@ -134,7 +134,7 @@ def _account(term: str) -> str | None:
     return ss58.encode(account) if prefix == ss58.CHAINFLIP_PREFIX else None
 
 
-class _Search:
+class _TermSearch:
     """Matches so far: places of requests, and channels."""
 
     def __init__(self, connection: Connection) -> None:

@@ -23,7 +23,7 @@ from cfnode.ledger.balances import Comparison, chain_balances, compare
 from cfnode.ledger.books import Books, Gap, account_set, other_block
 from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import NodeClient, connected
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import (
     CallError,
     DatabaseError,
@@ -31,7 +31,7 @@ from cfnode.ledger.errors import (
     LedgerError,
     NodeError,
     TooLarge,
-    WrongChain,
+    WrongNodeChain,
 )
 from cfnode.ledger.leader import Leadership, only_follower
 from cfnode.ledger.prices import Price, prices_of
@@ -42,7 +42,7 @@ __all__ = ["CHECK_BLOCKS", "Follower", "Source"]
 
 log = logging.getLogger("cfnode.ledger")
 T = TypeVar("T")
-Opening: TypeAlias = tuple[Block, dict[tuple[str, str], int], str]
+Opening: TypeAlias = tuple[DecodedBlock, dict[tuple[str, str], int], str]
 """The block after which the books begin, the balances at it, and the chain's network."""
 CHECK_BLOCKS: Final = 100
 """Blocks from one comparison with the chain to the next."""
@@ -150,7 +150,7 @@ class Follower:
             log.warning("%s is behind the books, which have block %d", reader.client.origin, tip.number)
             return
         if theirs != tip.hash:
-            raise WrongChain(other_block(tip.number, theirs, tip.hash))
+            raise WrongNodeChain(other_block(tip.number, theirs, tip.hash))
 
     # Beginning
 
@@ -193,10 +193,12 @@ class Follower:
             raise LedgerError(f"{reader.client.origin} is no node of a Chainflip State Chain")
         return anchor, balances, network
 
-    async def _anchor(self, reader: ChainReader, number: int) -> tuple[Block, dict[tuple[str, str], int]]:
+    async def _anchor(
+        self, reader: ChainReader, number: int
+    ) -> tuple[DecodedBlock, dict[tuple[str, str], int]]:
         if number == 0:
             genesis = await reader.genesis()
-            block = Block(0, genesis, "0x" + "00" * 32, 0, 0, ())
+            block = DecodedBlock(0, genesis, "0x" + "00" * 32, 0, 0, ())
         else:
             (block,) = await reader.blocks(number, number)
         return block, await chain_balances(reader, Head(number, block.hash), await self._tracked())
@@ -276,7 +278,7 @@ class Follower:
 
     async def _run_of_blocks(self, reader: ChainReader, number: int, head: int) -> int:
         """Write blocks until `head`, or until the node lacks one; return the number of the last."""
-        send, receive = trio.open_memory_channel[tuple[list[Block], dict[int, list[Price]]]](1)
+        send, receive = trio.open_memory_channel[tuple[list[DecodedBlock], dict[int, list[Price]]]](1)
         missing: list[int] = []
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, reader, number, head, send, missing)
@@ -294,7 +296,7 @@ class Follower:
         reader: ChainReader,
         number: int,
         head: int,
-        send: trio.MemorySendChannel[tuple[list[Block], dict[int, list[Price]]]],
+        send: trio.MemorySendChannel[tuple[list[DecodedBlock], dict[int, list[Price]]]],
         missing: list[int],
     ) -> None:
         async with send:
@@ -315,7 +317,7 @@ class Follower:
 
     async def _fetched(
         self, reader: ChainReader, first: int, last: int
-    ) -> tuple[list[Block], dict[int, list[Price]]]:
+    ) -> tuple[list[DecodedBlock], dict[int, list[Price]]]:
         try:
             blocks = await reader.blocks(first, last)
             return blocks, await prices_of(reader.client, blocks)
@@ -326,7 +328,7 @@ class Follower:
         return blocks, await prices_of(self._archive.client, blocks)
 
     async def _write(
-        self, reader: ChainReader, blocks: Sequence[Block], prices: dict[int, list[Price]]
+        self, reader: ChainReader, blocks: Sequence[DecodedBlock], prices: dict[int, list[Price]]
     ) -> None:
         """Write blocks, and compare the books with the chain after each multiple of `CHECK_BLOCKS`."""
         start = 0
@@ -340,7 +342,7 @@ class Follower:
         if start < len(blocks):
             await self._put(blocks[start:], prices)
 
-    async def _put(self, blocks: Sequence[Block], prices: dict[int, list[Price]]) -> None:
+    async def _put(self, blocks: Sequence[DecodedBlock], prices: dict[int, list[Price]]) -> None:
         await self._leadership.check()
         await trio.to_thread.run_sync(self._books.write, blocks, prices)
 

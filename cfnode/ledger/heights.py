@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection, insert, select, update
 
 from cfnode.ledger import schema
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 
 __all__ = ["heights", "note_heights"]
 
@@ -28,7 +28,7 @@ def heights(connection: Connection) -> dict[str, int]:
     return by_chain
 
 
-def note_heights(connection: Connection, block: Block) -> None:
+def note_heights(connection: Connection, block: DecodedBlock) -> None:
     """Store the heights that a block witnesses."""
     witnessed = _witnessed(block)
     if not witnessed:
@@ -44,7 +44,7 @@ def note_heights(connection: Connection, block: Block) -> None:
         connection.execute(insert(table), {"name": NAME, "value": value})
 
 
-def _witnessed(block: Block) -> dict[str, int]:
+def _witnessed(block: DecodedBlock) -> dict[str, int]:
     """Return the heights by foreign chain that a block witnesses; events of an unknown shape are skipped."""
     by_chain: dict[str, int] = {}
     for event in block.events:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cfnode.ledger.errors import LedgerError, MissingLibrary
-from cfnode.ledger.statements import COLUMNS, Line, Statement
+from cfnode.ledger.statements import COLUMNS, LedgerStatement, Line
 
 __all__ = ["write_parquet"]
 
@@ -25,7 +25,7 @@ MAX_AMOUNT: Final = 10**38 - 1
 """The largest amount of a decimal of 38 digits; no asset has as much."""
 
 
-def write_parquet(statement: Statement, path: Path) -> None:
+def write_parquet(statement: LedgerStatement, path: Path) -> None:
     """Write the lines, and month, account, partner, totals and notes as JSON under `cfnode.statement`.
 
     Raises MissingLibrary without pyarrow, LedgerError, OSError.

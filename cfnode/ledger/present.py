@@ -21,7 +21,7 @@ from cfnode.swaps.fate import Evidence, Fate, Signed, fate
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import State
 
-__all__ = ["FailedPayout", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
+__all__ = ["FailedPayoutLine", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
 
 NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
@@ -54,7 +54,7 @@ class SwapNow:
 
 
 @dataclass(frozen=True, slots=True)
-class FailedPayout:
+class FailedPayoutLine:
     """Transfer that its receiver rejected; `call` is the broadcast of the call that pays it again."""
 
     block: int
@@ -193,7 +193,7 @@ def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress
 
 def failed_payouts(
     connection: Connection, limit: int = 50, before: tuple[int, int] | None = None
-) -> list[FailedPayout]:
+) -> list[FailedPayoutLine]:
     """Return at most `limit` failed transfers, the newest first.
 
     `before` is block and event of the last transfer of the page before.
@@ -206,7 +206,7 @@ def failed_payouts(
     return _failed(connection, [dict(row) for row in connection.execute(query).mappings()])
 
 
-def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[FailedPayout]:
+def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[FailedPayoutLine]:
     """Return the failed transfers among payouts, which are rows of their table, oldest first."""
     egresses = {(row["chain"], row["egress"]) for row in payouts if row["egress"] is not None}
     chains = {chain for chain, _ in egresses}
@@ -221,7 +221,7 @@ def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[Fai
     return _failed(connection, [row | {"time": times[row["block"]]} for row in rows])
 
 
-def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayout]:
+def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine]:
     """Return the failed transfers of rows of `failures`, which have their block's `time`."""
     chains = {row["chain"] for row in rows}
     calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
@@ -238,7 +238,7 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayout]:
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}
         owner = paid[0] if paid else {"request": None, "account": None}
         failed.append(
-            FailedPayout(
+            FailedPayoutLine(
                 **shared,
                 destination=row["destination"],
                 call=row["broadcast"],

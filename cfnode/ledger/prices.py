@@ -13,7 +13,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.foreign import ForeignError, hex_number
 from cfnode.ledger.chain import MAX_BATCH_CALLS
 from cfnode.ledger.client import Call, NodeClient
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import CallError
 from cfnode.swaps.events import Name
 
@@ -31,7 +31,7 @@ _EVENTS: Final = frozenset(
 _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
 
 
-async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, list[Price]]:
+async def prices_of(client: NodeClient, blocks: Sequence[DecodedBlock]) -> dict[int, list[Price]]:
     """Return the prices of the assets that each block moves, by block number. Raises NodeError."""
     requested: list[tuple[int, str | None]] = []
     calls: list[Call] = []
@@ -53,7 +53,7 @@ async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, li
     return by_block
 
 
-def _moved(block: Block) -> list[str]:
+def _moved(block: DecodedBlock) -> list[str]:
     """Return the assets that the block's events move, other than USDC."""
     assets = set()
     for event in block.events:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Table, insert, select
 from cfnode.ledger import schema, service_tables
 from cfnode.ledger.books import ALL, Books
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.decoding import Block, Event, fields_of
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_of
 
 __all__ = ["TableDifference", "recomputed"]
 
@@ -95,17 +95,19 @@ def _follows(books: Books, row: dict[str, Any]) -> bool:
     return tip is not None and tip.number + 1 == row["number"]
 
 
-def _block(connection: Connection, row: dict[str, Any]) -> Block:
+def _block(connection: Connection, row: dict[str, Any]) -> DecodedBlock:
     """Return a block with the events that the books have of it."""
-    events: list[Event] = []
+    events: list[DecodedEvent] = []
     for table in (schema.events, schema.unread):
         query = select(table.c.event, table.c.pallet, table.c.name, table.c.fields)
         events += [
-            Event(event_row.event, event_row.pallet, event_row.name, fields_of(event_row.fields))
+            DecodedEvent(event_row.event, event_row.pallet, event_row.name, fields_of(event_row.fields))
             for event_row in connection.execute(query.where(table.c.block == row["number"]))
         ]
     events.sort(key=lambda event: event.index)
-    return Block(row["number"], row["hash"], row["parent"], row["time"], row["spec_version"], tuple(events))
+    return DecodedBlock(
+        row["number"], row["hash"], row["parent"], row["time"], row["spec_version"], tuple(events)
+    )
 
 
 def _compared(table: Table, connection: Connection, copied: Connection) -> TableDifference:

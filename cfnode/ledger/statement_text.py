@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from msgspec.json import encode
 
-from cfnode.ledger.statements import COLUMNS, Line, Statement
+from cfnode.ledger.statements import COLUMNS, LedgerStatement, Line
 from cfnode.ledger.times import time_text
 
 __all__ = ["members", "write_csv", "write_json"]
@@ -21,7 +21,7 @@ def members(line: Line) -> dict[str, Any]:
     return values | {"time": time_text(line.time)}
 
 
-def write_csv(statement: Statement, file: TextIO) -> None:
+def write_csv(statement: LedgerStatement, file: TextIO) -> None:
     """Write the lines as CSV, then the totals, whose `line` begins with `total`."""
     writer = csv.DictWriter(file, (*COLUMNS, "count"), lineterminator="\n")
     writer.writeheader()
@@ -32,7 +32,7 @@ def write_csv(statement: Statement, file: TextIO) -> None:
         writer.writerow(document | {"line": f"total {document['line']}"})
 
 
-def write_json(statement: Statement, file: TextIO) -> None:
+def write_json(statement: LedgerStatement, file: TextIO) -> None:
     """Write the statement as one JSON object; its lines are written as they are read."""
     head = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
     file.write(f'{encode(head).decode()[:-1]},"lines":[')

@@ -35,7 +35,7 @@ from cfnode.ledger.pages import pages
 from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import partner_channels
 
-__all__ = ["COLUMNS", "Line", "Month", "Statement", "Total"]
+__all__ = ["COLUMNS", "LedgerStatement", "Line", "Month", "Total"]
 
 _MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
 COLUMNS: Final = (
@@ -153,7 +153,7 @@ def _units(amount: int | None, asset: str | None) -> str | None:
     return units(amount, ASSETS[asset].decimals) if asset in ASSETS else str(amount)
 
 
-class Statement:
+class LedgerStatement:
     """Statement of a month or a day: of all, of one account, or of one partner's channels. Methods block.
 
     `totals` and `notes` are complete when `lines` has come to its end. A note is a reason why the month is

@@ -17,13 +17,13 @@ from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.day_totals import STABLE
 from cfnode.ledger.find import ChannelLine, channel_lines
-from cfnode.ledger.present import FailedPayout, SwapNow, failed_payouts_of, swaps_now
+from cfnode.ledger.present import FailedPayoutLine, SwapNow, failed_payouts_of, swaps_now
 from cfnode.ledger.reports import PayoutFact, payout_facts, related
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_list import with_times
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["Chunk", "Delivery", "Happening", "Payout", "Sum", "SwapDetail", "swap_detail"]
+__all__ = ["ChunkFact", "Delivery", "Happening", "Sum", "SwapDetail", "SwapPayout", "swap_detail"]
 
 MAX_DETAIL_ROWS: Final = 200
 """Maximum chunks, deposits, payouts, and deliveries that are returned."""
@@ -49,7 +49,7 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ChunkFact:
     """Execution, abort or delay of a chunk. `intermediate` is in smallest units of USDC."""
 
     time: int
@@ -81,7 +81,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
+class SwapPayout:
     """Payout of a swap; `fact` is its state and its transaction."""
 
     kind: str
@@ -118,12 +118,12 @@ class SwapDetail:
     chunk_interval: int | None
     channel: ChannelLine | None
     journey: tuple[Happening, ...]
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ChunkFact, ...]
     chunk_rows: int
     fees: tuple[Sum, ...]
     commissions: tuple[Sum, ...]
-    payouts: tuple[Payout, ...]
-    failed: tuple[FailedPayout, ...]
+    payouts: tuple[SwapPayout, ...]
+    failed: tuple[FailedPayoutLine, ...]
     deliveries: tuple[Delivery, ...]
 
 
@@ -231,12 +231,12 @@ def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
 # Chunks, fees, payouts
 
 
-def _chunks(connection: Connection, condition: Any) -> Iterator[Chunk]:
+def _chunks(connection: Connection, condition: Any) -> Iterator[ChunkFact]:
     table = schema.swaps
     query = select(table).where(condition).order_by(table.c.block, table.c.event).limit(MAX_DETAIL_ROWS)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     for row in with_times(connection, rows):
-        yield Chunk(**{name: row[name] for name in Chunk.__dataclass_fields__})
+        yield ChunkFact(**{name: row[name] for name in ChunkFact.__dataclass_fields__})
 
 
 def _sums(connection: Connection, table: Any, name: Any, number: int) -> tuple[Sum, ...]:
@@ -247,11 +247,11 @@ def _sums(connection: Connection, table: Any, name: Any, number: int) -> tuple[S
     return tuple(Sum(text, asset, whole(parts)) for text, asset, *parts in rows if text is not None)
 
 
-def _payouts(connection: Connection, paid: list[Record]) -> Iterator[Payout]:
+def _payouts(connection: Connection, paid: list[Record]) -> Iterator[SwapPayout]:
     facts = payout_facts(connection, paid)
     names = ("kind", "chain", "asset", "amount", "destination", "reason", "explanation")
     for row in paid:
-        yield Payout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])
+        yield SwapPayout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])
 
 
 def _deliveries(connection: Connection, number: int) -> Iterator[Delivery]:

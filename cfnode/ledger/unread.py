@@ -20,7 +20,7 @@ from cfnode.ledger.books import Books, insert_rows, known_of
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import forget_totals
-from cfnode.ledger.decoding import Block, Event, fields_of
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_of
 from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
 from cfnode.ledger.webhooks.outbox import note_changes
@@ -119,17 +119,17 @@ def _still_unread(rows: Rows) -> set[int]:
     return {row["event"] for row in rows.get("unread", ())}
 
 
-def _blocks(connection: Connection) -> Iterator[tuple[Block, set[int]]]:
+def _blocks(connection: Connection) -> Iterator[tuple[DecodedBlock, set[int]]]:
     """Yield each block with unread events, as the books have it, and the indexes of these events."""
     numbers = select(schema.unread.c.block).distinct().order_by(schema.unread.c.block)
     for number in list(connection.execute(numbers).scalars()):
         unread = _events(connection, schema.unread, number)
         events = sorted([*unread, *_events(connection, schema.events, number)], key=lambda event: event.index)
-        yield Block(number, "", "", 0, 0, tuple(events)), {event.index for event in unread}
+        yield DecodedBlock(number, "", "", 0, 0, tuple(events)), {event.index for event in unread}
 
 
-def _events(connection: Connection, table: Table, number: int) -> list[Event]:
+def _events(connection: Connection, table: Table, number: int) -> list[DecodedEvent]:
     rows = connection.execute(
         select(table.c.event, table.c.pallet, table.c.name, table.c.fields).where(table.c.block == number)
     )
-    return [Event(row.event, row.pallet, row.name, fields_of(row.fields)) for row in rows]
+    return [DecodedEvent(row.event, row.pallet, row.name, fields_of(row.fields)) for row in rows]

@@ -23,7 +23,7 @@ from cfnode.core.scale import decode_compact
 from cfnode.store.versioned import block_suffix
 
 if TYPE_CHECKING:
-    from cfnode.store.database import Database, Transaction
+    from cfnode.store.database import LmdbDatabase, Transaction
 
 Justification: TypeAlias = tuple[bytes, bytes]
 """Engine id (4 bytes) and the encoded justification."""
@@ -60,7 +60,7 @@ class ChainMetadata:
 class BlockTables:
     """The tables of blocks; every method works in the caller's transaction."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LmdbDatabase) -> None:
         self._meta = database.meta
         self._headers = database.table("headers")
         self._bodies = database.table("bodies")

@@ -56,7 +56,7 @@ MIN_FREE = 1 << 20
 Result = TypeVar("Result")
 
 
-class Database:
+class LmdbDatabase:
     """One LMDB environment with its tables. All access goes through `read()` and `write()`."""
 
     def __init__(

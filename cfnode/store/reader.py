@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.store.blocks import ChainMetadata
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.errors import StoreError
 from cfnode.store.overlays import Overlay, OverlayEntry, OverlayTree
 from cfnode.store.state import StateView, Tables
@@ -37,7 +37,7 @@ class ChainEnds:
 class StoreReader:
     """The chain on disk, in a process that only reads it; one thread, one state at a time."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LmdbDatabase) -> None:
         self.database = database
         self._tables = Tables(database)
         self._tree = OverlayTree()
@@ -46,7 +46,7 @@ class StoreReader:
     @classmethod
     def open(cls, path: Path) -> StoreReader:
         """Open a database that the writer has created. Raises StoreError."""
-        return cls(Database(path, readonly=True))
+        return cls(LmdbDatabase(path, readonly=True))
 
     def close(self) -> None:
         self.database.close()

@@ -36,7 +36,7 @@ from cfnode.store.rows import (
 from cfnode.store.versioned import RowIndex
 
 if TYPE_CHECKING:
-    from cfnode.store.database import Database, Handle, Transaction
+    from cfnode.store.database import Handle, LmdbDatabase, Transaction
 
 _LAST = 0xFFFFFFFF
 _BRANCH = struct.Struct(">III32s")
@@ -120,7 +120,7 @@ def _row(branch: Branch, row: bytes) -> bytes:
 class OverlaySpill:
     """All spilled blocks."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LmdbDatabase) -> None:
         self._blocks = database.table("shelf-blocks")
         self._tips = database.table("shelf-tips")
         self._garbage = database.table("shelf-garbage")

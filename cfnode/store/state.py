@@ -22,7 +22,7 @@ from cfnode.store.spill import UNTOUCHED, Branch, BranchView, OverlaySpill, Spil
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
 if TYPE_CHECKING:
-    from cfnode.store.database import Database, Transaction
+    from cfnode.store.database import LmdbDatabase, Transaction
 
 
 class Walkable(Protocol):
@@ -131,7 +131,7 @@ class LayerStack:
 class Tables:
     """All tables that a state is read from, in the writing process or a reading one."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LmdbDatabase) -> None:
         self.database = database
         self.blocks = BlockTables(database)
         self.spill = OverlaySpill(database)

@@ -22,7 +22,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, FinalityStep, Pruning
 from cfnode.store.genesis import initial_state
@@ -52,7 +52,7 @@ class Store:
     """
 
     def __init__(
-        self, database: Database, pruning: Pruning, *,
+        self, database: LmdbDatabase, pruning: Pruning, *,
         max_blocks: int = MAX_BLOCKS, max_bytes: int = MAX_BYTES,
     ) -> None:  # fmt: skip
         self.database = database
@@ -75,7 +75,7 @@ class Store:
 
         Without `sync` it survives a killed process, but perhaps no power cut.
         """
-        return cls(Database(path, sync=sync, map_size=map_size), pruning)
+        return cls(LmdbDatabase(path, sync=sync, map_size=map_size), pruning)
 
     def close(self) -> None:
         self.database.close()

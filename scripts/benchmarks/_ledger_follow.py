@@ -19,7 +19,7 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.follower import MAX_BATCH_BLOCKS, Follower, Source
 from cfnode.ledger.prices import Price
 
@@ -58,7 +58,7 @@ class WatchedBooks(Books):
         super().__init__(database)
         self._watched = watched
 
-    def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
+    def write(self, blocks: Sequence[DecodedBlock], prices: Mapping[int, Sequence[Price]]) -> Head:
         """Write, and count what is written."""
         head = super().write(blocks, prices)
         counted = [block for block in blocks if block.number <= self._watched.last]

@@ -27,7 +27,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 
 __all__ = ["report_rows"]
 
@@ -90,7 +90,7 @@ def _figures(database: Database) -> dict[str, Callable[[], Any]]:
         f"report {name} of a day": partial(reported, name, None) for name in NAMES
     }
     found["report fees of a day, one account"] = lambda: reported("fees", account)
-    found["statement of a day, one account"] = lambda: list(Statement(database, month, account).lines())
+    found["statement of a day, one account"] = lambda: list(LedgerStatement(database, month, account).lines())
     found["page of a channel"] = lambda: [read(lambda books: channel_of(books, *channel))]
     found["page of open channels"] = lambda: read(open_channels)
     found["page now: open channels"] = lambda: [read(open_count)]

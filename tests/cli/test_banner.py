@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfnode.cli.banner import Start, banner
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.options import DEFAULT_URL
 from cfnode.cli.run import account_secret, named_accounts
 from cfnode.core import ss58
@@ -56,7 +56,7 @@ def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
     assert (
         f"Broker        {ss58.encode(account)} (not registered: cfnode rpc broker_register_account)" in text
     )
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(CommandFailure) as refused:
         account_secret(f"{SECRET}7a", "Secret")
     assert SECRET not in refused.value.message
 
@@ -64,7 +64,7 @@ def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
 def test_one_account_cannot_be_both_broker_and_liquidity_provider() -> None:
     named = {"dev_broker": "//Alice", "dev_lp": "//Bob"}
     assert named_accounts(named) == {"broker_suri": "//Alice", "provider_suri": "//Bob"}
-    with pytest.raises(Failure, match="--dev-broker and --dev-lp name the same account"):
+    with pytest.raises(CommandFailure, match="--dev-broker and --dev-lp name the same account"):
         named_accounts({"dev_broker": "//Alice", "dev_lp": "//Alice"})
 
 

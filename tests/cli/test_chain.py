@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli.chain import BUILT_IN_NAMES, export_chain_spec, purge_chain, resolve_chain_id
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.output import written_to
 from cfnode.core.chainspec import BERGHAIN, BUILT_IN, ChainSpecError, genesis_hash, parse, to_json, to_light
 from cfnode.store.base_path import locked
@@ -102,5 +102,5 @@ def test_a_document_takes_the_place_of_a_file_when_it_is_whole(tmp_path: Path) -
         file.write("new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(Failure, match="cannot write"), written_to(tmp_path / "no" / "spec.json"):
+    with pytest.raises(CommandFailure, match="cannot write"), written_to(tmp_path / "no" / "spec.json"):
         pass

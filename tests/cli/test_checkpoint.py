@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import lifetime
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.run import run
 from cfnode.node.config import Checkpoint, Config
 from cfnode.node.sync.warping.checkpoint import BadCheckpoint
@@ -69,7 +69,7 @@ def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) 
 )
 def test_an_error_that_ends_a_running_node_is_one_line_with_exit_code_3(error: Exception) -> None:
     """It comes out of nurseries within nurseries."""
-    with pytest.raises(Failure) as caught, lifetime.start_failures(Config(Path("unused"))):
+    with pytest.raises(CommandFailure) as caught, lifetime.start_failures(Config(Path("unused"))):
         raise ExceptionGroup("outer", [ExceptionGroup("inner", [error])])
     assert caught.value.exit_code == 3
     assert caught.value.message.startswith(str(error))

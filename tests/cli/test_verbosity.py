@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.verbosity import verbose_option
 
 REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -21,7 +21,7 @@ def test_the_text_of_a_server_is_printed_on_demand(line: tuple[str, ...], text: 
     @click.command
     @verbose_option
     def refused() -> None:
-        raise Failure("the node refused the call", ExitCode.NETWORK, raw="Module error,\x1b index 3")
+        raise CommandFailure("the node refused the call", ExitCode.NETWORK, raw="Module error,\x1b index 3")
 
     result = CliRunner().invoke(refused, line)
     assert (result.exit_code, result.stdout, result.stderr) == (ExitCode.NETWORK, "", text)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.service.web import _token_source
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
@@ -93,7 +93,7 @@ def test_with_postgresql_the_token_is_in_the_base_path(files: Path, monkeypatch:
     assert Sessions(b"k" * 32, source).begin(token) is not None
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.delenv("HOME")
-    with pytest.raises(Failure, match="there is no home directory: give --web-token-file"):
+    with pytest.raises(CommandFailure, match="there is no home directory: give --web-token-file"):
         _token_source(database, None, None)
 
 

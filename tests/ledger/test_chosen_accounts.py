@@ -12,7 +12,7 @@ from cfnode.core import ss58
 from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, _alembic
-from cfnode.ledger.decoding import Event, fields_text
+from cfnode.ledger.decoding import DecodedEvent, fields_text
 from cfnode.ledger.recompute import recomputed
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
@@ -23,30 +23,30 @@ PLACE = ("Eth", b"\xab" * 20)
 ETHER, DOLLAR = 10**18, 10**6
 
 
-def debit(index: int, account: bytes, asset: str, amount: int) -> Event:
+def debit(index: int, account: bytes, asset: str, amount: int) -> DecodedEvent:
     fields = {"account_id": account, "asset": asset, "amount_debited": amount, "new_balance": 0}
-    return Event(index, "AssetBalances", "AccountDebited", fields)
+    return DecodedEvent(index, "AssetBalances", "AccountDebited", fields)
 
 
-def withdrawal(index: int, egress: int, asset: str, amount: int, fee: int) -> Event:
+def withdrawal(index: int, egress: int, asset: str, amount: int, fee: int) -> DecodedEvent:
     fields = {"egress_id": ("Ethereum", egress), "asset": asset, "amount": amount, "fee": fee,
               "destination_address": PLACE}  # fmt: skip
-    return Event(index, "LiquidityProvider", "WithdrawalEgressScheduled", fields)
+    return DecodedEvent(index, "LiquidityProvider", "WithdrawalEgressScheduled", fields)
 
 
-def batch(index: int, broadcast: int, *egresses: int) -> Event:
+def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", each) for each in egresses]}
-    return Event(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
+    return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
-def success(index: int, broadcast: int) -> Event:
+def success(index: int, broadcast: int) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "transaction_ref": bytes([broadcast]) * 32}
-    return Event(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
+    return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
 
 REBALANCE = {"source_account_id": OURS, "recipient_account_id": OTHERS, "amount": 7}
 REWARDS = {"amounts": [(OTHERS, 4), (OURS, 5)]}
-BLOCKS: list[list[Event]] = [
+BLOCKS: list[list[DecodedEvent]] = [
     [
         debit(0, OURS, "Usdc", 100 * DOLLAR),
         debit(1, OTHERS, "Eth", 5 * ETHER),
@@ -59,7 +59,7 @@ BLOCKS: list[list[Event]] = [
     ],
     [batch(0, 1, 1, 2), batch(1, 2, 1)],
     [success(0, 1), success(1, 2)],
-    [Event(0, "Funding", "Rebalance", REBALANCE), Event(1, "Flip", "FlipDistributed", REWARDS)],
+    [DecodedEvent(0, "Funding", "Rebalance", REBALANCE), DecodedEvent(1, "Flip", "FlipDistributed", REWARDS)],
 ]
 """A debit of ours before another account's withdrawal, and a withdrawal of ours with a batch in common."""
 

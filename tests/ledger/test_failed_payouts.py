@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.ledger.books import Books
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.recompute import recomputed
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
@@ -17,29 +17,29 @@ from tests.support.ledger.reused import ETHER, OURS, deposit, opening, request
 RECEIVER = b"\xab" * 20
 
 
-def scheduled(index: int, number: int, egress: int) -> Event:
+def scheduled(index: int, number: int, egress: int) -> DecodedEvent:
     """The output of a swap: 5 USDC to the same receiver each time."""
     fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Usdc", "amount": 5,
               "egress_fee": (0, "Usdc")}  # fmt: skip
-    return Event(index, "Swapping", "SwapEgressScheduled", fields)
+    return DecodedEvent(index, "Swapping", "SwapEgressScheduled", fields)
 
 
-def batch(index: int, broadcast: int, *egresses: int) -> Event:
+def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", each) for each in egresses]}
-    return Event(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
+    return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
-def succeeded(index: int, broadcast: int) -> Event:
+def succeeded(index: int, broadcast: int) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "transaction_ref": bytes([broadcast]) * 32}
-    return Event(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
+    return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
 
-def not_taken(index: int, broadcast: int) -> Event:
+def not_taken(index: int, broadcast: int) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "asset": "Usdc", "amount": 5, "destination_address": RECEIVER}
-    return Event(index, "EthereumIngressEgress", "TransferFallbackRequested", fields)
+    return DecodedEvent(index, "EthereumIngressEgress", "TransferFallbackRequested", fields)
 
 
-def swap(number: int) -> list[Event]:
+def swap(number: int) -> list[DecodedEvent]:
     """A swap request whose output goes to the receiver."""
     return [deposit(0, ETHER + number, number), request(1, number, OURS, ETHER)]
 
@@ -64,7 +64,7 @@ def swap(number: int) -> list[Event]:
     ],
 )
 def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
-    make_database: MakeDatabase, blocks: list[list[Event]], failed: list[int]
+    make_database: MakeDatabase, blocks: list[list[DecodedEvent]], failed: list[int]
 ) -> None:
     database = make_database()
     database.migrate()

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.errors import BrokenBooks, LedgerError, WrongChain
+from cfnode.ledger.errors import BrokenBooks, LedgerError, WrongNodeChain
 from cfnode.ledger.follower import Follower, Source
 from cfnode.testing import DevChain, running_node
 from tests import process
@@ -77,7 +77,7 @@ async def test_another_chain_and_other_accounts_are_refused(
     with pytest.raises(BrokenBooks, match=f"of the accounts all, not {day.broker}"):
         await Follower(Source(day.url, accounts=(day.broker,)), Books(books)).run(once=True)
     with running_node(tmp_path / "other", "--dev-epoch-blocks=50") as node:
-        with pytest.raises(WrongChain) as caught:
+        with pytest.raises(WrongNodeChain) as caught:
             await Follower(Source(node.url), Books(books)).run(once=True)
         ours, theirs = (DevChain(url).rpc("chain_getBlockHash", 0) for url in (day.url, node.url))
         assert ours in str(caught.value)
@@ -89,7 +89,7 @@ async def test_another_chain_and_other_accounts_are_refused(
         chain.new_block(day.head + 1)
         chain.finalize()
         with pytest.raises(
-            WrongChain, match=f"block {day.head} of the node is 0x.* purged development chain"
+            WrongNodeChain, match=f"block {day.head} of the node is 0x.* purged development chain"
         ):
             await Follower(Source(node.url), Books(books)).run(once=True)
 

@@ -14,7 +14,7 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database
-from cfnode.ledger.decoding import Block, Event
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent
 from cfnode.ledger.follower import Source
 from cfnode.ledger.rows import Known, rows_of
 from cfnode.ledger.rows.deposits import BOOST_ACCOUNT
@@ -86,7 +86,7 @@ async def test_books_of_an_earlier_version_begin_with_the_present_balances(
 
 def held_after(pallet: str, name: str, accounts: frozenset[bytes] | None = None, **fields: Any) -> list[Any]:
     """Account, kind and amount of the rows of an event; a debit is negative."""
-    block = Block(9, "0x", "0x", 0, 0, (Event(0, pallet, name, fields),))
+    block = DecodedBlock(9, "0x", "0x", 0, 0, (DecodedEvent(0, pallet, name, fields),))
     found = rows_of(block, Known(NETWORKS["Mainnet"], accounts))
     assert not found.get("unread")
     return [

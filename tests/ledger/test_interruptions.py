@@ -23,7 +23,7 @@ from sqlalchemy import event, text, update
 from cfnode.ledger import follower, schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, _alembic, sqlite_url
-from cfnode.ledger.errors import WrongChain
+from cfnode.ledger.errors import WrongNodeChain
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.service_tables import deliveries
 from cfnode.ledger.webhooks import queue
@@ -120,7 +120,7 @@ async def test_a_node_behind_the_books_is_waited_for_and_another_chain_is_refuse
         async def follow() -> None:
             try:
                 await Follower(Source(node.url), Books(books)).run()
-            except WrongChain as error:
+            except WrongNodeChain as error:
                 faults.append(str(error))
 
         async with trio.open_nursery() as nursery:

@@ -8,7 +8,7 @@ import trio
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.swap_service.live.record import BookRecord
 from cfnode.swap_service.statuses import status
@@ -29,7 +29,7 @@ def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:
 
 
 def totals(database: Database) -> list[tuple[str, str, int, int]]:
-    statement = Statement(database, EVER)
+    statement = LedgerStatement(database, EVER)
     lines = sum(1 for _ in statement.lines())
     assert lines == sum(each.count for each in statement.totals)
     return [(each.line, each.kind, each.count, each.amount) for each in statement.totals]

@@ -11,7 +11,7 @@ import trio
 
 from cfnode.ledger import updates as updates_module
 from cfnode.ledger.database import Database
-from cfnode.ledger.errors import WrongChain
+from cfnode.ledger.errors import WrongNodeChain
 from cfnode.ledger.follower import Source
 from cfnode.ledger.updates import Updates, updates
 from cfnode.swap_service.live import link as link_module
@@ -115,7 +115,7 @@ async def test_fast_news_costs_a_node_few_connections_and_the_log_one_line(
 
     async def wrong(_: object) -> None:
         times.append(trio.current_time())
-        raise WrongChain("another chain")
+        raise WrongNodeChain("another chain")
 
     news, link = Updates(), NodeLink(day.url, None, wrong)
     caplog.set_level(logging.DEBUG, "cfnode.service")

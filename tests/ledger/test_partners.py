@@ -23,7 +23,7 @@ from cfnode.ledger.partners.access import (
 )
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 from cfnode.swaps.identity import ChannelId
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
@@ -123,13 +123,13 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     opened = ChannelId(channel["chain"], channel["channel"], channel["block"])
     settle(database, reserved, opened, channel["opening_fee"])
     month = Month.parse("2026-11")
-    everything = list(Statement(database, month).lines())
+    everything = list(LedgerStatement(database, month).lines())
     (request,) = (
         each["request"]
         for each in rows(database, "requests")
         if (each["chain"], each["channel"]) == (channel["chain"], channel["channel"])
     )
-    own = list(Statement(database, month, partner="wallet").lines())
+    own = list(LedgerStatement(database, month, partner="wallet").lines())
     place = (channel["chain"], channel["channel"])
     assert own == [
         each for each in everything if each.request == request or (each.chain, each.channel) == place

@@ -19,7 +19,7 @@ from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
-from cfnode.ledger.statements import Statement
+from cfnode.ledger.statements import LedgerStatement
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
@@ -77,7 +77,7 @@ def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -
     books = written(make_database())
     partnered(books, {"first": 1, "last": 7})
     for name, swap in (("first", 1), ("last", 4)):
-        lines = list(Statement(books, NOVEMBER, partner=name).lines())
+        lines = list(LedgerStatement(books, NOVEMBER, partner=name).lines())
         assert {line.request for line in lines if line.request is not None} == {swap}
         assert sum(line.amount or 0 for line in lines if line.line == "commission") == 100
     while add_totals(books):

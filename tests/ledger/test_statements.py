@@ -20,7 +20,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.ledger import pages, parquet, schema, statements
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
-from cfnode.ledger.statements import COLUMNS, Line, Month, Statement
+from cfnode.ledger.statements import COLUMNS, LedgerStatement, Line, Month
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
@@ -58,7 +58,7 @@ def chain_totals(day: Day) -> Counter[tuple[str, str]]:
     return +found
 
 
-def statement_totals(statement: Statement) -> Counter[tuple[str, str]]:
+def statement_totals(statement: LedgerStatement) -> Counter[tuple[str, str]]:
     """The same sums by the totals of a statement."""
     found = Counter[tuple[str, str]]()
     for total in statement.totals:
@@ -75,7 +75,7 @@ async def test_totals_are_what_the_chain_states(
     monkeypatch.setattr(pages, "PAGE_ROWS", 3)
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
-    statement = Statement(books, NOVEMBER)
+    statement = LedgerStatement(books, NOVEMBER)
     lines = list(statement.lines())
     assert [(each.block, each.event) for each in lines] == sorted((each.block, each.event) for each in lines)
     expected = chain_totals(day)
@@ -94,7 +94,7 @@ async def test_totals_are_what_the_chain_states(
         assert sum(row["amount"] or 0 for row in booked) == sum(
             each.amount for each in statement.totals if each.line == line
         )
-    own = list(Statement(books, NOVEMBER, day.affiliate).lines())
+    own = list(LedgerStatement(books, NOVEMBER, day.affiliate).lines())
     assert own == [each for each in lines if each.account == day.affiliate]
     assert {each.line for each in own} == {"commission", "fee", "payout"}
 
@@ -108,7 +108,7 @@ async def test_months_are_bounded_in_utc(
     books = await followed(make_database(), Source(day.url, first=1))
     until = day.head // 2
     in_november(books, until)
-    november, december = Statement(books, NOVEMBER), Statement(books, Month.parse("2026-12"))
+    november, december = LedgerStatement(books, NOVEMBER), LedgerStatement(books, Month.parse("2026-12"))
     first, second = list(november.lines()), list(december.lines())
     assert first and second
     assert {each.block for each in first} <= set(range(1, until))
@@ -122,7 +122,7 @@ async def test_months_are_bounded_in_utc(
     for month in (november, december):
         list(month.lines())
         assert f"the books lack blocks {until - 3} to {until + 3}" in month.notes
-    october = Statement(books, Month.parse("2026-10"))
+    october = LedgerStatement(books, Month.parse("2026-10"))
     assert list(october.lines()) == []
 
 
@@ -131,8 +131,8 @@ async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase)
     in_november(books, day.head + 1)
     days = [Month.day(f"2026-11-{number:02}") for number in range(1, 31)]
     assert [each.start for each in days] + [NOVEMBER.end] == [NOVEMBER.start] + [each.end for each in days]
-    lines = [line for each in days for line in Statement(books, each).lines()]
-    assert lines == list(Statement(books, NOVEMBER).lines())
+    lines = [line for each in days for line in LedgerStatement(books, each).lines()]
+    assert lines == list(LedgerStatement(books, NOVEMBER).lines())
 
 
 def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDatabase) -> None:
@@ -143,14 +143,14 @@ def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDat
     with books.writing() as connection:
         connection.execute(insert(schema.blocks), block_rows(times))
         connection.execute(insert(schema.unread), [unread | {"block": each} for each in times])
-    november = Statement(books, NOVEMBER)
+    november = LedgerStatement(books, NOVEMBER)
     assert list(november.lines()) == []
     assert november.notes == ["2 events are not in it: `cfnode ledger show unread`"]
 
 
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
     in_november(books, day.head + 1)
-    statement = Statement(books, NOVEMBER)
+    statement = LedgerStatement(books, NOVEMBER)
     list(statement.lines())
     in_november(books, day.head // 2)
     return statement_totals(statement)
@@ -231,15 +231,15 @@ def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_file_is_written_whole_or_not_at_all(
     books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = Statement.lines
+    lines = LedgerStatement.lines
 
-    def broken(self: Statement) -> Any:
+    def broken(self: LedgerStatement) -> Any:
         for count, line in enumerate(lines(self)):
             if count == 5:
                 raise OSError(28, "No space left on device")
             yield line
 
-    monkeypatch.setattr(Statement, "lines", broken)
+    monkeypatch.setattr(LedgerStatement, "lines", broken)
     for form in ("csv", "parquet", "json", "table"):
         path = tmp_path / f"statement.{form}"
         path.write_text("the old one")
@@ -262,7 +262,7 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
 
     Counted.__dataclass_fields__ = Line.__dataclass_fields__
     monkeypatch.setattr(statements, "Line", Counted)
-    for taken, _ in enumerate(Statement(database, NOVEMBER).lines(), start=1):
+    for taken, _ in enumerate(LedgerStatement(database, NOVEMBER).lines(), start=1):
         assert made <= taken + 2 * 4
     assert made == taken > 20
 

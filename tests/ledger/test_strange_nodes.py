@@ -18,7 +18,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger import client as client_module
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import NodeClient, connected
-from cfnode.ledger.decoding import Block, Event, decoded, fields_text
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, decoded, fields_text
 from cfnode.ledger.errors import CallError, LedgerError, NodeError, TooLarge
 from cfnode.ledger.prices import prices_of
 from cfnode.ledger.rows import Known, rows_of
@@ -189,7 +189,9 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
                 await step()
             except LedgerError:
                 continue
-        block = Block(1, "0x", "0x", 0, 0, (Event(0, "Swapping", "SwapExecuted", {"input_asset": "Eth"}),))
+        block = DecodedBlock(
+            1, "0x", "0x", 0, 0, (DecodedEvent(0, "Swapping", "SwapExecuted", {"input_asset": "Eth"}),)
+        )
         with suppress(NodeError):
             found = await prices_of(reader.client, [block])
             assert all(value.isdigit() for prices in found.values() for _, _, value in prices)
@@ -205,13 +207,13 @@ def test_no_events_raise_anything_but_a_node_error(metadata: Metadata, data: byt
     except NodeError as error:
         assert "the events of block 7 cannot be decoded" in str(error)
         return
-    rows_of(Block(7, "0x", "0x", 0, 0, found, metadata), Known(NETWORKS["Mainnet"], None))
+    rows_of(DecodedBlock(7, "0x", "0x", 0, 0, found, metadata), Known(NETWORKS["Mainnet"], None))
 
 
 @pytest.mark.parametrize("fields", [{}, [], None, {"swap_request_id": "x"}, {"account_id": b"1", "asset": 7}])
 def test_an_event_of_another_shape_is_kept_as_it_is(fields: Any) -> None:
     for pallet, name in EVENTS:
-        block = Block(9, "0x", "0x", 0, 0, (Event(3, pallet, name, fields),))
+        block = DecodedBlock(9, "0x", "0x", 0, 0, (DecodedEvent(3, pallet, name, fields),))
         rows = {
             table: found for table, found in rows_of(block, Known(NETWORKS["Mainnet"], None)).items() if found
         }
@@ -238,9 +240,9 @@ def test_an_event_of_another_shape_is_kept_as_it_is(fields: Any) -> None:
 )
 def test_a_value_that_no_table_takes_is_an_unknown_shape(member: str, value: Any, words: str) -> None:
     fields = {"account_id": bytes(32), "asset": "Eth", "amount_credited": 1, "new_balance": 1}
-    events = [Event(index, "AssetBalances", "AccountCredited", dict(fields)) for index in range(3)]
+    events = [DecodedEvent(index, "AssetBalances", "AccountCredited", dict(fields)) for index in range(3)]
     events[1].fields[member] = value
-    rows = rows_of(Block(9, "0x", "0x", 0, 0, tuple(events)), Known(NETWORKS["Mainnet"], None))
+    rows = rows_of(DecodedBlock(9, "0x", "0x", 0, 0, tuple(events)), Known(NETWORKS["Mainnet"], None))
     assert [row["event"] for row in rows["movements"]] == [row["event"] for row in rows["events"]] == [0, 2]
     (row,) = rows["unread"]
     assert row["event"] == 1
@@ -251,16 +253,19 @@ def test_an_event_that_fails_half_way_leaves_nothing_to_later_ones() -> None:
     known = Known(NETWORKS["Mainnet"], frozenset([bytes(32)]))
     fields = {"broker_id": bytes(32), "channel_id": 7, "affiliate_id": b"\1" * 32, "short_id": "seven",
               "withdrawal_address": bytes(20)}  # fmt: skip
-    events = (Event(0, "Swapping", "PrivateBrokerChannelOpened", fields),
-              Event(1, "Swapping", "AffiliateRegistration", fields))  # fmt: skip
-    rows = rows_of(Block(9, "0x", "0x", 0, 0, events), known)
+    events = (DecodedEvent(0, "Swapping", "PrivateBrokerChannelOpened", fields),
+              DecodedEvent(1, "Swapping", "AffiliateRegistration", fields))  # fmt: skip
+    rows = rows_of(DecodedBlock(9, "0x", "0x", 0, 0, events), known)
     assert [row["event"] for row in rows["unread"]] == [1]
     assert known.accounts == frozenset([bytes(32)])
     assert known.channel("Bitcoin", 7) is not None
     known.undo()
     fields = {**fields, "channel_id": 2**70}
     rows = rows_of(
-        Block(10, "0x", "0x", 0, 0, (Event(0, "Swapping", "PrivateBrokerChannelOpened", fields),)), known
+        DecodedBlock(
+            10, "0x", "0x", 0, 0, (DecodedEvent(0, "Swapping", "PrivateBrokerChannelOpened", fields),)
+        ),
+        known,
     )
     assert len(rows["unread"]) == 1
     assert known.channel("Bitcoin", 2**70) is None

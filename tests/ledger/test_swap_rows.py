@@ -10,7 +10,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS
-from cfnode.ledger.decoding import Block, Event
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent
 from cfnode.ledger.rows import Known, Rows, rows_of
 
 BROKER, AFFILIATE, SECOND, OTHER = (bytes([number]) * 32 for number in (1, 2, 3, 4))
@@ -29,9 +29,10 @@ def of(*accounts: bytes) -> Known:
 def rows(known: Known, *events: tuple[str, Mapping[str, Any]], number: int = 5) -> Rows:
     """The rows of a block with these events, each a pallet and a name with fields."""
     listed = tuple(
-        Event(index, *name.split("."), fields=dict(fields)) for index, (name, fields) in enumerate(events)
+        DecodedEvent(index, *name.split("."), fields=dict(fields))
+        for index, (name, fields) in enumerate(events)
     )
-    return rows_of(Block(number, "0x05", "0x04", 30_000, 1, listed), known)
+    return rows_of(DecodedBlock(number, "0x05", "0x04", 30_000, 1, listed), known)
 
 
 def requested(*shares: tuple[bytes, int], number: int = 12, **changes: Any) -> tuple[str, dict[str, Any]]:

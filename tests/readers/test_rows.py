@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from cfnode.cli import cli, logs
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.output import console, print_json
 from cfnode.cli.settings import secrets
 from cfnode.dashboard.explorer import Explorer
@@ -101,7 +101,7 @@ def test_a_password_in_a_url_is_a_secret_wherever_it_stands(text: str, is_secret
 
 
 def test_what_is_printed_has_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
-    Failure(f"a: {ESCAPES}").show()
+    CommandFailure(f"a: {ESCAPES}").show()
     console().print(ESCAPES.replace("\n", ""), "[/no markup]")
     print_json({"text": ESCAPES})
     printed = capsys.readouterr()

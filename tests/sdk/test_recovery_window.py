@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.recover.choosing import choose
 from cfnode.cli.recover.steps import Recovery
 from cfnode.core.hashing import twox_128
@@ -134,6 +134,6 @@ def test_an_interrupted_search_says_where_it_stopped() -> None:
             raise KeyboardInterrupt
 
     work = Recovery(Interrupted(), None, True, 1.0, {})  # type: ignore[arg-type]  # an SDK of one call
-    with pytest.raises(Failure, match="interrupted; blocks 4 to 9 have been read") as caught:
+    with pytest.raises(CommandFailure, match="interrupted; blocks 4 to 9 have been read") as caught:
         choose(work, ADDRESS, None, None)
     assert caught.value.exit_code == ExitCode.INTERRUPTED

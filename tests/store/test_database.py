@@ -13,7 +13,7 @@ import lmdb
 import pytest
 
 from cfnode.store import Store, StoreError, StoreReader
-from cfnode.store.database import SCHEMA, Database
+from cfnode.store.database import SCHEMA, LmdbDatabase
 from tests.conftest import ROOT
 from tests.store.chains import changes_for, child_of, genesis_of
 from tests.support.store.rows import get, put
@@ -22,7 +22,7 @@ SMALL_MAP = 256 << 10
 
 
 def test_the_map_grows_as_often_as_one_transaction_needs(tmp_path: Path) -> None:
-    database = Database(tmp_path, map_size=SMALL_MAP)
+    database = LmdbDatabase(tmp_path, map_size=SMALL_MAP)
     put(database, b"small", b"1")
     put(database, b"large", bytes(5 << 20))
     assert database.map_size >= 5 << 20
@@ -45,7 +45,7 @@ def test_a_state_larger_than_the_map_can_begin_a_chain(tmp_path: Path) -> None:
 
 
 def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
-    database = Database(tmp_path, map_size=SMALL_MAP)
+    database = LmdbDatabase(tmp_path, map_size=SMALL_MAP)
     put(database, b"key", b"before")
     with database.read() as txn:
         writer = threading.Thread(target=put, args=(database, b"key", bytes(2 << 20)))
@@ -59,7 +59,7 @@ def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
 
 
 def test_work_that_fails_writes_nothing(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = LmdbDatabase(tmp_path)
 
     def work(txn: object) -> None:
         database_put = txn.put  # type: ignore[attr-defined]
@@ -78,7 +78,7 @@ def test_work_that_fails_writes_nothing(tmp_path: Path) -> None:
 def test_a_database_of_another_schema_is_refused_and_not_touched(
     tmp_path: Path, schema: bytes, words: str
 ) -> None:
-    database = Database(tmp_path)
+    database = LmdbDatabase(tmp_path)
     database.write(lambda txn: txn.put(b"schema", schema, db=database.meta))
     database.close()
     before = (tmp_path / "data.mdb").read_bytes()
@@ -96,7 +96,7 @@ def test_a_malformed_database_file_is_reported_as_damaged(tmp_path: Path) -> Non
 
 
 def test_a_truncated_database_is_reported_as_damaged_instead_of_crashing_later(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = LmdbDatabase(tmp_path)
     for number in range(200):
         put(database, b"%d" % number, bytes(1_000))
     database.close()
@@ -108,7 +108,7 @@ def test_a_truncated_database_is_reported_as_damaged_instead_of_crashing_later(t
 
 
 def test_a_file_that_lacks_only_pages_that_were_never_written_is_accepted(tmp_path: Path) -> None:
-    database = Database(tmp_path)
+    database = LmdbDatabase(tmp_path)
     missing = 0
     for count in range(1, 100):
         database.write(partial(write_and_delete, database=database, count=count))
@@ -118,12 +118,12 @@ def test_a_file_that_lacks_only_pages_that_were_never_written_is_accepted(tmp_pa
             break
     database.close()
     assert missing > 0
-    database = Database(tmp_path)
+    database = LmdbDatabase(tmp_path)
     assert get(database, b"stays") == bytes(900)
     database.close()
 
 
-def write_and_delete(txn: lmdb.Transaction[bytes], database: Database, count: int) -> None:
+def write_and_delete(txn: lmdb.Transaction[bytes], database: LmdbDatabase, count: int) -> None:
     table = database.table("bodies")
     txn.put(b"stays", bytes(900), db=table)
     for number in range(count):
@@ -138,16 +138,16 @@ def test_a_reader_needs_a_database(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    Database(tmp_path).close()
-    database = Database(tmp_path, readonly=True)
+    LmdbDatabase(tmp_path).close()
+    database = LmdbDatabase(tmp_path, readonly=True)
     with pytest.raises(StoreError, match="cannot be written"):
         put(database, b"key", b"value")
     database.close()
 
 
 def test_a_reader_has_one_snapshot_at_a_time(tmp_path: Path) -> None:
-    Database(tmp_path).close()
-    database = Database(tmp_path, readonly=True)
+    LmdbDatabase(tmp_path).close()
+    database = LmdbDatabase(tmp_path, readonly=True)
     with database.read(), pytest.raises(RuntimeError, match="close it first"), database.read():
         pass
     database.close()

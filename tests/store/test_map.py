@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cfnode.store.database import LARGE_MAP, SMALL_MAP, Database
+from cfnode.store.database import LARGE_MAP, SMALL_MAP, LmdbDatabase
 from tests.conftest import ROOT
 from tests.support.store.rows import get, put
 
@@ -18,7 +18,7 @@ ROWS = 2 * SMALL_MAP // len(ROW)
 
 
 def test_a_long_read_delays_neither_a_write_of_much_nor_other_reads(tmp_path: Path) -> None:
-    database = Database(tmp_path, sync=False)
+    database = LmdbDatabase(tmp_path, sync=False)
     put(database, b"key", b"before")
     found: list[bytes | None] = []
 
@@ -64,7 +64,7 @@ def test_where_the_address_space_is_limited_the_map_is_small_and_grows(tmp_path:
 
 
 def test_more_address_space_than_the_system_has_makes_the_map_small(tmp_path: Path) -> None:
-    database = Database(tmp_path, map_size=1 << 50)
+    database = LmdbDatabase(tmp_path, map_size=1 << 50)
     assert database.map_size == SMALL_MAP
     put(database, b"key", bytes(SMALL_MAP))
     assert database.map_size > SMALL_MAP

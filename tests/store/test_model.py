@@ -21,7 +21,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.state import State
 from cfnode.store import finality
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.finality import Pruning
 from cfnode.store.genesis import initial_state
@@ -82,7 +82,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.oldest = 0
 
     def open(self) -> None:
-        self.database = Database(self.directory, sync=False)
+        self.database = LmdbDatabase(self.directory, sync=False)
         self.store = Store(self.database, Pruning(WINDOW, WINDOW), max_blocks=3)
         self.reader = StoreReader(self.database)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.residency import release_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
@@ -28,7 +28,7 @@ def resident(file: Path) -> int:
 
 def test_pages_beyond_the_bound_are_released_and_can_be_read_again(tmp_path: Path) -> None:
     file = tmp_path.resolve() / "data.mdb"
-    database = Database(tmp_path, sync=False)
+    database = LmdbDatabase(tmp_path, sync=False)
     table = database.table("bodies")
     database.write(lambda txn: txn.put(b"large", b"\7" * SIZE, db=table))
     with database.read() as txn:

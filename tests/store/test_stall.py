@@ -10,7 +10,7 @@ import pytest
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.store import Pruning, StateDiscarded, Store
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.finality import ARCHIVE
 from tests.store.chains import changes_for, child_of, genesis_of
 
@@ -126,7 +126,7 @@ def test_a_store_is_pruned_to_a_smaller_window_in_steps(tmp_path: Path) -> None:
 
 
 def test_a_block_with_more_changes_than_the_bound_is_spilled_at_once(tmp_path: Path) -> None:
-    store = Store(Database(tmp_path, sync=False), Pruning(), max_bytes=100_000)
+    store = Store(LmdbDatabase(tmp_path, sync=False), Pruning(), max_bytes=100_000)
     store.initialise(genesis_of({}), {})
     small = grow(store, genesis(store), 3)
     assert len(store.overlays()) == 3

@@ -12,7 +12,7 @@ from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.core.trie import Healing, MissingSubtrie, update
 from cfnode.store import StateDiscarded, Store, StoreError, UnknownBlock
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from cfnode.store.finality import WINDOW
 from cfnode.store.genesis import initial_state
 from cfnode.store.state_import import Row, StateImport
@@ -182,7 +182,7 @@ def test_an_interrupted_import_begins_again(store: Store) -> None:
 
 @pytest.mark.parametrize("max_blocks", [8, 0], ids=["overlays", "spilled"])
 def test_an_import_replaces_a_chain_that_has_grown(tmp_path: Path, max_blocks: int) -> None:
-    store = Store(Database(tmp_path, sync=False), WINDOW, max_blocks=max_blocks)
+    store = Store(LmdbDatabase(tmp_path, sync=False), WINDOW, max_blocks=max_blocks)
     genesis = genesis_of({b"old": b"state"})
     store.initialise(genesis, {b"old": b"state"})
     blocks = [genesis]

@@ -12,7 +12,7 @@ import pytest
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.partners import access, orders, registry
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 from cfnode.swap_service.live.partner_api import schema
 from cfnode.swap_service.live.partner_api.operations import OPERATIONS
 from cfnode.swap_service.live.partner_api.problems import CODES
@@ -73,7 +73,7 @@ def test_a_partner_goes_from_the_quote_to_the_statement(
 def statement_equals_the_books(api: Api, books: Database) -> None:
     newest = max(each["time"] for each in rows(books, "blocks"))
     month = datetime.fromtimestamp(newest / 1000, UTC).strftime("%Y-%m")
-    own = Statement(books, Month.parse(month), partner=api.name)
+    own = LedgerStatement(books, Month.parse(month), partner=api.name)
     lines = list(own.lines())
     answer = api.get("/v1/statement", month=month)
     assert answer.headers["content-type"] == "application/json"

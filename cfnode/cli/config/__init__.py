@@ -7,13 +7,13 @@ import click
 from cfnode.cli.config.check import check
 from cfnode.cli.config.example import example
 from cfnode.cli.config.show import show
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 
 __all__ = ["config"]
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog="The command line precedes a variable, a variable precedes the file. The file is that of "
     "--config, of CFNODE_CONFIG, or ~/.config/cfnode/config.toml ($XDG_CONFIG_HOME/cfnode/config.toml) if it "
     "exists; --config /dev/null reads none.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.settings.checking import faults
@@ -37,10 +37,10 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
         click.echo(f"{file} is correct: {count} values")
 
 
-def _failure(errors: list[Fault]) -> Failure:
+def _failure(errors: list[Fault]) -> CommandFailure:
     rows = [{"line": fault.line, "key": fault.key, "message": fault.text} for fault in errors]
     text = "\n".join(map(str, errors))
-    return Failure(text, ExitCode.CONFIGURATION, members={"file": str(errors[0].file), "errors": rows})
+    return CommandFailure(text, ExitCode.CONFIGURATION, members={"file": str(errors[0].file), "errors": rows})
 
 
 def _values(table: dict[str, Any]) -> list[Any]:

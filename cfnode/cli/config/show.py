@@ -12,11 +12,11 @@ import click
 
 from cfnode.cli.config.choosing import chosen_commands, complete_words
 from cfnode.cli.config.example import default_of
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.settings.names import CONFIG_VARIABLE, Path, key_of, options_of
-from cfnode.cli.settings.option import Origin, load, loaded_file, named_file, origin
+from cfnode.cli.settings.option import ValueOrigin, load, loaded_file, named_file, origin
 from cfnode.cli.settings.secrets import masked
 
 __all__ = ["show"]
@@ -25,18 +25,18 @@ DEFAULT_IN_HELP = re.compile(r"\[default: ((?:[^][]|\[[^]]*\])*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FlagRow:
     """A flag of a command. `note`: what an unset flag means."""
 
     path: Path
     key: str
     value: Any
     note: str
-    origin: Origin
+    origin: ValueOrigin
 
     @property
     def is_default(self) -> bool:
-        return self.origin == Origin()
+        return self.origin == ValueOrigin()
 
     def text(self) -> str:
         """Return the value for a line of text."""
@@ -108,7 +108,7 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
 
 def _rows(
     ctx: click.Context, path: Path, command: click.Command, flags: list[str], file: FilePath | None
-) -> Iterator[Row]:
+) -> Iterator[FlagRow]:
     """Yield the flags of a command. Raise Failure for values that the command would refuse."""
     with click.Context(
         command, info_name=" ".join(path), parent=ctx.find_root(), **command.context_settings
@@ -122,10 +122,10 @@ def _rows(
                 continue
             value, source = option.consume_value(inner, parsed)
             value_origin = origin(inner, option, source)
-            if value_origin != Origin():
+            if value_origin != ValueOrigin():
                 _check(inner, option, value, source)
-            plain = default_of(inner, option) if value_origin == Origin() else value
-            yield Row(path, key_of(option), _plain(option, inner, plain), _note(option), value_origin)
+            plain = default_of(inner, option) if value_origin == ValueOrigin() else value
+            yield FlagRow(path, key_of(option), _plain(option, inner, plain), _note(option), value_origin)
 
 
 def _names(parsed: Any) -> set[str]:
@@ -142,7 +142,7 @@ def _check(ctx: click.Context, option: click.Option, value: Any, source: click.c
             error.param = error.param or option
         raise
     except click.ClickException as error:
-        raise Failure(f"{option.opts[0]}: {error.message}") from None
+        raise CommandFailure(f"{option.opts[0]}: {error.message}") from None
 
 
 def _plain(option: click.Option, ctx: click.Context, value: Any) -> Any:
@@ -167,14 +167,14 @@ def _note(option: click.Option) -> str:
     return " ".join(match[1].split()) if match else ""
 
 
-def _by_command(rows: list[Row]) -> dict[str, list[dict[str, Any]]]:
+def _by_command(rows: list[FlagRow]) -> dict[str, list[dict[str, Any]]]:
     commands: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         commands.setdefault(" ".join(row.path), []).append(row.to_json())
     return commands
 
 
-def _lines(rows: list[Row], *, with_command: bool) -> Iterator[str]:
+def _lines(rows: list[FlagRow], *, with_command: bool) -> Iterator[str]:
     """Yield lines with columns: the flag, its value, where it comes from."""
     names = [f"{' '.join(row.path)} {row.key}" if with_command else row.key for row in rows]
     texts = [row.text() for row in rows]

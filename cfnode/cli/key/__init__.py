@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.key.generate import generate
 from cfnode.cli.key.insert import insert
 from cfnode.cli.key.inspect import inspect
@@ -14,7 +14,7 @@ from cfnode.cli.key.node import generate_node_key, inspect_node_key
 __all__ = ["key"]
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def key() -> None:
     """Generate, inspect, insert and list keys.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import (
     NO_FILE,
@@ -172,7 +172,7 @@ def _inspect(text: str, scheme: Scheme, password: str | None, network: int | Non
             key = derived_public(key, slash + path, scheme)
         except ss58.Ss58Error:
             hint = f", and {NO_FILE}" if looks_like_a_file(text) else ""
-            raise Failure(f"Invalid phrase/URI given: {error}{hint}") from None
+            raise CommandFailure(f"Invalid phrase/URI given: {error}{hint}") from None
         return _Inspected(("publicKeyUri", text), None, key, prefix if network is None else network)
     name = "secretPhrase" if parse(text).is_bare_phrase else "secretKeyUri"
     seed = "n/a" if pair.seed is None else f"0x{pair.seed.hex()}"
@@ -194,7 +194,7 @@ def _check_expected(text: str, scheme: Scheme, password: str | None, expected: s
     pair = Keypair.from_seed(parse(text).seed(password), scheme)
     expected_key = _hex_key(expected, scheme) if expected.startswith("0x") else ss58.decode(expected)[1]
     if expected_key not in (pair.public, pair.account):
-        raise Failure(f"the secret's public key is 0x{pair.public.hex()}, not the expected one")
+        raise CommandFailure(f"the secret's public key is 0x{pair.public.hex()}, not the expected one")
 
 
 def _hex_key(text: str, scheme: Scheme) -> bytes:
@@ -203,7 +203,7 @@ def _hex_key(text: str, scheme: Scheme) -> bytes:
     except ValueError:
         key = b""
     if len(key) != PUBLIC_LENGTHS[scheme]:
-        raise Failure(f"a public key of {scheme} is {PUBLIC_LENGTHS[scheme]} bytes in hexadecimal")
+        raise CommandFailure(f"a public key of {scheme} is {PUBLIC_LENGTHS[scheme]} bytes in hexadecimal")
     return key
 
 

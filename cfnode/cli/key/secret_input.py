@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 __all__ = [
     "NO_FILE",
@@ -104,9 +104,9 @@ def _read_file(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
     if len(content) > MAX_SECRET_BYTES:
-        raise Failure(
+        raise CommandFailure(
             f"{path} is larger than {MAX_SECRET_BYTES} bytes: this is no secret", ExitCode.CONFIGURATION
         )
     return _decode(content, str(path))
@@ -116,7 +116,7 @@ def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{source} is not UTF-8 text", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(f"{source} is not UTF-8 text", ExitCode.CONFIGURATION) from None
 
 
 def _seed_of_file(content: str) -> str:

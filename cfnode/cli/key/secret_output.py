@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 __all__ = ["Destination", "print_secret", "protect_output"]
 
@@ -64,7 +64,7 @@ def _restrict(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         os.fchmod(descriptor, 0o600)
     if os.fstat(descriptor).st_mode & OTHERS:
-        raise Failure(
+        raise CommandFailure(
             "standard output is a file that other users of this machine can read, and its mode cannot be "
             "changed: nothing was printed; use a file of your own",
             ExitCode.CONFIGURATION,

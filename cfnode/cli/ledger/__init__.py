@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.ledger.check import check
 from cfnode.cli.ledger.partner import partner
 from cfnode.cli.ledger.run import run
@@ -16,7 +16,7 @@ __all__ = ["ledger"]
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog="The books are in an SQLite file, or in PostgreSQL by --database. SQLite needs "
     "`pip install 'cfnode[ledger]'`, PostgreSQL `pip install 'cfnode[postgres]'`.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.credentials import node_token
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.ledger.options import database_option, explained, opened
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.output import print_json
@@ -52,12 +52,12 @@ def check(url: str, database: str | None, recompute: bool, as_json: bool) -> Non
     if as_json:
         document = _document(outcome, gaps, unread, tables)
         if fault is not None:
-            raise Failure(fault, report=document)
+            raise CommandFailure(fault, report=document)
         print_json(document)
         return
     _print(outcome, gaps, unread, tables)
     if fault is not None:
-        raise Failure(fault)
+        raise CommandFailure(fault)
     click.echo("books, events and chain agree" if recompute else "books and chain agree")
 
 
@@ -76,13 +76,15 @@ async def _compared(url: str, books: Books) -> Comparison:
     from cfnode.ledger.balances import compare
     from cfnode.ledger.chain import ChainReader
     from cfnode.ledger.client import connected
-    from cfnode.ledger.errors import BrokenBooks, WrongChain
+    from cfnode.ledger.errors import BrokenBooks, WrongNodeChain
 
     async with connected(url, node_token(url)) as client:
         reader = ChainReader(client)
         genesis, books_genesis = await reader.genesis(), books.value("genesis")
         if books_genesis is not None and books_genesis != genesis:
-            raise WrongChain(f"the node's chain has the genesis {genesis}, the books have {books_genesis}")
+            raise WrongNodeChain(
+                f"the node's chain has the genesis {genesis}, the books have {books_genesis}"
+            )
         outcome = await compare(reader, books)
         if outcome is None:
             raise BrokenBooks("the books are empty: `cfnode ledger run` begins them")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.client import NodeUnreachable
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 if TYPE_CHECKING:
     from cfnode.ledger.database import Database
@@ -64,7 +64,7 @@ def explained() -> Iterator[None]:
     from cfnode.ledger import errors
 
     codes = {
-        errors.WrongChain: ExitCode.CONFIGURATION,
+        errors.WrongNodeChain: ExitCode.CONFIGURATION,
         errors.BrokenBooks: ExitCode.STORE,
         errors.DatabaseError: ExitCode.STORE,
         errors.Discarded: ExitCode.NEEDS_ARCHIVE,
@@ -82,4 +82,4 @@ def explained() -> Iterator[None]:
         if name is not None:
             raise NodeUnreachable(str(error), name) from None
         exit_code = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
-        raise Failure(str(error), exit_code) from None
+        raise CommandFailure(str(error), exit_code) from None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.groups import Group
+from cfnode.cli.exits import CommandFailure, ExitCode
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_json, print_list
@@ -24,7 +24,7 @@ __all__ = ["partner"]
 _BUDGET_ASSET = "Flip"
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def partner() -> None:
     """Keep the partners of a broker: their API keys and the terms of their channels.
 
@@ -98,7 +98,7 @@ def add(
         try:
             key = registry.add(books, terms)
         except ValueError as error:
-            raise Failure(str(error), ExitCode.USAGE) from None
+            raise CommandFailure(str(error), ExitCode.USAGE) from None
     if as_json:
         print_json({"name": name, "key": key})
     else:

@@ -8,7 +8,7 @@ import click
 
 from cfnode.cli import logs
 from cfnode.cli.credentials import node_token
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
 from cfnode.cli.stopping import stop_on_signal
@@ -81,7 +81,9 @@ def run(
         follower, deliverer = Follower(source, Books(books_database)), Deliverer(books_database)
         outcome = trio.run(_until_stopped, follower, deliverer, once)
     if outcome is not None and outcome.differences:
-        raise Failure(f"{len(outcome.differences)} figures differ: `cfnode ledger check`", ExitCode.FAILURE)
+        raise CommandFailure(
+            f"{len(outcome.differences)} figures differ: `cfnode ledger check`", ExitCode.FAILURE
+        )
 
 
 async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -> Comparison | None:

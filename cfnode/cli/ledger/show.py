@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_list
@@ -92,7 +92,7 @@ def show(
     as ISO 8601.
     """
     if as_csv and (as_json or as_lines):
-        raise Failure(
+        raise CommandFailure(
             f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
         )
     filters: dict[str, Any] = {
@@ -103,7 +103,7 @@ def show(
         "owner": owner,
     }
     if what != "swaps" and (wrong := [f"--{name}" for name, value in filters.items() if value is not None]):
-        raise Failure(f"{wrong[0]} applies only to the report swaps", ExitCode.USAGE)
+        raise CommandFailure(f"{wrong[0]} applies only to the report swaps", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.ledger.options import database_option, explained, opened
 from cfnode.cli.options import json_option
 from cfnode.cli.output import output_option, replaced, written_to
 from cfnode.cli.values import AccountId, OneOf
 
 if TYPE_CHECKING:
-    from cfnode.ledger.statements import Month, Statement
+    from cfnode.ledger.statements import LedgerStatement, Month
 
 __all__ = ["statement"]
 
@@ -79,18 +79,20 @@ def statement(
     form = "json" if as_json and form == "table" else form
     period = month or day
     if period is None or (month is not None and day is not None):
-        raise Failure("name the month or the day: --month 2026-11, or --day 2026-11-25", ExitCode.USAGE)
+        raise CommandFailure(
+            "name the month or the day: --month 2026-11, or --day 2026-11-25", ExitCode.USAGE
+        )
     if form == "parquet" and output is None:
-        raise Failure("--format parquet needs --output FILE", ExitCode.USAGE)
+        raise CommandFailure("--format parquet needs --output FILE", ExitCode.USAGE)
     with opened(database) as books:
-        from cfnode.ledger.statements import Statement
+        from cfnode.ledger.statements import LedgerStatement
 
         books.require()
         if partner is not None:
             from cfnode.ledger.partners.registry import require
 
             require(books, partner)
-        report = Statement(books, period, account, partner)
+        report = LedgerStatement(books, period, account, partner)
         if form == "parquet":
             from cfnode.ledger.parquet import write_parquet
 
@@ -104,19 +106,19 @@ def statement(
         click.echo(f"Not complete: {note}", err=True)
 
 
-def _csv(statement: Statement, file: TextIO) -> None:
+def _csv(statement: LedgerStatement, file: TextIO) -> None:
     from cfnode.ledger.statement_text import write_csv
 
     write_csv(statement, file)
 
 
-def _json(statement: Statement, file: TextIO) -> None:
+def _json(statement: LedgerStatement, file: TextIO) -> None:
     from cfnode.ledger.statement_text import write_json
 
     write_json(statement, file)
 
 
-def _table(statement: Statement, file: TextIO) -> None:
+def _table(statement: LedgerStatement, file: TextIO) -> None:
     from cfnode.ledger.statement_text import members
 
     for line in statement.lines():

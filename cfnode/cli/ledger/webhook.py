@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.groups import Group
+from cfnode.cli.exits import CommandFailure, ExitCode
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_json, print_list
@@ -16,7 +16,7 @@ from cfnode.ledger.times import time_text
 __all__ = ["webhook"]
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def webhook() -> None:
     """Send a signed HTTP request for each change of a swap's state.
 
@@ -46,7 +46,7 @@ def add(url: str, database: str | None, account: str | None, as_json: bool) -> N
         try:
             number, secret = registry.add(books, url, account)
         except ValueError as error:
-            raise Failure(str(error), ExitCode.USAGE) from None
+            raise CommandFailure(str(error), ExitCode.USAGE) from None
     if as_json:
         print_json({"id": number, "secret": secret})
     else:

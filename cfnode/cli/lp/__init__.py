@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.lp.account import deposit, refund_address, register, withdraw
 from cfnode.cli.lp.book import book
 from cfnode.cli.lp.cancelling import cancel
@@ -17,7 +17,7 @@ __all__ = ["lp"]
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog="An asset is written CHAIN/SYMBOL (Arbitrum/ETH), or by its name: BTC, ETH, ArbEth. Any case. A "
     "price is USDC for one whole unit of the asset; amounts are whole units. The node's key signs; where the "
     "commands cannot find its address, export CFNODE_LP_ACCOUNT=cF…",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cfnode.cli import client
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
@@ -80,7 +80,7 @@ def withdraw(
     asset_members = {"chain": asset.chain, "asset": asset.symbol}
     smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not smallest_units:
-        raise Failure(f"the account has no free {asset.name} to withdraw", ExitCode.USAGE)
+        raise CommandFailure(f"the account has no free {asset.name} to withdraw", ExitCode.USAGE)
     answer = client.call(
         url, "lp_withdraw_asset", [hex(smallest_units), asset_members, address, "InBlock"], timeout=timeout
     )

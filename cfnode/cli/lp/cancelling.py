@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.lp.documents import document
 from cfnode.cli.lp.options import ORDER_ID, SIDES, client_of, shared
 from cfnode.cli.lp.tables import order_row
@@ -45,7 +45,7 @@ def cancel(
     from cfnode.sdk.assets import name_of
 
     if every == (asset is not None) or (every and number is not None):
-        raise Failure("give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE)
+        raise CommandFailure("give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
         if asset is None:
             closed: Sequence[StandingOrder] = client.cancel_all()

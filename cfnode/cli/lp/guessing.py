@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 __all__ = ["guessed_account"]
 
@@ -20,7 +20,9 @@ def guessed_account(url: str) -> str:
     Only for a node of this machine: another one signs with a key that is not here. Raises Failure (usage).
     """
     if urlsplit(url).hostname not in _LOCAL:
-        raise Failure("give the account by --lp-account cF…: the node is on another machine", ExitCode.USAGE)
+        raise CommandFailure(
+            "give the account by --lp-account cF…: the node is on another machine", ExitCode.USAGE
+        )
     from cfnode.core import ss58
 
     base = _base_path()
@@ -30,7 +32,9 @@ def guessed_account(url: str) -> str:
     reason = (
         f"{base} holds keys of several: {', '.join(accounts)}" if accounts else f"{base} holds no such key"
     )
-    raise Failure(f"give the liquidity provider's account by --lp-account cF…: {reason}", ExitCode.USAGE)
+    raise CommandFailure(
+        f"give the liquidity provider's account by --lp-account cF…: {reason}", ExitCode.USAGE
+    )
 
 
 def _base_path() -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.lp.documents import document
 from cfnode.cli.lp.options import SIDES, client_of, id_option, shared
 from cfnode.cli.lp.tables import order_row
@@ -57,7 +57,7 @@ def set_limit(
     from cfnode.sdk.lp import LimitOrder
 
     if (price is None) == (tick is None):
-        raise Failure("give --price PRICE or --tick TICK, and not both", ExitCode.USAGE)
+        raise CommandFailure("give --price PRICE or --tick TICK, and not both", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
         order = LimitOrder(name_of(asset), side, number, amount, price=price, tick=tick)
         plan = client.set_orders([order], keep_others=True)
@@ -108,11 +108,11 @@ def set_range(
     from cfnode.sdk.lp import RangeOrder, RangeOrderByAmounts
 
     if (price is None) == (tick is None):
-        raise Failure("give --price LOW HIGH or --tick LOW HIGH, and not both", ExitCode.USAGE)
+        raise CommandFailure("give --price LOW HIGH or --tick LOW HIGH, and not both", ExitCode.USAGE)
     if (amounts is None) == (liquidity is None):
-        raise Failure("give --amounts ASSET USDC or --liquidity NUMBER, and not both", ExitCode.USAGE)
+        raise CommandFailure("give --amounts ASSET USDC or --liquidity NUMBER, and not both", ExitCode.USAGE)
     if minimum is not None and amounts is None:
-        raise Failure("--minimum needs --amounts", ExitCode.USAGE)
+        raise CommandFailure("--minimum needs --amounts", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
         low, high = price or tick or (0, 0)
         order: Order
@@ -133,7 +133,7 @@ def _standing(client: LiquidityProvider, order: Order) -> StandingOrder:
     for open_order in client.get_orders(order.asset):
         if open_order.order.key == order.key:
             return open_order.order
-    raise Failure(f"{order} is no longer open: another client has changed it")
+    raise CommandFailure(f"{order} is no longer open: another client has changed it")
 
 
 def _report(plan: Plan, order: StandingOrder, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
@@ -108,10 +108,10 @@ def _funded(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, amount = text.partition("=")
         if not equals:
-            raise Failure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
+            raise CommandFailure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
         asset = AssetName().convert(name, None, None).name
         if asset in funds:
-            raise Failure(f"--fund {text}: {asset} is funded twice", ExitCode.USAGE)
+            raise CommandFailure(f"--fund {text}: {asset} is funded twice", ExitCode.USAGE)
         funds[asset] = amount
     return funds
 
@@ -123,9 +123,9 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except BadRecords as error:
-        raise Failure(str(error), ExitCode.USAGE) from None
+        raise CommandFailure(str(error), ExitCode.USAGE) from None
     except ReplayError as error:
-        raise Failure(str(error)) from None
+        raise CommandFailure(str(error)) from None
 
 
 @contextmanager

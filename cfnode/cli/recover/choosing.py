@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 if TYPE_CHECKING:
     from cfnode.cli.recover.steps import Recovery
@@ -34,7 +34,7 @@ def choose(recovery: Recovery, owner: str, chain: str | None, archive: str | Non
         try:
             candidates = recovery.sdk.call(FindCandidates(owner, chain, archive, recovery.eth_rpc, note))
         except KeyboardInterrupt:
-            raise Failure(f"interrupted{progress_text}", ExitCode.INTERRUPTED) from None
+            raise CommandFailure(f"interrupted{progress_text}", ExitCode.INTERRUPTED) from None
     return _only(recovery, candidates, owner)
 
 
@@ -67,7 +67,7 @@ def _only(recovery: Recovery, candidates: Candidates, owner: str) -> Payload:
         recovery.report["candidates"] = [candidate(payload) for payload in candidates.calls]
         if not recovery.as_json:
             _print_table(recovery, candidates.calls)
-        raise Failure(
+        raise CommandFailure(
             f"{len(candidates.calls)} calls may belong to {owner}: choose one with CHAIN and its number",
             ExitCode.SEVERAL_CALLS,
         )

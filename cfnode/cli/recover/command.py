@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, timeout_option
 from cfnode.cli.recover.choosing import choose, find_batch
 from cfnode.cli.recover.steps import Recovery
@@ -178,7 +178,7 @@ def _check(
     )
     for is_broken, text in rules:
         if is_broken:
-            raise Failure(text, ExitCode.USAGE)
+            raise CommandFailure(text, ExitCode.USAGE)
 
 
 def _explain(recovery: Recovery, chain: str, number: int, archive: str | None) -> None:
@@ -198,7 +198,7 @@ def _proceed(recovery: Recovery, options: Sending, signer: Signer | None, sender
         is_refused = options.key is not None and not options.unsigned
         recovery.offer(prints_report=not is_refused)
         if is_refused:
-            raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
+            raise CommandFailure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:
         recovery.finish("Nothing was sent.")
@@ -235,7 +235,7 @@ def _sender(options: Sending) -> bytes | None:
     try:
         address = evm_address(options.sender)
     except ValidationError as error:
-        raise Failure(f"{form}: {error.message}", ExitCode.USAGE) from None
+        raise CommandFailure(f"{form}: {error.message}", ExitCode.USAGE) from None
     if address is None:
-        raise Failure(f"{form}, not {options.sender!r:.90}", ExitCode.USAGE)
+        raise CommandFailure(f"{form}, not {options.sender!r:.90}", ExitCode.USAGE)
     return address.raw

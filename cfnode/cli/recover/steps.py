@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.sdk_errors import reported
 
@@ -156,7 +156,7 @@ class Recovery:
         self.report["transaction"] = unsigned(transaction)
         self.report["highestCostWei"] = str(transaction.highest_cost)
         if self.excess and refuses:
-            raise Failure(f"{self.excess}; nothing was sent", ExitCode.TOO_EXPENSIVE)
+            raise CommandFailure(f"{self.excess}; nothing was sent", ExitCode.TOO_EXPENSIVE)
         payload = self.failed.payload
         if payload.gas_limit is not None and (transaction.estimate or 0) > payload.gas_limit:
             self.say(
@@ -213,7 +213,7 @@ class Recovery:
             self.sdk.call(SendTransaction(raw, self.eth_rpc))
         except TransportError as error:
             if not error.sent:
-                raise Failure(
+                raise CommandFailure(
                     f"{error.message}; nothing was sent", ExitCode.NETWORK, name=error.code
                 ) from None
             self.say(f"The node did not answer ({error.message}). It may have been sent, as {identity}.")
@@ -253,7 +253,7 @@ class Recovery:
                 time.sleep(_RECEIPT_POLL_S)
         sent_text = "it was sent" if self._is_sent else "it may have been sent"
         text = f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}"
-        raise Failure(text, ExitCode.NETWORK, name="TIMEOUT")
+        raise CommandFailure(text, ExitCode.NETWORK, name="TIMEOUT")
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text

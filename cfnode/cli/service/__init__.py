@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.service.run import run
 
 __all__ = ["service"]
 
 
-@click.group(cls=Group, epilog="The books come from `cfnode ledger run`, which runs next to the service.")
+@click.group(
+    cls=CommandGroup, epilog="The books come from `cfnode ledger run`, which runs next to the service."
+)
 def service() -> None:
     """Serve quotes, statuses and channels to swap SDKs, from a node and the books.
 

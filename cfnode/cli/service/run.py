@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli import logs
 from cfnode.cli.credentials import node_token, token_in
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
 from cfnode.cli.service.web import check_web, web_options, web_page
@@ -132,11 +132,11 @@ def run(
             page = web_page(books, source.link, tokens, web_token_file) if web else None
             trio.run(source.check) if check else trio.run(_until_stopped, source, address, page)
         except ListenError as error:
-            raise Failure(str(error), ExitCode.NETWORK) from None
+            raise CommandFailure(str(error), ExitCode.NETWORK) from None
         except BadFlagError as error:
-            raise Failure(str(error).replace("--rpc-", "--"), ExitCode.USAGE) from None
+            raise CommandFailure(str(error).replace("--rpc-", "--"), ExitCode.USAGE) from None
         except StoreError as error:
-            raise Failure(str(error), ExitCode.CONFIGURATION) from None
+            raise CommandFailure(str(error), ExitCode.CONFIGURATION) from None
 
 
 def _listed(text: str) -> tuple[str, ...]:

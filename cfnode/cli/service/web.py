@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 if TYPE_CHECKING:
     from cfnode.dashboard import Dashboard, RpcNode
@@ -47,7 +47,7 @@ def web_page(database: Database, node: RpcNode, tokens: Tokens | None, path: Pat
     try:
         from cfnode.dashboard import Dashboard
     except ImportError as error:
-        raise Failure(f"--web needs {error.name}: pip install 'cfnode[web]'", ExitCode.USAGE) from None
+        raise CommandFailure(f"--web needs {error.name}: pip install 'cfnode[web]'", ExitCode.USAGE) from None
     return Dashboard(database, node, _token_source(database, tokens, path))
 
 
@@ -63,7 +63,7 @@ def _token_source(database: Database, tokens: Tokens | None, path: Path | None) 
 
     if path is None and tokens is not None:
         if not any(Group.ADMIN in token.groups for token in tokens):
-            raise Failure(
+            raise CommandFailure(
                 "no token of --auth-token-file has the group admin, which opens the page: add one, or give "
                 "--web-token-file",
                 ExitCode.CONFIGURATION,
@@ -79,7 +79,9 @@ def _default_path(database: Database) -> Path:
     try:
         return (database.folder or default_base_path()) / NAME
     except BasePathError:
-        raise Failure("there is no home directory: give --web-token-file", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(
+            "there is no home directory: give --web-token-file", ExitCode.CONFIGURATION
+        ) from None
 
 
 def _one_token(path: Path) -> TokenSource:
@@ -95,7 +97,7 @@ def _one_token(path: Path) -> TokenSource:
     except FileExistsError:  # another process has made it meanwhile
         pass
     except OSError as error:
-        raise Failure(
+        raise CommandFailure(
             f"cannot create {path}: {error.strerror}; name another --web-token-file", ExitCode.CONFIGURATION
         ) from None
     text = secret_file.read(path, follow_links=True, private=True).strip()

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.settings.file import ConfigFile, Fault
 from cfnode.cli.settings.names import (
     NOT_CONFIGURED,
@@ -57,7 +57,7 @@ def faults(file: ConfigFile, root: click.Group, ctx: click.Context, only: Path =
 def refuse_faults(errors: list[Fault]) -> None:
     """Raise Failure with a line for each error, if there are any."""
     if errors:
-        raise Failure("\n".join(map(str, errors)), ExitCode.CONFIGURATION)
+        raise CommandFailure("\n".join(map(str, errors)), ExitCode.CONFIGURATION)
 
 
 def _sections(path: Path) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 
 __all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
 
@@ -53,7 +53,7 @@ class Fault:
         return f"{self.file}:{self.line}: {self.key}{': ' if self.key else ''}{self.text}"
 
 
-class ConfigSyntaxError(Failure):
+class ConfigSyntaxError(CommandFailure):
     """Error for a file that is not TOML."""
 
     def __init__(self, fault: Fault) -> None:
@@ -89,13 +89,13 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise Failure(
+            raise CommandFailure(
                 f"{path} is larger than {MAX_FILE_BYTES} bytes: this is no configuration file",
                 ExitCode.CONFIGURATION,
             )
         return content.decode().replace("\r\n", "\n")
     except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ConfigSyntaxError(Fault(path, line, "", "this is not UTF-8 text")) from None

@@ -29,7 +29,7 @@ __all__ = [
     "JSON_FLAGS",
     "WANTS_JSON",
     "ConfigOption",
-    "Origin",
+    "ValueOrigin",
     "configured",
     "leading_file",
     "load",
@@ -162,7 +162,7 @@ def _note_json(ctx: click.Context) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """Source of a value: exactly one of the sources, or none for the default."""
 
     is_flag: bool = False
@@ -182,17 +182,19 @@ def loaded_file(ctx: click.Context) -> FilePath | None:
     return loaded.file
 
 
-def origin(ctx: click.Context, option: click.Option, source: click.core.ParameterSource | None) -> Origin:
+def origin(
+    ctx: click.Context, option: click.Option, source: click.core.ParameterSource | None
+) -> ValueOrigin:
     """Return where click found the value of an option."""
     sources = click.core.ParameterSource
     if source is sources.ENVIRONMENT:
         names = [option.envvar] if isinstance(option.envvar, str) else [*(option.envvar or ())]
         automatic = f"{ctx.auto_envvar_prefix}_{(option.name or '').upper()}"
-        return Origin(variable=next((name for name in names if os.environ.get(name)), automatic))
+        return ValueOrigin(variable=next((name for name in names if os.environ.get(name)), automatic))
     if source is sources.DEFAULT_MAP:
         loaded: Loaded = ctx.meta.get(_LOADED, Loaded())
-        return Origin(file=loaded.file, line=loaded.lines.get(option.name or ""))
-    return Origin(is_flag=source is sources.COMMANDLINE)
+        return ValueOrigin(file=loaded.file, line=loaded.lines.get(option.name or ""))
+    return ValueOrigin(is_flag=source is sources.COMMANDLINE)
 
 
 def with_origins(error: click.UsageError) -> click.UsageError:

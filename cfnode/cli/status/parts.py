@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfnode.cli.client import METHOD_NOT_FOUND, CallRefused
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.status.asking import Asking, Malformed, members, number, text
 from cfnode.core import ss58
 from cfnode.core.assets import ASSETS, asset_by_symbol
@@ -111,7 +111,9 @@ def read_broker(asking: Asking) -> str:
         encoded = asking.call("broker_encode_cf_parameters", *_PROBE)
     except CallRefused as error:
         if error.error.get("code") == METHOD_NOT_FOUND:
-            raise Failure("the node has no broker key, or opens no broker methods to this address") from None
+            raise CommandFailure(
+                "the node has no broker key, or opens no broker methods to this address"
+            ) from None
         raise
     try:
         terms = decode_cf_parameters(bytes.fromhex(encoded[2:]), _EVM_ADDRESS_BYTES, None)

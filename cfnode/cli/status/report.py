@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.status.asking import MAX_TEXT_CHARACTERS, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 from cfnode.core.chain_time import DEVELOPMENT
@@ -68,8 +68,8 @@ class _Gathered:
         """Read a part into the report, or into its member `into`."""
         try:
             part = read()
-        except (Failure, Malformed) as error:
-            reason = error.message if isinstance(error, Failure) else str(error)
+        except (CommandFailure, Malformed) as error:
+            reason = error.message if isinstance(error, CommandFailure) else str(error)
             self.codes.append(error.code if isinstance(error, NodeUnreachable) else "BAD_ANSWER")
             is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
             is_of_state = any(text in reason for text in _WITHOUT_STATE)

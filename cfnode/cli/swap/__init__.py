@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cfnode.cli.groups import Group
+from cfnode.cli.groups import CommandGroup
 from cfnode.cli.swap.follow import status, watch
 from cfnode.cli.swap.quote import quote
 from cfnode.cli.swap.request import request
@@ -13,7 +13,7 @@ __all__ = ["swap"]
 
 
 @click.group(
-    cls=Group,
+    cls=CommandGroup,
     epilog="An asset is written CHAIN/SYMBOL (Arbitrum/USDC), or by its name: BTC, ETH, ArbUsdc. Any case.",
 )
 def swap() -> None:

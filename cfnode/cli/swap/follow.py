@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import Failure
+from cfnode.cli.exits import CommandFailure
 from cfnode.cli.options import every_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.sdk_errors import reported
@@ -75,7 +75,7 @@ def watch(reference: str, quoted: Decimal | None, every: float | None, as_json: 
     if swap_status.state == "FAILED":
         is_explained = not as_json and _lost(swap_status) is not None
         why = "" if is_explained else _failure(swap_status)
-        raise Failure("the swap has failed" + (f": {why}" if why else ""))
+        raise CommandFailure("the swap has failed" + (f": {why}" if why else ""))
 
 
 def _pace(network: str) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.credentials import node_token, token_in
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, WholeNumber, atoms
 from cfnode.core.assets import Asset, asset_by_symbol
@@ -132,7 +132,7 @@ def client(
         broker_settings = {"url": broker, "commissionBps": commission or 0, "token": token}
     elif commission is not None or broker_token_file is not None:
         flag = "--commission" if broker_token_file is None else "--broker-token-file"
-        raise Failure(f"{flag} needs --broker URL", ExitCode.USAGE)
+        raise CommandFailure(f"{flag} needs --broker URL", ExitCode.USAGE)
     return SwapSDK(
         network=Networks(network),
         rpc_url=node,
@@ -158,7 +158,7 @@ def pair_of(source: Asset, destination: Asset) -> tuple[ChainName, AssetSymbol, 
 def amount_of(number: Decimal, asset: Asset) -> int:
     """Return a positive amount of whole coins in base units. Raise Failure (usage)."""
     if not number:
-        raise Failure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
+        raise CommandFailure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
     return atoms(number, asset.decimals)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.progress import waiting
 from cfnode.cli.sdk_errors import reported
@@ -131,7 +131,7 @@ def request(
     """Open a deposit channel that swaps AMOUNT (in whole coins) of SOURCE to DESTINATION."""
     with reported("interrupted; a deposit channel may have been opened"):
         if min_price is not None and (boost or dca):
-            raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
+            raise CommandFailure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)
         parsed_affiliates = tuple(map(_affiliate, affiliates))
         swap = _Swap(
@@ -190,11 +190,11 @@ class _Swap:
         )
         quote = quotes.dca if dca else quotes.regular
         if quote is None:
-            raise Failure("there is no DCA quote for this swap")
+            raise CommandFailure("there is no DCA quote for this swap")
         if not boost:
             return quote
         if quote.boost_quote is None:
-            raise Failure("this swap cannot be boosted: there is no boost quote for it")
+            raise CommandFailure("this swap cannot be boosted: there is no boost quote for it")
         return quote.boost_quote
 
     def opened(self, sdk: SwapSDK, quote: Quote | None) -> DepositAddress:
@@ -220,7 +220,7 @@ def _terms(
     from cfnode.sdk import FillOrKillParams
 
     if (slippage is None) == (min_price is None):
-        raise Failure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
+        raise CommandFailure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
     return FillOrKillParams(refund, retry_blocks, _plain(slippage), _plain(min_price))
 
 
@@ -233,7 +233,7 @@ def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
     from cfnode.sdk import CcmParams
 
     if (message is None) != (gas_budget is None):
-        raise Failure("give --message and --gas-budget together", ExitCode.USAGE)
+        raise CommandFailure("give --message and --gas-budget together", ExitCode.USAGE)
     return None if message is None else CcmParams(message, gas_budget or 0)
 
 
@@ -242,7 +242,7 @@ def _affiliate(text: str) -> AffiliateBroker:
 
     account, _, share = text.rpartition("=")
     if not account or not (share.isascii() and share.isdigit()):
-        raise Failure(f"--affiliate takes ACCOUNT=BPS, not {text!r}", ExitCode.USAGE)
+        raise CommandFailure(f"--affiliate takes ACCOUNT=BPS, not {text!r}", ExitCode.USAGE)
     return AffiliateBroker(account, int(share))
 
 

@@ -19,7 +19,15 @@ from cfnode.runtime.calls import RuntimeTrap
 
 from . import values
 from .config import DevGenesis
-from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, extensions_weight, take_room
+from .extensions import (
+    EXTENSIONS,
+    CheckedTransaction,
+    Extension,
+    call_of,
+    check_size,
+    extensions_weight,
+    take_room,
+)
 from .frame import (
     NONE,
     Composition,
@@ -240,7 +248,7 @@ class Executive(Service):
             raise invalid("Call") if source == "External" else unknown("NoUnsignedValidator")
         return valid
 
-    def _checked(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction:
+    def _checked(self, extrinsic: Extrinsic, length: int, cost: Cost) -> CheckedTransaction:
         """Verify the signature, and return the transaction. Raises TransactionValidityError."""
         assert extrinsic.signed is not None
         who: object = extrinsic.signed.address
@@ -253,7 +261,7 @@ class Executive(Service):
         )
         if not is_signed_by(who, payload, signature):
             raise invalid("BadProof")
-        return Transaction(extrinsic, who, length, cost)
+        return CheckedTransaction(extrinsic, who, length, cost)
 
     # Applying
 
@@ -269,7 +277,7 @@ class Executive(Service):
         self.system.ExecutionPhase.put(values.PhaseApplyExtrinsic(index + 1))
         return outcome
 
-    def _prepared(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction | None:
+    def _prepared(self, extrinsic: Extrinsic, length: int, cost: Cost) -> CheckedTransaction | None:
         """Do all checks, and take the fee, before the call; returns None for a bare extrinsic."""
         if extrinsic.signed is None:
             if not self._is_inherent(extrinsic):
@@ -286,7 +294,7 @@ class Executive(Service):
         return transaction
 
     def _dispatched(
-        self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost
+        self, extrinsic: Extrinsic, transaction: CheckedTransaction | None, cost: Cost
     ) -> DispatchResult:
         outcome: DispatchResult = ("Ok", ())
         try:
@@ -304,7 +312,7 @@ class Executive(Service):
             self.system.deposit(event.ExtrinsicFailed, dispatch_error=outcome[1], dispatch_info=cost.info())
         return outcome
 
-    def _settle(self, transaction: Transaction) -> None:
+    def _settle(self, transaction: CheckedTransaction) -> None:
         """Settle the fee from what was taken before the call."""
         payment = self.runtime.pallet(TransactionPayment)
         payment.settle(transaction.who, transaction.fee, transaction.escrow, call_of(transaction.extrinsic))

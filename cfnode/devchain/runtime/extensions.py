@@ -39,7 +39,7 @@ U64_MAX = 2**64 - 1
 
 
 @dataclass(slots=True)
-class Transaction:
+class CheckedTransaction:
     """A signed transaction on its way through the extensions, and what they have found out."""
 
     extrinsic: Extrinsic
@@ -82,10 +82,10 @@ class Extension:
         """Return the value that is part of the signed payload, but not of the extrinsic."""
         return ()
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
 
-    def prepare(self, transaction: Transaction) -> None:
+    def prepare(self, transaction: CheckedTransaction) -> None:
         """Check the transaction last, and write what has to be written before the call is done."""
 
 
@@ -100,7 +100,7 @@ class CheckNonZeroSender(Extension):
 
     path = "frame_system::extensions::check_non_zero_sender::CheckNonZeroSender"
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         if transaction.who == bytes(32):
             raise invalid("BadSigner")
 
@@ -150,7 +150,7 @@ class CheckMortality(Extension):
         block_hash: bytes = self.system.BlockHash.get(birth)
         return block_hash
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         now: int = self.system.Number.get()
         death = self._era(transaction.extrinsic).death(now)
         transaction.longevity = min(transaction.longevity, (U64_MAX if death is None else death) - now)
@@ -169,7 +169,7 @@ class CheckNonce(Extension):
     path = "frame_system::extensions::check_nonce::CheckNonce"
     explicit_fields = ("Compact<u32>",)
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         account = self.system.Account.get(transaction.who)
         if not (account.providers or account.sufficients):
             raise invalid("Payment")
@@ -180,7 +180,7 @@ class CheckNonce(Extension):
         if nonce > expected:
             transaction.requires.append(self._tag(transaction.who, nonce - 1))
 
-    def prepare(self, transaction: Transaction) -> None:
+    def prepare(self, transaction: CheckedTransaction) -> None:
         expected = self.system.nonce(transaction.who)
         if (transaction.extrinsic.nonce or 0) != expected:
             raise invalid("Stale" if (transaction.extrinsic.nonce or 0) < expected else "Future")
@@ -196,10 +196,10 @@ class CheckWeight(Extension):
 
     path = "frame_system::extensions::check_weight::CheckWeight"
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         check_size(transaction.cost, transaction.length)
 
-    def prepare(self, transaction: Transaction) -> None:
+    def prepare(self, transaction: CheckedTransaction) -> None:
         take_room(self.system, transaction.cost, transaction.length)
 
 
@@ -213,22 +213,22 @@ class ChargeTransactionPayment(Extension):
         super().__init__(runtime)
         self.payment = runtime.pallet(TransactionPayment)
 
-    def validate(self, transaction: Transaction) -> None:
+    def validate(self, transaction: CheckedTransaction) -> None:
         transaction.fee = self._fee(transaction)
         if not self.payment.can_pay(transaction.who, transaction.fee, call_of(transaction.extrinsic)):
             raise invalid("Payment")
         transaction.priority = self._priority(transaction)
 
-    def prepare(self, transaction: Transaction) -> None:
+    def prepare(self, transaction: CheckedTransaction) -> None:
         escrow = self.payment.withdraw(transaction.who, transaction.fee, call_of(transaction.extrinsic))
         if escrow is None:
             raise invalid("Payment")
         transaction.escrow = escrow
 
-    def _fee(self, transaction: Transaction) -> int:
+    def _fee(self, transaction: CheckedTransaction) -> int:
         return self.payment.fee(transaction.length, transaction.cost, transaction.extrinsic.tip or 0)
 
-    def _priority(self, transaction: Transaction) -> int:
+    def _priority(self, transaction: CheckedTransaction) -> int:
         """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_BYTES if normal else MAX_BLOCK_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.ledger.decoding import Block, Event, fields_text
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_text
 from cfnode.ledger.rows import accounts, channels, deposits, holdings, payouts, swaps
 from cfnode.ledger.rows.context import Context, Handler, Handlers, Rows
 from cfnode.ledger.rows.known import Known
@@ -27,7 +27,7 @@ class UnknownShape(ValueError):
     """An event has other fields than this version of cfnode knows; the text has the reason."""
 
 
-def rows_of(block: Block, known: Known) -> Rows:
+def rows_of(block: DecodedBlock, known: Known) -> Rows:
     """Return the rows of a block, by table; an event of an unknown shape has only one, in `unread`."""
     context = Context(block, known)
     for event in block.events:
@@ -46,7 +46,7 @@ def rows_of(block: Block, known: Known) -> Rows:
     return context.rows
 
 
-def _add(context: Context, event: Event, handler: Handler | None) -> None:
+def _add(context: Context, event: DecodedEvent, handler: Handler | None) -> None:
     """Add the rows of an event. Raises UnknownShape."""
     try:
         if context.mentions(event) if handler is None else handler(context, event):
@@ -57,7 +57,7 @@ def _add(context: Context, event: Event, handler: Handler | None) -> None:
         raise UnknownShape(f"{type(error).__name__}: {error}") from None
 
 
-def _handler(event: Event) -> Handler | None:
+def _handler(event: DecodedEvent) -> Handler | None:
     if event.pallet.endswith("IngressEgress"):
         return _INGRESS_EGRESS.get(event.name)
     if event.pallet.endswith("Broadcaster"):

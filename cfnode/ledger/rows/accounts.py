@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
 from cfnode.ledger.rows.swaps import STABLE
 
 __all__ = ["BALANCES", "PAYMENT", "SWAPPING"]
 
 
-def _credited(context: Context, event: Event) -> bool:
+def _credited(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     account = account_text(fields["account_id"])
     amount, asset = fields["amount_credited"], fields["asset"]
@@ -19,13 +19,13 @@ def _credited(context: Context, event: Event) -> bool:
     return is_moved
 
 
-def _debited(context: Context, event: Event) -> bool:
+def _debited(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     context.last_debit = fields["account_id"], fields["asset"], fields["amount_debited"]
     return _moved(context, event, account_text(fields["account_id"]), "amount_debited")
 
 
-def _moved(context: Context, event: Event, account: str, member: str) -> bool:
+def _moved(context: Context, event: DecodedEvent, account: str, member: str) -> bool:
     if not context.mentions(event):
         return False
     fields = event.fields
@@ -34,7 +34,7 @@ def _moved(context: Context, event: Event, account: str, member: str) -> bool:
     return True
 
 
-def _paid(context: Context, event: Event) -> bool:
+def _paid(context: Context, event: DecodedEvent) -> bool:
     """Add the fee of a transaction."""
     if not context.mentions(event):
         return False
@@ -44,7 +44,7 @@ def _paid(context: Context, event: Event) -> bool:
     return True
 
 
-def _registered(context: Context, event: Event) -> bool:
+def _registered(context: Context, event: DecodedEvent) -> bool:
     if not context.mentions(event):
         return False
     fields = event.fields
@@ -53,14 +53,14 @@ def _registered(context: Context, event: Event) -> bool:
     return True
 
 
-def _deregistered(context: Context, event: Event) -> bool:
+def _deregistered(context: Context, event: DecodedEvent) -> bool:
     if not context.mentions(event):
         return False
     _affiliate(context, event, event.fields["affiliate_account_id"], None)
     return True
 
 
-def _affiliate(context: Context, event: Event, affiliate: bytes, address: str | None) -> None:
+def _affiliate(context: Context, event: DecodedEvent, affiliate: bytes, address: str | None) -> None:
     """Add a row of `affiliates`: registered if there is an address."""
     context.add(
         event,

@@ -6,9 +6,9 @@ from typing import Any
 
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
-from cfnode.ledger.rows.known import OTHER, Channel
+from cfnode.ledger.rows.known import OTHER, KnownChannel
 from cfnode.swaps.events import PRIVATE_ASSET, Name
 from cfnode.swaps.identity import opened_channel
 
@@ -22,7 +22,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 )
 
 
-def _swap_channel(context: Context, event: Event) -> bool:
+def _swap_channel(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     if not context.mentions(event):
         return _other(context, event, fields["broker_id"])
@@ -50,15 +50,15 @@ def _swap_channel(context: Context, event: Event) -> bool:
     return True
 
 
-def _liquidity_channel(context: Context, event: Event) -> bool:
+def _liquidity_channel(context: Context, event: DecodedEvent) -> bool:
     return _deposit_only(context, event, "liquidity", "account_id")
 
 
-def _account_channel(context: Context, event: Event) -> bool:
+def _account_channel(context: Context, event: DecodedEvent) -> bool:
     return _deposit_only(context, event, "account", "requested_by")
 
 
-def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool:
+def _deposit_only(context: Context, event: DecodedEvent, kind: str, owner: str) -> bool:
     """Add a channel without a swap."""
     fields = event.fields
     if not context.mentions(event):
@@ -79,14 +79,14 @@ def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool
     return True
 
 
-def _private_channel(context: Context, event: Event) -> bool:
+def _private_channel(context: Context, event: DecodedEvent) -> bool:
     if not context.mentions(event):
         return False
     _open(context, event, "private", event.fields["broker_id"], PRIVATE_ASSET)
     return True
 
 
-def _other(context: Context, event: Event, owner: bytes) -> bool:
+def _other(context: Context, event: DecodedEvent, owner: bytes) -> bool:
     """Add the channel of another account, if its number is that of a channel in the books.
 
     Without it, a deposit to it would count as one to the channel that had the number before.
@@ -95,7 +95,7 @@ def _other(context: Context, event: Event, owner: bytes) -> bool:
     if context.known.opening(chain, number) is None:
         return False
     assert number is not None
-    opened = Channel(number, account_text(owner), context.block.number, is_other=True)
+    opened = KnownChannel(number, account_text(owner), context.block.number, is_other=True)
     address = address_to_text(event.fields["deposit_address"])
     context.known.channels.put_last((chain, number), opened)
     context.known.addresses.put_last((chain, address), opened)
@@ -104,9 +104,9 @@ def _other(context: Context, event: Event, owner: bytes) -> bool:
     return True
 
 
-def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, **terms: Any) -> None:
+def _open(context: Context, event: DecodedEvent, kind: str, owner: bytes, source: str, **terms: Any) -> None:
     chain, number, account = ASSETS[source].chain, event.fields["channel_id"], account_text(owner)
-    opened = Channel(number, account, context.block.number)
+    opened = KnownChannel(number, account, context.block.number)
     context.known.channels.put_last((chain, number), opened)
     values = {**_NOTHING, "has_message": False, **terms}
     if values["address"] is not None:

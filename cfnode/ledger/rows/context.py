@@ -11,8 +11,8 @@ from cfnode.core import ss58
 from cfnode.core.addresses import AddressError, address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import NotInMetadataError
-from cfnode.ledger.decoding import Block, Event, mentions
-from cfnode.ledger.rows.known import Known, Payout
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, mentions
+from cfnode.ledger.rows.known import Known, KnownPayout
 from cfnode.ledger.rows.shapes import check
 from cfnode.swaps.events import variant
 
@@ -21,7 +21,7 @@ __all__ = ["Context", "Handler", "Handlers", "Rows", "account_text"]
 FLIP: Final = "FLIP"
 """FLIP on the State Chain, which pays fees there; `Flip` is a deposited balance."""
 Rows = dict[str, list[dict[str, Any]]]
-Handler = Callable[["Context", Event], bool]
+Handler = Callable[["Context", DecodedEvent], bool]
 """Function that adds the rows of an event, and returns whether the event concerns the accounts."""
 Handlers = dict[str, Handler]
 """Handlers by the name of an event."""
@@ -34,24 +34,24 @@ class Context:
     account, asset and amount.
     """
 
-    def __init__(self, block: Block, known: Known) -> None:
+    def __init__(self, block: DecodedBlock, known: Known) -> None:
         self.block, self.known = block, known
         self.rows: Rows = defaultdict(list)
         self.credits: list[tuple[str, int]] = []
         self.last_debit: tuple[bytes, str, int] | None = None
         self._places: dict[tuple[str, int], int] = {}
 
-    def add(self, event: Event, table: str, **values: Any) -> None:
+    def add(self, event: DecodedEvent, table: str, **values: Any) -> None:
         """Add a row to a table with one row an event."""
         self.rows[table].append({"block": self.block.number, "event": event.index, **values})
 
-    def forget(self, event: Event) -> None:
+    def forget(self, event: DecodedEvent) -> None:
         """Remove all rows of an event, which must be the newest one."""
         for rows in self.rows.values():
             while rows and rows[-1]["event"] == event.index:
                 rows.pop()
 
-    def check(self, event: Event) -> None:
+    def check(self, event: DecodedEvent) -> None:
         """Raise ValueError if a row of an event, which must be the newest one, does not fit its table."""
         for table, rows in self.rows.items():
             for row in reversed(rows):
@@ -59,17 +59,17 @@ class Context:
                     break
                 check(table, row)
 
-    def add_part(self, event: Event, table: str, **values: Any) -> None:
+    def add_part(self, event: DecodedEvent, table: str, **values: Any) -> None:
         """Add a row to a table with several rows an event."""
         place = self._places[table, event.index] = self._places.get((table, event.index), -1) + 1
         self.add(event, table, place=place, **values)
 
-    def hold(self, event: Event, account: bytes, kind: str, amount: int, asset: str = FLIP) -> None:
+    def hold(self, event: DecodedEvent, account: bytes, kind: str, amount: int, asset: str = FLIP) -> None:
         """Add a row of `holdings`; a negative amount is a debit."""
         self.add_part(event, "holdings", account=account_text(account), asset=asset, kind=kind,
                       credit=amount >= 0, amount=abs(amount))  # fmt: skip
 
-    def charge(self, event: Event, kind: str, asset: str, amount: int, **columns: Any) -> None:
+    def charge(self, event: DecodedEvent, kind: str, asset: str, amount: int, **columns: Any) -> None:
         """Add a row of `fees`, unless the amount is 0."""
         if amount:
             columns = dict.fromkeys(("account", "request", "chain", "channel", "opened")) | columns
@@ -77,7 +77,7 @@ class Context:
 
     def pay(
         self,
-        event: Event,
+        event: DecodedEvent,
         kind: str,
         egress: tuple[str, int] | None,
         asset: str,
@@ -89,7 +89,9 @@ class Context:
         names = ("request", "account", "destination", "broadcast", "reason", "explanation")
         values = {**dict.fromkeys(names), "state": "scheduled", **columns}
         if egress is not None:
-            payout = Payout(kind, values["request"], values["account"], asset, amount, values["destination"])
+            payout = KnownPayout(
+                kind, values["request"], values["account"], asset, amount, values["destination"]
+            )
             self.known.payouts.put_last(egress, payout)
         self.add(
             event, "payouts", kind=kind, chain=chain, egress=number, asset=asset, amount=amount, **values
@@ -104,7 +106,7 @@ class Context:
         opening = self.known.opening(chain, channel)
         return None if opening is None else opening.opened
 
-    def mentions(self, event: Event) -> bool:
+    def mentions(self, event: DecodedEvent) -> bool:
         """Return whether the event names one of the accounts; always True in books of all accounts."""
         accounts = self.known.accounts
         return accounts is None or mentions(event.fields, accounts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.addresses import NETWORKS
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers
 from cfnode.ledger.rows.known import BOOST_POOL
 from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
@@ -16,7 +16,7 @@ BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
 """Account that lends for boosts on development chains."""
 
 
-def _finalised(context: Context, event: Event) -> bool:
+def _finalised(context: Context, event: DecodedEvent) -> bool:
     action, details = variant(event.fields["action"])
     if action == "BoostersCredited":
         return _repaid(context, event, details)
@@ -31,7 +31,7 @@ def _finalised(context: Context, event: Event) -> bool:
     return True
 
 
-def _repaid(context: Context, event: Event, details: dict[str, Any]) -> bool:
+def _repaid(context: Context, event: DecodedEvent, details: dict[str, Any]) -> bool:
     """Add a boosted deposit that is final now, and pays the lenders back."""
     prewitnessed = details["prewitnessed_deposit_id"]
     request = context.known.boosted_request(event.chain, prewitnessed)
@@ -44,7 +44,7 @@ def _repaid(context: Context, event: Event, details: dict[str, Any]) -> bool:
     return True
 
 
-def _boosted(context: Context, event: Event) -> bool:
+def _boosted(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     action, details = variant(fields["action"])
     request, number = details.get("swap_request_id"), fields["prewitnessed_deposit_id"]
@@ -77,7 +77,7 @@ def _has_boost_account(context: Context) -> bool:
     return context.known.keeps_all and context.known.network is NETWORKS["Development"]
 
 
-def _not_boosted(context: Context, event: Event) -> bool:
+def _not_boosted(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     if not _concerns(context, event, None):
         return False
@@ -88,7 +88,7 @@ def _not_boosted(context: Context, event: Event) -> bool:
     return True
 
 
-def _lost(context: Context, event: Event) -> bool:
+def _lost(context: Context, event: DecodedEvent) -> bool:
     """Add a boost whose deposit never came: the lenders lose what they advanced."""
     number = event.fields["prewitnessed_deposit_id"]
     if not context.known.keeps_all and context.known.boosted_request(event.chain, number) is None:
@@ -100,7 +100,7 @@ def _lost(context: Context, event: Event) -> bool:
     return True
 
 
-def _failed(context: Context, event: Event) -> bool:
+def _failed(context: Context, event: DecodedEvent) -> bool:
     kind, details = variant(event.fields["details"])
     witness = details.get("deposit_witness") or details.get("vault_witness") or {}
     is_vault = "Vault" in kind
@@ -139,7 +139,7 @@ def _failed(context: Context, event: Event) -> bool:
     return True
 
 
-def _concerns(context: Context, event: Event, request: int | None) -> bool:
+def _concerns(context: Context, event: DecodedEvent, request: int | None) -> bool:
     known = context.known
     if context.mentions(event):
         return True
@@ -148,7 +148,7 @@ def _concerns(context: Context, event: Event, request: int | None) -> bool:
     return known.channel(event.chain, event.fields.get("channel_id")) is not None
 
 
-def _deposit(context: Context, event: Event, state: str, action: str, **columns: Any) -> None:
+def _deposit(context: Context, event: DecodedEvent, state: str, action: str, **columns: Any) -> None:
     fields = event.fields
     number = fields["channel_id"]
     transactions = transactions_of(event.chain, fields["deposit_details"])
@@ -172,7 +172,7 @@ def _deposit(context: Context, event: Event, state: str, action: str, **columns:
     context.add(event, "deposits", **{**values, **columns})
 
 
-def _account(context: Context, event: Event, request: int | None) -> str | None:
+def _account(context: Context, event: DecodedEvent, request: int | None) -> str | None:
     channel = context.known.opening(event.chain, event.fields["channel_id"])
     if channel is not None:
         return channel.account
@@ -180,14 +180,14 @@ def _account(context: Context, event: Event, request: int | None) -> str | None:
     return None if swap_request is None else swap_request.account
 
 
-def _charge(context: Context, event: Event, kind: str, amount: int, request: int | None) -> None:
+def _charge(context: Context, event: DecodedEvent, kind: str, amount: int, request: int | None) -> None:
     fields = event.fields
     context.charge(event, kind, fields["asset"], amount, request=request, chain=event.chain,
                    channel=fields["channel_id"], opened=context.opened(event.chain, fields["channel_id"]),
                    account=_account(context, event, request))  # fmt: skip
 
 
-def _refund(context: Context, event: Event, details: dict[str, Any]) -> None:
+def _refund(context: Context, event: DecodedEvent, details: dict[str, Any]) -> None:
     """Add the payout of a deposit whose swap could not begin, and which is paid back."""
     if details["egress_id"] is not None:
         context.pay(event, "deposit", details["egress_id"], event.fields["asset"], details["amount"],

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers
 
 __all__ = ["FLIP_EVENTS", "FUNDING"]
 
 
-def _funded(context: Context, event: Event) -> bool:
+def _funded(context: Context, event: DecodedEvent) -> bool:
     return _changed(context, event, "account_id", "funded", event.fields["funds_added"])
 
 
-def _redeemed(context: Context, event: Event) -> bool:
+def _redeemed(context: Context, event: DecodedEvent) -> bool:
     return _changed(context, event, "account_id", "redemption", -event.fields["amount"])
 
 
-def _only_taxed(context: Context, event: Event) -> bool:
+def _only_taxed(context: Context, event: DecodedEvent) -> bool:
     """Add a redemption of which the tax has left nothing."""
     return _changed(context, event, "account_id", "redemption", 0)
 
 
-def _rebalanced(context: Context, event: Event) -> bool:
+def _rebalanced(context: Context, event: DecodedEvent) -> bool:
     if not context.mentions(event):
         return False
     fields = event.fields
@@ -34,22 +34,22 @@ def _rebalanced(context: Context, event: Event) -> bool:
     return True
 
 
-def _slashed(context: Context, event: Event) -> bool:
+def _slashed(context: Context, event: DecodedEvent) -> bool:
     return _changed(context, event, "who", "slashed", -event.fields["amount"])
 
 
-def _reaped(context: Context, event: Event) -> bool:
+def _reaped(context: Context, event: DecodedEvent) -> bool:
     return _changed(context, event, "who", "reaped", -event.fields["dust_burned"])
 
 
-def _minted(context: Context, event: Event) -> bool:
+def _minted(context: Context, event: DecodedEvent) -> bool:
     """Add a reward of an authority; books of all accounts leave them out, as each block has one."""
     if context.known.keeps_all:
         return False
     return _changed(context, event, "to", "minted", event.fields["amount"])
 
 
-def _distributed(context: Context, event: Event) -> bool:
+def _distributed(context: Context, event: DecodedEvent) -> bool:
     if context.known.keeps_all or not context.mentions(event):
         return False
     for account, amount in event.fields["amounts"]:
@@ -58,7 +58,7 @@ def _distributed(context: Context, event: Event) -> bool:
     return True
 
 
-def _changed(context: Context, event: Event, owner: str, kind: str, amount: int) -> bool:
+def _changed(context: Context, event: DecodedEvent, owner: str, kind: str, amount: int) -> bool:
     if not context.mentions(event):
         return False
     context.hold(event, event.fields[owner], kind, amount)

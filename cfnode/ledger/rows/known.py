@@ -18,7 +18,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.ledger import schema
 from cfnode.swaps.identity import Place
 
-__all__ = ["OTHER", "Channel", "Known", "Payout", "Request"]
+__all__ = ["OTHER", "Known", "KnownChannel", "KnownPayout", "KnownRequest"]
 
 CACHE_ENTRIES: Final = 50_000
 """Entries of each cache."""
@@ -48,7 +48,7 @@ class _Cache(BoundedDict[K, V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class KnownRequest:
     """A swap request; `shares` are accounts with a commission, broker first."""
 
     account: str | None
@@ -60,7 +60,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class KnownChannel:
     """A deposit channel; `opened` is the block of its opening. `is_other`: of an account that is not kept."""
 
     number: int
@@ -70,7 +70,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
+class KnownPayout:
     """A scheduled payout."""
 
     kind: str
@@ -91,11 +91,11 @@ class Known:
         self._journal: Journal = []
         self._marked = accounts
         self._place: Place = (-1, -1)
-        self.requests = _Cache[int, Request | None](self._journal)
+        self.requests = _Cache[int, KnownRequest | None](self._journal)
         self.swaps = _Cache[int, int | None](self._journal)
-        self.channels = _Cache[tuple[str, int], Channel | None](self._journal)
-        self.addresses = _Cache[tuple[str, str], Channel | None](self._journal)
-        self.payouts = _Cache[tuple[str, int], Payout | None](self._journal)
+        self.channels = _Cache[tuple[str, int], KnownChannel | None](self._journal)
+        self.addresses = _Cache[tuple[str, str], KnownChannel | None](self._journal)
+        self.payouts = _Cache[tuple[str, int], KnownPayout | None](self._journal)
         self.broadcasts = _Cache[tuple[str, int], bool](self._journal)
         self.prewitnessed = _Cache[tuple[str, int], int | None](self._journal)
         self.boosted = _Cache[tuple[str, int], int](self._journal)
@@ -133,7 +133,7 @@ class Known:
                 cache[key] = value
         self.accounts = self._marked
 
-    def request(self, number: int) -> Request | None:
+    def request(self, number: int) -> KnownRequest | None:
         """Return a swap request by its number."""
         if number not in self.requests:
             table = schema.requests.c
@@ -141,7 +141,7 @@ class Known:
                 select(table.account, table.source, table.target, table.destination, table.refund_address),
                 table.request == number,
             )
-            self.requests[number] = None if row is None else Request(*[*row, self._shares(number)])
+            self.requests[number] = None if row is None else KnownRequest(*[*row, self._shares(number)])
         return self.requests[number]
 
     def _shares(self, number: int) -> tuple[str, ...]:
@@ -157,12 +157,12 @@ class Known:
             self.swaps[swap] = None if row is None else row.request
         return self.swaps[swap]
 
-    def channel(self, chain: str, number: int | None) -> Channel | None:
+    def channel(self, chain: str, number: int | None) -> KnownChannel | None:
         """Return the channel of the books that had a number at the event."""
         opening = self.opening(chain, number)
         return None if opening is None or opening.is_other else opening
 
-    def opening(self, chain: str, number: int | None) -> Channel | None:
+    def opening(self, chain: str, number: int | None) -> KnownChannel | None:
         """Return the newest opening of a number at or before the event, of any account."""
         if number is None:
             return None
@@ -171,7 +171,7 @@ class Known:
             self.channels[chain, number] = self._opening(table.chain == chain, table.channel == number)
         return self.channels[chain, number]
 
-    def channel_at(self, chain: str, address: str | None) -> Channel | None:
+    def channel_at(self, chain: str, address: str | None) -> KnownChannel | None:
         """Return the channel with an address at the event; EVM chains give out the same addresses."""
         if address is None:
             return None
@@ -181,20 +181,20 @@ class Known:
         opening = self.addresses[key]
         return None if opening is None or opening.is_other else opening
 
-    def _opening(self, *where: ColumnElement[bool]) -> Channel | None:
+    def _opening(self, *where: ColumnElement[bool]) -> KnownChannel | None:
         table = schema.channels.c
         query = select(table.channel, table.account, table.block, table.kind == OTHER)
         query = query.where(tuple_(table.block, table.event) <= tuple_(*self._place))
         row = self._first(query.order_by(table.block.desc(), table.event.desc()), *where)
-        return None if row is None else Channel(*row)
+        return None if row is None else KnownChannel(*row)
 
-    def payout(self, chain: str, egress: int) -> Payout | None:
+    def payout(self, chain: str, egress: int) -> KnownPayout | None:
         """Return a payout by its egress id."""
         if (chain, egress) not in self.payouts:
             table = schema.payouts.c
             columns = (table.kind, table.request, table.account, table.asset, table.amount, table.destination)
             row = self._first(select(*columns), table.chain == chain, table.egress == egress)
-            self.payouts[chain, egress] = None if row is None else Payout(*row)
+            self.payouts[chain, egress] = None if row is None else KnownPayout(*row)
         return self.payouts[chain, egress]
 
     def broadcast(self, chain: str, number: int) -> bool:

@@ -6,22 +6,22 @@ from functools import partial
 from typing import Any
 
 from cfnode.core.addresses import address_to_text
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
 from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
 
 __all__ = ["BROADCASTER", "INGRESS_EGRESS", "LIQUIDITY", "SWAPPING"]
 
 
-def _output(context: Context, event: Event) -> bool:
+def _output(context: Context, event: DecodedEvent) -> bool:
     return _from_request(context, event, "swap")
 
 
-def _refund(context: Context, event: Event) -> bool:
+def _refund(context: Context, event: DecodedEvent) -> bool:
     return _from_request(context, event, "refund")
 
 
-def _from_request(context: Context, event: Event, kind: str) -> bool:
+def _from_request(context: Context, event: DecodedEvent, kind: str) -> bool:
     """Add a payout: by the event's fields scheduled, ignored, or credited to an account of the chain."""
     fields = event.fields
     number = fields["swap_request_id"]
@@ -47,7 +47,7 @@ def _from_request(context: Context, event: Event, kind: str) -> bool:
     return True
 
 
-def _withdrawal(context: Context, event: Event) -> bool:
+def _withdrawal(context: Context, event: DecodedEvent) -> bool:
     if not context.mentions(event):
         return False
     fields = event.fields
@@ -58,7 +58,7 @@ def _withdrawal(context: Context, event: Event) -> bool:
     return True
 
 
-def _liquidity_withdrawal(context: Context, event: Event) -> bool:
+def _liquidity_withdrawal(context: Context, event: DecodedEvent) -> bool:
     """Add a withdrawal of liquidity, of the account whose debit of the amount and its fee comes before it.
 
     The event does not name the account.
@@ -75,15 +75,15 @@ def _liquidity_withdrawal(context: Context, event: Event) -> bool:
     return True
 
 
-def _batch(context: Context, event: Event) -> bool:
+def _batch(context: Context, event: DecodedEvent) -> bool:
     return _broadcast(context, event, event.fields["egress_ids"])
 
 
-def _message(context: Context, event: Event) -> bool:
+def _message(context: Context, event: DecodedEvent) -> bool:
     return _broadcast(context, event, [event.fields["egress_id"]])
 
 
-def _broadcast(context: Context, event: Event, egresses: list[tuple[str, int]]) -> bool:
+def _broadcast(context: Context, event: DecodedEvent, egresses: list[tuple[str, int]]) -> bool:
     known, number = context.known, event.fields["broadcast_id"]
     known_egresses = [
         egress_id for egress_id in egresses if known.keeps_all or known.payout(*egress_id) is not None
@@ -95,7 +95,7 @@ def _broadcast(context: Context, event: Event, egresses: list[tuple[str, int]]) 
     return bool(known_egresses)
 
 
-def _invalid_message(context: Context, event: Event) -> bool:
+def _invalid_message(context: Context, event: DecodedEvent) -> bool:
     chain, number = event.fields["egress_id"]
     payout = context.known.payout(chain, number)
     if payout is None:
@@ -106,7 +106,7 @@ def _invalid_message(context: Context, event: Event) -> bool:
     return True
 
 
-def _rejected(context: Context, event: Event) -> bool:
+def _rejected(context: Context, event: DecodedEvent) -> bool:
     """Add the payout of a deposit that its broker rejected; the event has no amount."""
     chain, number = event.chain, event.fields["broadcast_id"]
     transactions = transactions_of(chain, event.fields["tx_id"])
@@ -121,7 +121,7 @@ def _rejected(context: Context, event: Event) -> bool:
     return True
 
 
-def _not_taken(context: Context, event: Event) -> bool:
+def _not_taken(context: Context, event: DecodedEvent) -> bool:
     """Add a transfer that its receiver rejected; a call that pays it again is being signed."""
     fields, chain = event.fields, event.chain
     asset, amount = fields["asset"], fields["amount"]
@@ -136,7 +136,7 @@ def _not_taken(context: Context, event: Event) -> bool:
     return True
 
 
-def _outcome(context: Context, event: Event, state: str) -> bool:
+def _outcome(context: Context, event: DecodedEvent, state: str) -> bool:
     number = event.fields["broadcast_id"]
     if not context.known.broadcast(event.chain, number):
         return False

@@ -7,9 +7,9 @@ from typing import Any
 
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
-from cfnode.ledger.rows.known import Request
+from cfnode.ledger.rows.known import KnownRequest
 from cfnode.swaps.events import Name, variant
 
 __all__ = ["STABLE", "SWAPPING"]
@@ -19,7 +19,7 @@ STABLE = "Usdc"
 """The asset in which fees are taken, in the middle of a swap."""
 
 
-def _requested(context: Context, event: Event) -> bool:
+def _requested(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     origin, details = variant(fields["origin"])
     source = fields["input_asset"]
@@ -29,7 +29,7 @@ def _requested(context: Context, event: Event) -> bool:
     shares = [(account_text(fee["account"]), fee["bps"]) for fee in fields["broker_fees"]]
     kind, request_type = variant(fields["request_type"])
     action, output = variant(request_type.get("output_action", "None"))
-    swap_request = Request(
+    swap_request = KnownRequest(
         account=_owner(origin, details, shares),
         source=source,
         target=fields["output_asset"],
@@ -93,7 +93,7 @@ def _is_known(context: Context, number: int | None) -> bool:
     return known.keeps_all or (number is not None and known.request(number) is not None)
 
 
-def _scheduled(context: Context, event: Event) -> bool:
+def _scheduled(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     number = fields["swap_request_id"]
     if not _is_known(context, number):
@@ -103,7 +103,7 @@ def _scheduled(context: Context, event: Event) -> bool:
     return True
 
 
-def _rescheduled(context: Context, event: Event) -> bool:
+def _rescheduled(context: Context, event: DecodedEvent) -> bool:
     number = context.known.request_of(event.fields["swap_id"])
     if not _is_known(context, number):
         return False
@@ -113,7 +113,7 @@ def _rescheduled(context: Context, event: Event) -> bool:
     return True
 
 
-def _aborted(context: Context, event: Event) -> bool:
+def _aborted(context: Context, event: DecodedEvent) -> bool:
     number = context.known.request_of(event.fields["swap_id"])
     if not _is_known(context, number):
         return False
@@ -121,7 +121,7 @@ def _aborted(context: Context, event: Event) -> bool:
     return True
 
 
-def _executed(context: Context, event: Event) -> bool:
+def _executed(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     number = fields["swap_request_id"]
     if not _is_known(context, number):
@@ -138,7 +138,7 @@ def _executed(context: Context, event: Event) -> bool:
     return True
 
 
-def _share_out(context: Context, event: Event, request: Request) -> None:
+def _share_out(context: Context, event: DecodedEvent, request: KnownRequest) -> None:
     """Add the commissions of a chunk: those credits of the block that sum up to its broker fee."""
     fields = event.fields
     parts = _claimed(context.credits, request.shares, fields["broker_fee"])
@@ -176,7 +176,7 @@ def _claimed(credited: list[tuple[str, int]], shares: tuple[str, ...], fee: int)
     return []
 
 
-def _completed(context: Context, event: Event) -> bool:
+def _completed(context: Context, event: DecodedEvent) -> bool:
     number = event.fields["swap_request_id"]
     if not _is_known(context, number):
         return False
@@ -184,17 +184,17 @@ def _completed(context: Context, event: Event) -> bool:
     return True
 
 
-def _confiscated(context: Context, event: Event) -> bool:
+def _confiscated(context: Context, event: DecodedEvent) -> bool:
     return _is_known(context, event.fields["swap_request_id"])
 
 
-def _chunk(context: Context, event: Event, state: str, request: int | None, **columns: Any) -> None:
+def _chunk(context: Context, event: DecodedEvent, state: str, request: int | None, **columns: Any) -> None:
     defaults = dict.fromkeys(("execute_at", "source", "target", "input", "intermediate", "output", "reason"))
     swap = event.fields["swap_id"]
     context.add(event, "swaps", state=state, request=request, swap=swap, **{**defaults, **columns})
 
 
-def _reason(event: Event) -> str:
+def _reason(event: DecodedEvent) -> str:
     return variant(event.fields["reason"])[0]
 
 

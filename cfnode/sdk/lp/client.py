@@ -23,7 +23,7 @@ CANCEL_SECONDS = 60.0
 """Limit of the cancellation on exit of an async client that is itself being cancelled."""
 
 
-class _Client(Driver):
+class _ProviderClient(Driver):
     """The common part of both clients: their options."""
 
     def __init__(
@@ -48,7 +48,7 @@ class _Client(Driver):
         super().__init__(provider_session(url, account, token, token_file, timeout, wait_for))
 
 
-class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
+class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingMethods):
     """The blocking client of a liquidity provider's node.
 
     It is a context manager, and threads may share it:
@@ -94,7 +94,7 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
             super().__exit__(kind, error, trace)
 
 
-class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
+class AsyncLiquidityProvider(_ProviderClient, AwaitingDriver, AwaitedMethods):
     """The async client, for trio and asyncio.
 
     Use it as an async context manager, or `await lp.close()`:

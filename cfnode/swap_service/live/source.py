@@ -15,7 +15,7 @@ from cfnode.core.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
 from cfnode.ledger.books import Books, other_block
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
-from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongChain
+from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongNodeChain
 from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.updates import updates
@@ -163,7 +163,7 @@ class LiveSource:
         if books_genesis is None or tip is None:
             raise BrokenBooks(f"{self._database.name} has no books: `cfnode ledger run` begins them")
         if books_genesis != genesis:
-            raise WrongChain(
+            raise WrongNodeChain(
                 f"the chain of {reader.client.origin} has the genesis {genesis}, the books in "
                 f"{self._database.name} have {books_genesis}: name another node, or another --database"
             )
@@ -175,4 +175,4 @@ class LiveSource:
             number, node_hash = head.number, head.hash
         books_hash = await self._read(partial(self._books.hash_of, number))
         if books_hash is not None and node_hash != books_hash:
-            raise WrongChain(other_block(number, node_hash, books_hash))
+            raise WrongNodeChain(other_block(number, node_hash, books_hash))

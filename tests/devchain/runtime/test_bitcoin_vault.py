@@ -10,7 +10,7 @@ from cfnode.core.hashing import sha2_256
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.bitcoin_vault import Transaction, spend
+from cfnode.devchain.runtime.pallets.bitcoin_vault import VaultTransaction, spend
 from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import BITCOIN, Swapper
@@ -157,7 +157,7 @@ def test_the_vault_covers_the_liquidity_of_the_pool(broker: Swapper) -> None:
 def test_many_inputs_and_long_scripts_are_counted_as_bitcoin_does() -> None:
     inputs = [output(1, each % 256) for each in range(253)]
     future = ("OtherSegwit", {"version": 2, "program": bytes(2)})
-    made = Transaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])
+    made = VaultTransaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])
     plain = bytes.fromhex("02000000fdfd00")
     for each in inputs:
         plain += each.id.tx_id + each.id.vout.to_bytes(4, "little") + bytes.fromhex("00fdffffff")

@@ -15,7 +15,7 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.prices import Price
 from cfnode.ledger.recompute import recomputed
@@ -39,7 +39,7 @@ class AwaitedBooks(Books):
         self.newest = 0
         self.moved = trio.Event()
 
-    def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
+    def write(self, blocks: Sequence[DecodedBlock], prices: Mapping[int, Sequence[Price]]) -> Head:
         """Write, and wake who waits."""
         head = super().write(blocks, prices)
         trio.from_thread.run_sync(self._written, head.number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfnode.ledger.decoding import Block, Event
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent
 from cfnode.ledger.statements import Month
 
 __all__ = ["GENESIS", "NOVEMBER", "block", "block_rows"]
@@ -14,10 +14,12 @@ GENESIS = "0x" + "00" * 32
 NOVEMBER = Month.parse("2026-11")
 
 
-def block(number: int, events: list[Event]) -> Block:
+def block(number: int, events: list[DecodedEvent]) -> DecodedBlock:
     """A block of November; each is the child of the one with the number before."""
     name = f"0x{number:064x}"
-    return Block(number, name, f"0x{number - 1:064x}", NOVEMBER.start + number * 6_000, 1, tuple(events))
+    return DecodedBlock(
+        number, name, f"0x{number - 1:064x}", NOVEMBER.start + number * 6_000, 1, tuple(events)
+    )
 
 
 def block_rows(times: Mapping[int, int]) -> list[dict[str, Any]]:

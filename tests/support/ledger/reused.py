@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.ledger.decoding import Event
+from cfnode.ledger.decoding import DecodedEvent
 
 __all__ = [
     "BLOCKS",
@@ -22,7 +22,7 @@ EVM = b"\xab" * 20
 ETHER, NUMBER = 10**18, 7
 
 
-def opening(index: int, broker: bytes) -> Event:
+def opening(index: int, broker: bytes) -> DecodedEvent:
     """A swap channel on Ethereum."""
     fields = {
         "source_asset": "Eth", "destination_asset": "Usdc", "channel_id": NUMBER, "broker_id": broker,
@@ -32,18 +32,18 @@ def opening(index: int, broker: bytes) -> Event:
         "refund_parameters": {"refund_address": ("Eth", EVM), "min_price": 0, "retry_duration": 1,
                               "refund_ccm_metadata": None, "max_oracle_price_slippage": None},
     }  # fmt: skip
-    return Event(index, "Swapping", "SwapDepositAddressReady", fields)
+    return DecodedEvent(index, "Swapping", "SwapDepositAddressReady", fields)
 
 
-def liquidity_opening(index: int, account: bytes) -> Event:
+def liquidity_opening(index: int, account: bytes) -> DecodedEvent:
     """A liquidity provider's channel with the same number."""
     fields = {"asset": "Eth", "channel_id": NUMBER, "account_id": account, "deposit_address": ("Eth", EVM),
               "boost_fee": 0, "channel_opening_fee": 0, "deposit_chain_expiry_block": 900,
               "refund_address": ("Eth", EVM)}  # fmt: skip
-    return Event(index, "LiquidityProvider", "LiquidityDepositAddressReady", fields)
+    return DecodedEvent(index, "LiquidityProvider", "LiquidityDepositAddressReady", fields)
 
 
-def deposit(index: int, amount: int, request: int | None) -> Event:
+def deposit(index: int, amount: int, request: int | None) -> DecodedEvent:
     """A deposit to the number: for a swap, or of liquidity."""
     action = (
         ("LiquidityProvision", {"lp_account": OTHERS})
@@ -53,10 +53,10 @@ def deposit(index: int, amount: int, request: int | None) -> Event:
     fields = {"deposit_address": EVM, "asset": "Eth", "amount": amount, "block_height": 1, "ingress_fee": 5,
               "deposit_details": {"tx_hashes": [bytes([amount % 250]) * 32]}, "max_boost_fee_bps": 0,
               "action": action, "channel_id": NUMBER, "origin_type": "DepositChannel"}  # fmt: skip
-    return Event(index, "EthereumIngressEgress", "DepositFinalised", fields)
+    return DecodedEvent(index, "EthereumIngressEgress", "DepositFinalised", fields)
 
 
-def request(index: int, number: int, broker: bytes, amount: int) -> Event:
+def request(index: int, number: int, broker: bytes, amount: int) -> DecodedEvent:
     """The swap request of a deposit."""
     origin = {
         "deposit_address": ("Eth", EVM),
@@ -69,22 +69,22 @@ def request(index: int, number: int, broker: bytes, amount: int) -> Event:
               "origin": ("DepositChannel", origin), "request_type": ("Regular", {"output_action": output}),
               "broker_fees": [{"account": broker, "bps": 10}], "dca_parameters": None,
               "price_limits_and_expiry": None}  # fmt: skip
-    return Event(index, "Swapping", "SwapRequested", fields)
+    return DecodedEvent(index, "Swapping", "SwapRequested", fields)
 
 
-def executed(index: int, number: int, broker: bytes) -> list[Event]:
+def executed(index: int, number: int, broker: bytes) -> list[DecodedEvent]:
     """A chunk, with a commission of 100."""
     credit = {"account_id": broker, "asset": "Usdc", "amount_credited": 100, "new_balance": 100}
     chunk = {"swap_request_id": number, "swap_id": number, "network_fee": 1, "broker_fee": 100,
              "input_amount": 50, "input_asset": "Eth", "output_asset": "Usdc", "output_amount": 49,
              "intermediate_amount": None, "oracle_delta": None}  # fmt: skip
     return [
-        Event(index, "AssetBalances", "AccountCredited", credit),
-        Event(index + 1, "Swapping", "SwapExecuted", chunk),
+        DecodedEvent(index, "AssetBalances", "AccountCredited", credit),
+        DecodedEvent(index + 1, "Swapping", "SwapExecuted", chunk),
     ]
 
 
-BLOCKS: list[list[Event]] = [
+BLOCKS: list[list[DecodedEvent]] = [
     [opening(0, OURS)],
     [request(0, 1, OURS, ETHER), deposit(1, ETHER, 1), *executed(2, 1, OURS)],
     [opening(0, OTHERS)],

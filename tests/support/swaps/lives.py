@@ -22,7 +22,7 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES, DevGenesis
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE
-from cfnode.ledger.decoding import Block, decoded
+from cfnode.ledger.decoding import DecodedBlock, decoded
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import Swapper
 from tests.devchain.runtime.world import ALICE, BOB
@@ -70,7 +70,7 @@ class Life(Swapper):
 
     def __init__(self, seed: int, release: str = DEFAULT_RELEASE) -> None:
         self.seed, self.random = seed, Random(seed)
-        self.model, self.history, self.steps = Model(), list[Block](), list[str]()
+        self.model, self.history, self.steps = Model(), list[DecodedBlock](), list[str]()
         self.refused: list[str] = []
         self._amounts: set[tuple[str, int]] = set()
         self._failing: list[tuple[EncodedAddress, str]] = []
@@ -126,7 +126,7 @@ class Life(Swapper):
         events = decoded(world.metadata, data, number)
         time, spec = world.stored("Timestamp", "Now"), world.runtime.composition.release.spec_version
         hashes = [f"0x{each.hex()}" for each in world.hashes[-2:]]
-        self.history.append(Block(number, hashes[1], hashes[0], time, spec, events, world.metadata))
+        self.history.append(DecodedBlock(number, hashes[1], hashes[0], time, spec, events, world.metadata))
         found: dict[int, list[tuple[str, Any]]] = {}
         for event, (phase, *_) in zip(events, world.events(), strict=True):
             if isinstance(phase, tuple):

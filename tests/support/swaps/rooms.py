@@ -29,7 +29,7 @@ from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import Call
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.day_totals import add_totals, totals_of
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import CallError
 from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners import access, registry
@@ -38,7 +38,7 @@ from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swap_service.entries import Entry
@@ -324,7 +324,7 @@ class Rooms:
                 if partner is None or (each.channel is not None and each.channel.owner == partner)
             ]
             numbers = {each.number for each in own}
-            lines = list(Statement(self.database, LONG, partner=partner).lines())
+            lines = list(LedgerStatement(self.database, LONG, partner=partner).lines())
             users = set(self.life.model.swaps)
             chunks = Counter(
                 (each.swap, each.amount, each.to_amount)
@@ -485,7 +485,7 @@ def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
         return None
 
 
-def _entries(block: Block) -> tuple[BlockRef, list[Entry]]:
+def _entries(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
     ref = BlockRef(bytes.fromhex(block.hash[2:]), block.number)
     return ref, [
         Entry(ref, block.time, each.index, each.pallet, each.name, each.fields)

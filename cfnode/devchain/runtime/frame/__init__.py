@@ -9,7 +9,7 @@ from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_or
 from .host import GenesisHost, Host
 from .item import OwnersRuntime
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import Pallet, PalletStorage, Runtime
+from .pallet import Pallet, PalletRuntime, PalletStorage
 from .part import part
 from .span import before, since
 from .storage import DoubleMap, Map, OptionalDoubleMap, OptionalMap, OptionalValue, Value
@@ -39,8 +39,8 @@ __all__ = [
     "Origin",
     "OwnersRuntime",
     "Pallet",
+    "PalletRuntime",
     "PalletStorage",
-    "Runtime",
     "RuntimeApi",
     "RuntimeTrap",
     "TransactionValidityError",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from .errors import RuntimeTrap
-from .pallet import Runtime
+from .pallet import PalletRuntime
 from .span import ALWAYS, Span
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -81,7 +81,7 @@ class RuntimeApi:
             method.name: method for attribute in attributes.values() if (method := _method_of(attribute))
         }
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: PalletRuntime) -> None:
         self.runtime = runtime
         self.offered = {
             name: method for name, method in self.methods.items() if method.span.covers(runtime.release)

@@ -14,7 +14,7 @@ from .kept import KeptValues
 from .span import Span
 from .table import TypeTable
 
-__all__ = ["UNSET", "Decoder", "Default", "Item", "Owner", "OwnersRuntime", "Unset"]
+__all__ = ["UNSET", "Decoder", "Default", "Item", "ItemOwner", "OwnersRuntime", "Unset"]
 
 V = TypeVar("V")
 T_co = TypeVar("T_co", covariant=True)
@@ -64,7 +64,7 @@ Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset
 """The value of an item that is not stored: a value, a function of the runtime, or the type's zero."""
 
 
-class Owner(Protocol):
+class ItemOwner(Protocol):
     """The pallet of an item, as the item knows it."""
 
     @property

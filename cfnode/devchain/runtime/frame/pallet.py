@@ -61,13 +61,13 @@ if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
     from cfnode.devchain.runtime.values import ValidTransaction
 
-__all__ = ["Pallet", "PalletStorage", "Runtime"]
+__all__ = ["Pallet", "PalletRuntime", "PalletStorage"]
 
 P = TypeVar("P")
 T = TypeVar("T")
 
 
-class Runtime(Protocol):
+class PalletRuntime(Protocol):
     """The runtime of a pallet, as pallets and runtime APIs know it: `composition` is one."""
 
     @property
@@ -135,7 +135,7 @@ class PalletStorage:
     name: str = ""
     names: Mapping[str, str] = {}
     items: ClassVar[dict[str, DeclaredStorage]] = {}
-    runtime: Runtime
+    runtime: PalletRuntime
     declarations: Declarations
 
     class Event(EventSet):
@@ -159,7 +159,7 @@ class PalletStorage:
         self.index, self.name = pallet.index, pallet.name
         self._bind(pallet.runtime, pallet.declarations)
 
-    def _bind(self, runtime: Runtime, declarations: Declarations) -> None:
+    def _bind(self, runtime: PalletRuntime, declarations: Declarations) -> None:
         self.runtime, self.declarations = runtime, declarations
         self.__dict__["Constant"] = self.Constant.of(runtime.release)
         self.names = declarations.names
@@ -240,7 +240,7 @@ class Pallet(PalletStorage):
             if getattr(part, name) is not getattr(PalletStorage, name):
                 setattr(cls, name, getattr(part, name))
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: PalletRuntime) -> None:
         self._bind(runtime, runtime.declarations[type(self)])
         for name, part in self.held.items():
             self.__dict__[name] = part.made_for(self)

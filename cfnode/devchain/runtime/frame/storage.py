@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar, overload
 
-from .item import UNSET, Default, Item, Owner
+from .item import UNSET, Default, Item, ItemOwner
 from .span import ALWAYS, Span
 from .stored import Stored, StoredDoubleMap, StoredMap, StoredValue
 
@@ -44,16 +44,16 @@ class DeclaredStorage:
     def __init__(self, item: Item) -> None:
         self.item = item
         self.name = ""
-        self.owner: type[Owner] | None = None
+        self.owner: type[ItemOwner] | None = None
 
-    def __set_name__(self, owner: type[Owner], name: str) -> None:
+    def __set_name__(self, owner: type[ItemOwner], name: str) -> None:
         self.owner, self.name = owner, name
 
-    def bind(self, pallet: Owner) -> Stored:
+    def bind(self, pallet: ItemOwner) -> Stored:
         """Return the item bound to a pallet, which reads and writes it."""
         raise NotImplementedError
 
-    def absent(self, pallet: Owner) -> AttributeError:
+    def absent(self, pallet: ItemOwner) -> AttributeError:
         """Create the error of a pallet whose release lacks the item: all other items are bound to it."""
         return AttributeError(f"{pallet.name}.{self.name} is not in release {pallet.runtime.release.name}")
 
@@ -65,15 +65,15 @@ class Value(DeclaredStorage, Generic[V]):
         super().__init__(Item((), (), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> Value[V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> Value[V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredValue[V, V]: ...
-    def __get__(self, pallet: Owner | None, owner: type[Owner]) -> Value[V] | StoredValue[V, V]:
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredValue[V, V]: ...
+    def __get__(self, pallet: ItemOwner | None, owner: type[ItemOwner]) -> Value[V] | StoredValue[V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredValue[V, V]:
+    def bind(self, pallet: ItemOwner) -> StoredValue[V, V]:
         return StoredValue(pallet, self.name, self.item)
 
 
@@ -84,17 +84,17 @@ class OptionalValue(DeclaredStorage, Generic[V]):
         super().__init__(Item((), (), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalValue[V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> OptionalValue[V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredValue[V, V | None]: ...
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredValue[V, V | None]: ...
     def __get__(
-        self, pallet: Owner | None, owner: type[Owner]
+        self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalValue[V] | StoredValue[V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredValue[V, V | None]:
+    def bind(self, pallet: ItemOwner) -> StoredValue[V, V | None]:
         return StoredValue(pallet, self.name, self.item, None)
 
 
@@ -107,15 +107,15 @@ class Map(DeclaredStorage, Generic[K, V]):
         super().__init__(Item((hasher,), (key,), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> Map[K, V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> Map[K, V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredMap[K, V, V]: ...
-    def __get__(self, pallet: Owner | None, owner: type[Owner]) -> Map[K, V] | StoredMap[K, V, V]:
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredMap[K, V, V]: ...
+    def __get__(self, pallet: ItemOwner | None, owner: type[ItemOwner]) -> Map[K, V] | StoredMap[K, V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredMap[K, V, V]:
+    def bind(self, pallet: ItemOwner) -> StoredMap[K, V, V]:
         return StoredMap(pallet, self.name, self.item)
 
 
@@ -126,17 +126,17 @@ class OptionalMap(DeclaredStorage, Generic[K, V]):
         super().__init__(Item((hasher,), (key,), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalMap[K, V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> OptionalMap[K, V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredMap[K, V, V | None]: ...
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredMap[K, V, V | None]: ...
     def __get__(
-        self, pallet: Owner | None, owner: type[Owner]
+        self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalMap[K, V] | StoredMap[K, V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredMap[K, V, V | None]:
+    def bind(self, pallet: ItemOwner) -> StoredMap[K, V, V | None]:
         return StoredMap(pallet, self.name, self.item, None)
 
 
@@ -157,17 +157,17 @@ class DoubleMap(DeclaredStorage, Generic[K, K2, V]):
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> DoubleMap[K, K2, V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> DoubleMap[K, K2, V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredDoubleMap[K, K2, V, V]: ...
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredDoubleMap[K, K2, V, V]: ...
     def __get__(
-        self, pallet: Owner | None, owner: type[Owner]
+        self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> DoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V]:
+    def bind(self, pallet: ItemOwner) -> StoredDoubleMap[K, K2, V, V]:
         return StoredDoubleMap(pallet, self.name, self.item)
 
 
@@ -180,15 +180,15 @@ class OptionalDoubleMap(DeclaredStorage, Generic[K, K2, V]):
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalDoubleMap[K, K2, V]: ...
+    def __get__(self, pallet: None, owner: type[ItemOwner]) -> OptionalDoubleMap[K, K2, V]: ...
     @overload
-    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredDoubleMap[K, K2, V, V | None]: ...
+    def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredDoubleMap[K, K2, V, V | None]: ...
     def __get__(
-        self, pallet: Owner | None, owner: type[Owner]
+        self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalDoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V | None]:
+    def bind(self, pallet: ItemOwner) -> StoredDoubleMap[K, K2, V, V | None]:
         return StoredDoubleMap(pallet, self.name, self.item, None)

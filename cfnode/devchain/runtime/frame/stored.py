@@ -14,7 +14,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
 
-from .item import UNSET, Decoder, Item, Owner, Unset
+from .item import UNSET, Decoder, Item, ItemOwner, Unset
 
 __all__ = ["Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
 
@@ -32,7 +32,7 @@ _MAX_KEYS = 256  # storage keys that one map keeps
 class Stored:
     """A storage item of one pallet of one runtime: keys, codec, and the raw bytes."""
 
-    def __init__(self, pallet: Owner, name: str, item: Item) -> None:
+    def __init__(self, pallet: ItemOwner, name: str, item: Item) -> None:
         self._pallet = pallet
         self._runtime = pallet.runtime
         self.item = item
@@ -120,7 +120,7 @@ class _Typed(Stored, Generic[V, G]):
     `absent` is the value of an optional item where nothing is stored.
     """
 
-    def __init__(self, pallet: Owner, name: str, item: Item, absent: G | Unset = UNSET) -> None:
+    def __init__(self, pallet: ItemOwner, name: str, item: Item, absent: G | Unset = UNSET) -> None:
         super().__init__(pallet, name, item)
         self._absent = absent
 

@@ -25,7 +25,7 @@ from .chain_tracking import CHAIN_TRACKING
 from .environment_storage import EnvironmentStorage
 from .signers import BitcoinThresholdSigner
 
-__all__ = ["DUST", "Transaction", "add_outputs", "conjure", "consolidate", "spend"]
+__all__ = ["DUST", "VaultTransaction", "add_outputs", "conjure", "consolidate", "spend"]
 
 DUST = 600
 """Satoshi below which an output would keep its transaction out of a block."""
@@ -36,7 +36,7 @@ Utxo = values.Utxo
 
 
 @dataclass(frozen=True, slots=True)
-class Fees:
+class VaultFees:
     """Satoshi for a transaction's fixed part, its inputs (a deposit's, or the vault's own) and outputs."""
 
     fixed: int
@@ -51,7 +51,7 @@ class Fees:
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class VaultTransaction:
     """An unsigned transaction."""
 
     inputs: Sequence[Utxo]
@@ -69,7 +69,7 @@ class Transaction:
         return sha2_256(sha2_256(_u32(VERSION) + body + _u32(LOCK_TIME)))
 
 
-def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
+def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> VaultTransaction | None:
     """Spend outputs on these transfers. Return None if the vault has too little."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     amount = sum(output_amount for _, output_amount in transfers)
@@ -84,10 +84,10 @@ def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | N
     environment.BitcoinAvailableUtxos.put(utxos)
     change_amount = sum(map(fees.net, inputs)) - amount - cost
     change_outputs = [(_own(pallet).script, change_amount)] if change_amount >= DUST else []
-    return Transaction(inputs, [*transfers, *change_outputs])
+    return VaultTransaction(inputs, [*transfers, *change_outputs])
 
 
-def consolidate(pallet: PalletStorage) -> Transaction | None:
+def consolidate(pallet: PalletStorage) -> VaultTransaction | None:
     """Join outputs of the vault into one. Return None if there are none to join."""
     fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     utxos = _spendable(pallet) if _key(pallet) else []
@@ -98,7 +98,7 @@ def consolidate(pallet: PalletStorage) -> Transaction | None:
     remaining_utxos = [utxo for utxo in utxos if utxo not in joined]
     dust = [utxo for utxo in remaining_utxos if not fees.net(utxo)]
     environment.BitcoinAvailableUtxos.put([*(utxo for utxo in remaining_utxos if utxo not in dust), *dust])
-    return Transaction(joined, [(_own(pallet).script, joined_amount)]) if joined_amount >= 0 else None
+    return VaultTransaction(joined, [(_own(pallet).script, joined_amount)]) if joined_amount >= 0 else None
 
 
 def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo]:
@@ -126,7 +126,7 @@ def _spendable(pallet: PalletStorage) -> list[Utxo]:
     return utxos
 
 
-def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
+def add_outputs(pallet: PalletStorage, transaction: VaultTransaction) -> None:
     """Add the outputs that a transaction pays to the vault's own key to the spendable ones."""
     own_output, tx_id = _own(pallet), transaction.id
     state = values.DepositAddress(pubkey_x=own_output.public_key_x, script_path=None)
@@ -167,11 +167,11 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
     return None
 
 
-def _fees(pallet: PalletStorage) -> Fees:
+def _fees(pallet: PalletStorage) -> VaultFees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
     assert isinstance(tracked, values.BitcoinTrackedData)
     rate = tracked.btc_fee_info.sats_per_kilobyte
-    return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
+    return VaultFees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
 
 
 def _own(pallet: PalletStorage) -> taproot.TaprootDeposit:

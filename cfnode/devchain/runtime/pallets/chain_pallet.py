@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.devchain.runtime.frame import Pallet, PalletStorage, Runtime, part
+from cfnode.devchain.runtime.frame import Pallet, PalletRuntime, PalletStorage, part
 from cfnode.devchain.runtime.releases import Release
 
 P = TypeVar("P", bound="ChainPallet")
@@ -22,7 +22,7 @@ class ChainPallet(Pallet):
 
     chain: ClassVar[ChainInstance]
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: PalletRuntime) -> None:
         self.__dict__["chain"] = runtime.release.chains[self.chain.name]
         super().__init__(runtime)
 

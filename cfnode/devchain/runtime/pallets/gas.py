@@ -6,7 +6,7 @@ from typing import Protocol
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import ChainInstance, TrackedData
-from cfnode.devchain.runtime.frame import Runtime
+from cfnode.devchain.runtime.frame import PalletRuntime
 from cfnode.devchain.runtime.pallets.chain_tracking import ChainTracking
 from cfnode.devchain.runtime.rules import TronEnergy
 
@@ -35,7 +35,7 @@ class HasTracking(Protocol):
     def chain(self) -> ChainInstance: ...
 
     @property
-    def runtime(self) -> Runtime: ...
+    def runtime(self) -> PalletRuntime: ...
 
     @property
     def tracking(self) -> ChainTracking: ...

@@ -9,7 +9,7 @@ from typing import IO, Final
 from cfnode.ledger.database import Database
 from cfnode.ledger.partners.channels import has_channel
 from cfnode.ledger.statement_text import write_csv, write_json
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import LedgerStatement, Month
 from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.live.partner_api.documents import swap_of
 from cfnode.swap_service.live.partner_api.problems import Problem
@@ -42,7 +42,7 @@ def statement_file(database: Database, partner: str, query: StatementQuery) -> I
         month = Month.parse(query.month)
     except ValueError as error:
         raise Problem("invalid_request", f"month: {error}") from None
-    statement = Statement(database, month, partner=partner)
+    statement = LedgerStatement(database, month, partner=partner)
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # its sender closes it
     try:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)

@@ -16,7 +16,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, req
 from cfnode.devchain.runtime.pallets.swap_requests.storage import FLIP, SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
-from .deposits import Deposit
+from .deposits import PendingDeposit
 from .storage import IngressEgressStorage
 
 __all__ = ["create_account"]
@@ -26,7 +26,7 @@ ADVANCE = FLIP // 100
 
 def create_account(
     pallet: IngressEgressStorage,
-    deposit: Deposit,
+    deposit: PendingDeposit,
     terms: values.ChannelActionLiquidityProvision[bytes],
     amount: int,
 ) -> int:
@@ -49,12 +49,12 @@ def create_account(
     )
 
 
-def _price(pallet: IngressEgressStorage, deposit: Deposit, flip: int) -> int:
+def _price(pallet: IngressEgressStorage, deposit: PendingDeposit, flip: int) -> int:
     """Return how much of the deposit's asset buys so much FLIP."""
     return input_for_output(pallet.other(SwappingStorage), deposit.asset, "Flip", flip, with_fee=False)
 
 
-def _buy_flip(pallet: IngressEgressStorage, deposit: Deposit, who: bytes, amount: int) -> int:
+def _buy_flip(pallet: IngressEgressStorage, deposit: PendingDeposit, who: bytes, amount: int) -> int:
     credited = values.SwapOutputActionCreditFlipAndTransferToGateway(
         account_id=who, flip_to_subtract_from_swap_output=ADVANCE
     )

@@ -12,7 +12,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, lim
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .account_creation import create_account
-from .deposits import Account, Deposit
+from .deposits import Account, PendingDeposit
 from .egress import schedule_egress
 from .fees import ingress_estimate, withhold
 from .storage import IngressEgressStorage
@@ -20,14 +20,18 @@ from .storage import IngressEgressStorage
 __all__ = ["perform_action", "withhold_ingress_fee"]
 
 
-def withhold_ingress_fee(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> tuple[int, int]:
+def withhold_ingress_fee(
+    pallet: IngressEgressStorage, deposit: PendingDeposit, amount: int
+) -> tuple[int, int]:
     """Withhold the ingress fee of a deposit. Return what remains of the amount, and the fee."""
     estimate = ingress_estimate(pallet, deposit.asset, deposit.origin_type)
     after_fee = withhold(pallet, deposit.asset, amount, estimate)
     return after_fee.remaining, after_fee.fee
 
 
-def perform_action(pallet: IngressEgressStorage, deposit: Deposit, amount: int) -> values.DepositAction:
+def perform_action(
+    pallet: IngressEgressStorage, deposit: PendingDeposit, amount: int
+) -> values.DepositAction:
     """Swap, credit or refund an amount, as the deposit's action says."""
     match deposit.action:
         case values.ChannelActionSwap() as terms:
@@ -41,7 +45,7 @@ def perform_action(pallet: IngressEgressStorage, deposit: Deposit, amount: int) 
 
 def _swap(
     pallet: IngressEgressStorage,
-    deposit: Deposit,
+    deposit: PendingDeposit,
     terms: values.ChannelActionSwap[bytes, values.CheckedCcmDeposit],
     amount: int,
 ) -> values.DepositAction:
@@ -65,7 +69,7 @@ def _swap(
 
 def _refund(
     pallet: IngressEgressStorage,
-    deposit: Deposit,
+    deposit: PendingDeposit,
     terms: values.ChannelActionRefund[Account, values.CheckedCcmDeposit],
     amount: int,
 ) -> values.DepositAction:
@@ -80,7 +84,7 @@ def _refund(
 
 def _provide(
     pallet: IngressEgressStorage,
-    deposit: Deposit,
+    deposit: PendingDeposit,
     terms: values.ChannelActionLiquidityProvision[bytes],
     amount: int,
 ) -> values.DepositAction:

@@ -21,7 +21,7 @@ from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStora
 from .storage import IngressEgressStorage
 
 __all__ = [
-    "Payment",
+    "BatchPayment",
     "evm_broadcaster",
     "fetch_id",
     "fetch_params",
@@ -49,7 +49,7 @@ Transfers = list[values.FetchOrTransferTransfer]
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class BatchPayment:
     """What somebody is to get."""
 
     asset: str
@@ -98,7 +98,7 @@ def send_messages(pallet: IngressEgressStorage) -> None:
     if messages:
         pallet.ScheduledEgressCcm.put(disabled)
     for message in (entry for entry in messages if entry not in disabled):
-        payment = Payment(message.asset, message.amount, message.destination_address)
+        payment = BatchPayment(message.asset, message.amount, message.destination_address)
         call = message_call(pallet, payment, _ccm_of(message))
         broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
         pallet.BroadcastActions.put(broadcast_id, "CcmBroadcast")
@@ -203,7 +203,7 @@ def _report_batch(pallet: IngressEgressStorage, broadcast_id: int, transfers: Tr
 
 def _send_evm(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
     payments = [
-        Payment(transfer.asset, transfer.amount, transfer.destination_address) for transfer in transfers
+        BatchPayment(transfer.asset, transfer.amount, transfer.destination_address) for transfer in transfers
     ]
     arguments = _batch(pallet, [(entry.asset, fetch) for entry, fetch in fetches], payments)
     if not (arguments.fetch_deploy_params or arguments.fetch_params or arguments.transfer_params):
@@ -215,7 +215,7 @@ def _send_evm(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfe
 
 
 def _batch(
-    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[BatchPayment]
 ) -> values.AllBatch:
     pay = [
         transfer_params(pallet, payment.asset, payment.destination, payment.amount) for payment in payments
@@ -225,7 +225,7 @@ def _batch(
 
 
 def reject_call(
-    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[BatchPayment]
 ) -> values.EvmApi | None:
     """Return the call that fetches a deposit and sends it back at once; None where it is not built."""
     if not pallet.chain.is_evm:
@@ -269,7 +269,7 @@ def _start(pallet: IngressEgressStorage) -> int:
 
 
 def with_message(
-    egress_id: tuple[str, int], payment: Payment, ccm: values.CheckedCcmDeposit
+    egress_id: tuple[str, int], payment: BatchPayment, ccm: values.CheckedCcmDeposit
 ) -> values.CrossChainMessage:
     """Return a transfer with its message."""
     return values.CrossChainMessage(
@@ -298,7 +298,7 @@ def _ccm_of(message: values.CrossChainMessage) -> values.CheckedCcmDeposit:
 
 
 def message_call(
-    pallet: IngressEgressStorage, payment: Payment, ccm: values.CheckedCcmDeposit
+    pallet: IngressEgressStorage, payment: BatchPayment, ccm: values.CheckedCcmDeposit
 ) -> values.EvmApi | None:
     """Return the call that pays a receiver and calls it with a message; None where it is not built."""
     if not pallet.chain.is_evm:

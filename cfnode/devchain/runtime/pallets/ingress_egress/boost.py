@@ -19,7 +19,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.requests import request_netwo
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .actions import perform_action, withhold_ingress_fee
-from .deposits import Deposit, is_boosted
+from .deposits import PendingDeposit, is_boosted
 from .recycling import cancel_timeout, start_timeout
 from .rejection import is_marked, note_prewitnessed
 from .storage import IngressEgressStorage
@@ -47,7 +47,7 @@ def set_boost_depth(pallet: IngressEgressStorage, asset: str, amount: int) -> No
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
 
 
-def prewitness(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def prewitness(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Boost a deposit that has been seen but is not yet final, if its owner wants that."""
     asset, amount = deposit.asset, deposit.amount
     if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
@@ -74,7 +74,7 @@ def prewitness(pallet: IngressEgressStorage, deposit: Deposit) -> None:
 
 
 def finalise_boosted(
-    pallet: IngressEgressStorage, deposit: Deposit
+    pallet: IngressEgressStorage, deposit: PendingDeposit
 ) -> values.DepositActionBoostersCredited | None:
     """Give a boosted deposit to those who paid for it. Return None if it was not boosted."""
     status, asset = deposit.boost_status, deposit.asset
@@ -101,7 +101,9 @@ def _enabled(pallet: IngressEgressStorage) -> bool:
     return pallet.other(EnvironmentStorage).safe_mode(member, "boost_deposits_enabled")
 
 
-def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
+def _boost(
+    pallet: IngressEgressStorage, deposit: PendingDeposit, deposit_id: int, funding: BoostSplit
+) -> None:
     asset, amount = deposit.asset, deposit.amount
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
     if deposit.channel is None:
@@ -128,7 +130,7 @@ def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, fund
 
 
 def remember_boost(
-    pallet: IngressEgressStorage, deposit: Deposit, status: values.BoostStatus[int, int]
+    pallet: IngressEgressStorage, deposit: PendingDeposit, status: values.BoostStatus[int, int]
 ) -> None:
     """Store the boost status of a deposit: with its channel, or under the vault's name for it."""
     if deposit.channel is not None:

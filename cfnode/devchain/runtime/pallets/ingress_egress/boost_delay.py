@@ -15,7 +15,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
 from .boost import prewitness, remember_boost
-from .deposits import Deposit, Transaction, channel_origin, vault_origin
+from .deposits import PendingDeposit, Transaction, channel_origin, vault_origin
 from .storage import IngressEgressStorage
 
 __all__ = ["admit_prewitnessed", "cancel_boost", "process_prewitnessed"]
@@ -23,7 +23,7 @@ __all__ = ["admit_prewitnessed", "cancel_boost", "process_prewitnessed"]
 NOT_BOOSTED: Final = "NotBoosted"
 
 
-def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def admit_prewitnessed(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Boost a deposit that is not yet final, at once or after the delay."""
     delay = pallet.BoostDelayBlocks.get()
     if not delay:
@@ -48,7 +48,7 @@ def process_prewitnessed(pallet: IngressEgressStorage, number: int) -> None:
             prewitness(pallet, replace(deposit, boost_status=NOT_BOOSTED))
 
 
-def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def cancel_boost(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Cancel the pending boost of a deposit that is final."""
     status = deposit.boost_status
     if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
@@ -61,14 +61,14 @@ def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     remember_boost(pallet, deposit, NOT_BOOSTED)
 
 
-def _place(deposit: Deposit) -> values.BoostStatusLookup:
+def _place(deposit: PendingDeposit) -> values.BoostStatusLookup:
     """Return where a deposit's `BoostStatus` is stored."""
     if deposit.channel is None:
         return values.BoostStatusLookupVault(deposit.vault_transaction)
     return values.BoostStatusLookupChannel(deposit.channel_account)
 
 
-def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
+def _waiting(deposit: PendingDeposit) -> values.PendingPrewitnessedDeposit:
     origin: values.DepositOrigin
     if deposit.channel is None:
         origin = values.DepositOriginVault(tx_id=deposit.vault_transaction, broker_id=deposit.broker)
@@ -93,7 +93,9 @@ def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
     )
 
 
-def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
+def _as_seen(
+    pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry
+) -> PendingDeposit | None:
     """Return the deposit that waits; None if its channel no longer exists."""
     deposit = entry.deposit
     match entry.boost_status_lookup:
@@ -125,8 +127,8 @@ def _deposit(
     channel: values.DepositChannel | None = None,
     transaction: Transaction | None = None,
     is_marked: bool = False,
-) -> Deposit:
-    return Deposit(
+) -> PendingDeposit:
+    return PendingDeposit(
         asset=seen.asset,
         amount=seen.amount,
         details=seen.deposit_details,

@@ -1,6 +1,6 @@
 """Deposits, on a channel or by way of the vault: their value, origin and events.
 
-A `Deposit` goes through the steps of `pipeline`, which reports its outcome at the end.
+A `PendingDeposit` goes through the steps of `pipeline`, which reports its outcome at the end.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .storage import IngressEgressStorage
 __all__ = [
     "Account",
     "Action",
-    "Deposit",
     "Details",
+    "PendingDeposit",
     "Transaction",
     "channel_address",
     "channel_origin",
@@ -40,7 +40,7 @@ Action = values.ChannelAction[bytes, values.CheckedCcmDeposit, Account]
 
 
 @dataclass(frozen=True, slots=True)
-class Deposit:
+class PendingDeposit:
     """A deposit and what is to be done with it.
 
     `details` is how its chain identifies it. `channel` is None for one by way of the vault, `transaction` the
@@ -86,9 +86,9 @@ def deposit_on(
     channel: values.DepositChannelDetails,
     witness: values.DepositWitness,
     height: int,
-) -> Deposit:
+) -> PendingDeposit:
     """Return a deposit with the action and terms of its channel."""
-    return Deposit(
+    return PendingDeposit(
         asset=witness.asset,
         amount=witness.amount,
         details=witness.deposit_details,
@@ -169,7 +169,7 @@ def channel_address(pallet: IngressEgressStorage, account: Account) -> EncodedAd
 
 
 def report_finalised(
-    pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: values.DepositAction
+    pallet: IngressEgressStorage, deposit: PendingDeposit, fee: int, action: values.DepositAction
 ) -> None:
     """Deposit the event of a deposit that has been acted on."""
     pallet.deposit(

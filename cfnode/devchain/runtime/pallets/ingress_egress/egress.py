@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cfnode.devchain.runtime import values
 
-from .batching import Payment, with_message
+from .batching import BatchPayment, with_message
 from .deposits import Account
 from .fees import egress_estimate, withhold
 from .storage import IngressEgressStorage
@@ -50,6 +50,6 @@ def schedule_egress(
         )
         pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, transfer])
     else:
-        message = with_message(egress_id, Payment(asset, after_fee.remaining, destination), ccm)
+        message = with_message(egress_id, BatchPayment(asset, after_fee.remaining, destination), ccm)
         pallet.ScheduledEgressCcm.mutate(lambda queue: [*queue, message])
     return ScheduledEgress(egress_id, after_fee.remaining, after_fee.fee)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 
-from .deposits import Account, Deposit
+from .deposits import Account, PendingDeposit
 from .storage import IngressEgressStorage
 
 __all__ = ["schedule_fetch"]
 
 
-def schedule_fetch(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def schedule_fetch(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Have a channel's deposit brought into the vault; Bitcoin spends it from where it lies."""
     if deposit.channel is not None:
         _fetch_from(pallet, deposit.channel, deposit)
@@ -19,7 +19,9 @@ def schedule_fetch(pallet: IngressEgressStorage, deposit: Deposit) -> None:
         pallet.other(EnvironmentStorage).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
 
 
-def _fetch_from(pallet: IngressEgressStorage, channel: values.DepositChannel, deposit: Deposit) -> None:
+def _fetch_from(
+    pallet: IngressEgressStorage, channel: values.DepositChannel, deposit: PendingDeposit
+) -> None:
     channel_asset, address = channel.asset, channel.address
     if pallet.chain.is_evm and deposit.asset != channel_asset and channel.state in ("Undeployed", "Pending"):
         # The contract's constructor fetches its own asset, and it must be there to fetch another.

@@ -19,7 +19,7 @@ from .derivation import derive, is_fresh
 from .recycling import lifecycle
 from .storage import IngressEgressStorage
 
-__all__ = ["OpenedChannel", "next_channel_id", "open_channel"]
+__all__ = ["ChannelOpening", "next_channel_id", "open_channel"]
 
 MAX_CHANNEL_ID = 2**64 - 1
 # On EVM chains a contract costs gas to deploy, so no addresses are made in advance.
@@ -27,7 +27,7 @@ NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedChannel:
+class ChannelOpening:
     """What opening a channel gives; `address` is an account of the chain, heights are the chain's own."""
 
     channel_id: int
@@ -42,7 +42,7 @@ def open_channel(
     asset: str,
     action: values.ChannelAction[bytes, values.CheckedCcm, Account],
     boost_fee: int,
-) -> OpenedChannel:
+) -> ChannelOpening:
     """Open a channel for `owner`, who pays the opening fee from liquid FLIP.
 
     A deposit triggers `action`.
@@ -70,7 +70,7 @@ def open_channel(
             is_marked_for_rejection=False,
         ),
     )
-    return OpenedChannel(channel.channel_id, channel.address, expires_at, opening_fee)
+    return ChannelOpening(channel.channel_id, channel.address, expires_at, opening_fee)
 
 
 def next_channel_id(pallet: IngressEgressStorage) -> int:

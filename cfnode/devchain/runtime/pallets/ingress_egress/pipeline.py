@@ -14,7 +14,7 @@ from cfnode.devchain.runtime import values
 from .actions import perform_action, withhold_ingress_fee
 from .boost import finalise_boosted
 from .boost_delay import cancel_boost
-from .deposits import Deposit, deposit_on, is_boosted, report_failed, report_finalised
+from .deposits import PendingDeposit, deposit_on, is_boosted, report_failed, report_finalised
 from .fetches import schedule_fetch
 from .rejection import reject_if_marked
 from .storage import IngressEgressStorage
@@ -33,7 +33,7 @@ def process_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness
     return process(pallet, deposit_on(pallet, channel, witness, height))
 
 
-def process(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def process(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Process a deposit that is final."""
     boosted = is_boosted(deposit.boost_status)
     if not boosted and deposit.amount < pallet.MinimumDeposit.get(deposit.asset):

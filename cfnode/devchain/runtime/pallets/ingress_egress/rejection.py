@@ -19,14 +19,14 @@ from cfnode.devchain.runtime.pallets.swap_requests.ccm import tables_of
 from cfnode.devchain.runtime.pallets.system import System
 
 from .batching import (
-    Payment,
+    BatchPayment,
     fetch_id,
     fetch_params,
     finalise_fetches,
     message_call,
     reject_call,
 )
-from .deposits import Account, Deposit, Details, Transaction, is_boosted
+from .deposits import Account, Details, PendingDeposit, Transaction, is_boosted
 from .fees import egress_estimate, ingress_estimate, withhold
 from .storage import IngressEgressStorage
 
@@ -119,21 +119,21 @@ def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
             )
 
 
-def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
+def is_marked(pallet: IngressEgressStorage, deposit: PendingDeposit) -> bool:
     """Return whether a deposit is to be sent back, by a mark of its transaction or of its channel."""
     if not pallet.Constant.AllowTransactionReports:
         return False
     return deposit.is_marked or bool(_marks(pallet, deposit))
 
 
-def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
+def note_prewitnessed(pallet: IngressEgressStorage, deposit: PendingDeposit) -> None:
     """Note that a deposit's marks have been noticed: they do not expire any more."""
     for marker, transaction in _marks(pallet, deposit):
         mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
         pallet.TransactionsMarkedForRejection.put(marker, transaction, replace(mark, prewitnessed=True))
 
 
-def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | None:
+def reject_if_marked(pallet: IngressEgressStorage, deposit: PendingDeposit) -> str | None:
     """Have a marked deposit sent back at the end of the block.
 
     Return the reason for the deposit's failure, or None if it is not marked.
@@ -229,7 +229,7 @@ def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
     net = withhold(pallet, asset, after_ingress.remaining, egress_fee).remaining
     if pallet.runtime.release.rules.rejections_below_dust_fail and net < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
-    payment = Payment(asset, net, details.refund_address[1])
+    payment = BatchPayment(asset, net, details.refund_address[1])
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
         return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))
@@ -255,7 +255,7 @@ def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transac
     pallet.ReportExpiresAt.mutate(number, lambda marks: [*marks, (broker, transaction)])
 
 
-def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, Transaction]]:
+def _marks(pallet: IngressEgressStorage, deposit: PendingDeposit) -> list[tuple[bytes, Transaction]]:
     """Return the marks of a deposit's broker and of the screening account: marker and transaction."""
     if deposit.broker is None:
         return []

@@ -24,7 +24,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorag
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 from .boost_delay import admit_prewitnessed
-from .deposits import Account, Action, Deposit, vault_origin
+from .deposits import Account, Action, PendingDeposit, vault_origin
 from .pipeline import process
 from .storage import IngressEgressStorage
 
@@ -61,10 +61,10 @@ def burn_address(pallet: IngressEgressStorage) -> Account:
     return bytes(20 if pallet.chain.is_evm else 32)
 
 
-def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> Deposit:
+def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> PendingDeposit:
     fee, transaction = witness.broker_fee, witness.tx_id
     broker = None if fee is None else fee.account
-    return Deposit(
+    return PendingDeposit(
         asset=witness.input_asset,
         amount=witness.deposit_amount,
         details=witness.deposit_details,

@@ -18,7 +18,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
-from cfnode.devchain.runtime.pallets.ingress_egress.opening import OpenedChannel, open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import ChannelOpening, open_channel
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.ccm import (
     CcmError,
@@ -153,7 +153,7 @@ def _report_channel(
     swapping: SwappingStorage,
     broker: bytes,
     request: SwapChannelRequest,
-    channel: OpenedChannel,
+    channel: ChannelOpening,
     message: values.CheckedCcm | None,
 ) -> None:
     variant = CHAINS[ASSETS[request.source_asset].chain].address
