@@ -16,7 +16,7 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, timeout_option
-from cfnode.cli.recover.choosing import choose, find_batch
+from cfnode.cli.recover.choosing import choose, find_by_number
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
@@ -179,13 +179,16 @@ def _check(
 
 
 def _explain(work: Recovery, chain: str, number: int, archive: str | None) -> None:
-    """Describe the call with that number; for a batch, the call of its failed transfer."""
-    from cfnode.sdk.recovery import IsBatch
+    """Describe the call with that number; for a batch, the call of its failed transfer.
+
+    A call that the State Chain has given up is searched, too: the vault may still take it.
+    """
+    from cfnode.sdk.recovery import Expired, IsBatch
 
     try:
         work.explain(chain, number)
-    except IsBatch as batch:
-        work.explain_call(find_batch(work, chain, number, archive, batch))
+    except (Expired, IsBatch) as error:
+        work.explain_call(find_by_number(work, chain, number, archive, error))
 
 
 def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:
