@@ -10,7 +10,14 @@ import cfnode.devchain.runtime.runtime  # noqa: F401  (all declarations)
 from cfnode.core.scale.shapes import attribute
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.frame.catalogs import catalog_of
-from cfnode.devchain.runtime.frame.expressions import ArrayOf, Expression, FieldOf, Name, TupleOf, substitute
+from cfnode.devchain.runtime.frame.expressions import (
+    ArrayOf,
+    Expression,
+    FieldOf,
+    TupleOf,
+    TypeName,
+    substitute,
+)
 from cfnode.devchain.runtime.frame.types import Alias, Catalog, Declaration, Enum, Struct
 from cfnode.devchain.runtime.releases import RELEASES
 
@@ -226,38 +233,38 @@ class Classes:
                 return (Type("tuple", tuple(self.of(item, catalog, parameters) for item in items)),)
             case ArrayOf(item, _):
                 return self._sequence(item, catalog, parameters)
-            case Name("Vec", (item,)):
+            case TypeName("Vec", (item,)):
                 return self._sequence(item, catalog, parameters)
-            case Name("Option", (item,)):
+            case TypeName("Option", (item,)):
                 return merged(self.of(item, catalog, parameters), (NONE,))
-            case Name("Compact", (item,)):
+            case TypeName("Compact", (item,)):
                 return self.of(item, catalog, parameters)
-            case Name("Result", (good, bad)):
+            case TypeName("Result", (good, bad)):
                 ok, err = self.of(good, catalog, parameters), self.of(bad, catalog, parameters)
                 return (
                     Type("tuple", ((Type('"Ok"'),), ok)),
                     Type("tuple", ((Type('"Err"'),), err)),
                 )
-            case Name("U256", ()):
+            case TypeName("U256", ()):
                 return (INT,)
-            case Name(name, ()) if name in parameters:
+            case TypeName(name, ()) if name in parameters:
                 return (Type(name, variable=True),)
-            case Name(name, ()) if name in SIGNED:
+            case TypeName(name, ()) if name in SIGNED:
                 return (INT,)
-            case Name("bool", ()):
+            case TypeName("bool", ()):
                 return (Type("bool"),)
-            case Name("str" | "char", ()):
+            case TypeName("str" | "char", ()):
                 return (Type("str"),)
-            case Name(name, ()) if name in BORROWED:
+            case TypeName(name, ()) if name in BORROWED:
                 return (Type(BORROWED[name]),)
         return self._declared_type(expression, catalog, parameters)
 
     def _sequence(self, item: Expression, catalog: Catalog, parameters: tuple[str, ...]) -> Union:
-        if item == Name("u8"):
+        if item == TypeName("u8"):
             return (BYTES,)
         return (Type("Sequence", (self.of(item, catalog, parameters),)),)
 
-    def _declared_type(self, expression: Name, catalog: Catalog, parameters: tuple[str, ...]) -> Union:
+    def _declared_type(self, expression: TypeName, catalog: Catalog, parameters: tuple[str, ...]) -> Union:
         declared = catalog.get(expression.name)
         if declared is None:
             return (ANY,)

@@ -155,8 +155,8 @@ def sdk_errors() -> Iterator[str]:
 
     yield (
         "## Errors of the SDK\n\nEach is a subclass of `SdkError` with a `code` that never changes. Commands "
-        "that use the SDK (`swap`, `recover`, `lp`, `status`) end with the exit code, and print the code "
-        "with `--json`.\n\n"
+        "end with the exit code, and print the code with `--json`, also those that ask a node without "
+        "the SDK.\n\n"
         "| code | class | meaning | exit code |\n|---|---|---|---|"
     )
     for error in error_classes():

@@ -8,6 +8,7 @@ signal, all processes that are left are killed.
 
 from __future__ import annotations
 
+import compileall
 import ctypes
 import os
 import signal
@@ -21,6 +22,7 @@ PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 15.0
 """Seconds for pytest's own end after a signal: it stops its nodes and prints what has failed so far."""
 POLL_S = 0.1
+PACKAGE = Path(__file__).resolve().parent.parent / "cfnode"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -83,6 +85,7 @@ def kill_what_is_left() -> int:
 
 def main(arguments: list[str]) -> int:
     """Run pytest; return the exit code."""
+    compileall.compile_dir(PACKAGE, quiet=2, workers=0)  # once, not by each process of the run
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     run = Run(arguments)
     code = run.wait()

@@ -56,6 +56,7 @@ SWAP_CALLS: tuple[type[Call[Any]], ...] = (
     infos.GetBoostLiquidity,
     development.DevDeposit,
     development.DevAnnounce,
+    development.DevSendToVault,
 )
 PROVIDER_CALLS: tuple[type[Call[Any]], ...] = (
     provider.GetBalances,
@@ -86,7 +87,7 @@ from typing import TypeVar
 from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit, DevSendToVault
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,

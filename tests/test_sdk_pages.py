@@ -67,6 +67,23 @@ def test_each_public_name_is_on_the_page_with_its_text(name: str) -> None:
             assert summary in section
 
 
+@pytest.mark.world
+@pytest.mark.parametrize("name", PACKAGES)
+def test_an_editor_has_the_text_of_each_public_name(name: str) -> None:
+    from jedi import Project, Script
+    from jedi.api.environment import InterpreterEnvironment
+
+    package, page = importlib.import_module(name), text_of(PACKAGES[name])
+    source = f"from {name} import *\n" + "\n".join(package.__all__)
+    script = Script(source, environment=InterpreterEnvironment(), project=Project(ROOT))
+    for line, public in enumerate(package.__all__, 2):
+        (definition, *_) = script.goto(line, 1, follow_imports=True)
+        section = page.partition(f"\n### {public}\n")[2].partition("\n### ")[0]
+        (summary, *_) = definition.docstring(raw=True).splitlines() or [""]
+        assert summary, public
+        assert summary in section, public
+
+
 def packages_below(package: ModuleType) -> Iterator[str]:
     """The packages in a folder that list public names."""
     for path in sorted(Path(str(package.__file__)).parent.rglob("__init__.py")):

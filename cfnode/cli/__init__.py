@@ -111,18 +111,20 @@ class LazyGroup(Group):
         """
         options = args[: args.index("--")] if "--" in args else args
         ctx.meta[WANTS_JSON] = not set(JSON_FLAGS).isdisjoint(options)
-        rest = leading_file(ctx, args)
-        is_file_alone = bool(args) and not rest and not ctx.resilient_parsing
-        if is_file_alone or (rest and rest[0].startswith("-") and rest[0] not in _OWN_FLAGS):
-            rest = ["run", *rest]
-        return super().parse_args(ctx, rest)
+        arguments = leading_file(ctx, args)
+        is_file_alone = bool(args) and not arguments and not ctx.resilient_parsing
+        if is_file_alone or (arguments and arguments[0].startswith("-") and arguments[0] not in _OWN_FLAGS):
+            arguments = ["run", *arguments]
+        return super().parse_args(ctx, arguments)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the matching commands or flags; for a flag also those of `run`."""
-        found = super().shell_complete(ctx, incomplete)
+        completions = super().shell_complete(ctx, incomplete)
         run = self.get_command(ctx, "run") if incomplete.startswith("-") else None
         return (
-            found if run is None else found + run.shell_complete(click.Context(run, parent=ctx), incomplete)
+            completions
+            if run is None
+            else completions + run.shell_complete(click.Context(run, parent=ctx), incomplete)
         )
 
     def invoke(self, ctx: click.Context) -> Any:

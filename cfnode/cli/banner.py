@@ -38,7 +38,7 @@ __all__ = ["Start", "banner", "serve_and_announce"]
 
 log = logging.getLogger("cfnode.dev")
 
-FIRST_BLOCK_S = 20.0
+FIRST_BLOCK_TIMEOUT_S = 20.0
 """Seconds to wait for the first block: a chain whose authorities run elsewhere may have no block for long."""
 RECEIVER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
@@ -83,7 +83,7 @@ async def serve_and_announce(
 async def _announce(node: Node, url: str, dev_chain: DevelopmentChain) -> None:
     chain, seal, clock = node.chain, dev_chain.config.seal, dev_chain.clock
     if seal != "manual":
-        with trio.move_on_after(FIRST_BLOCK_S), chain.subscribe() as events:
+        with trio.move_on_after(FIRST_BLOCK_TIMEOUT_S), chain.subscribe() as events:
             while chain.best.number == 0:
                 await anext(aiter(events))
     broker, is_broker = await _account(node, node.broker, BROKER)
@@ -98,21 +98,21 @@ async def _account(node: Node, client: SigningAccount | None, role: AccountRole)
     if client is None:
         return None, False
     try:
-        found = await role_at(node.chain, node.chain.best.hash, client.account)
+        actual_role = await role_at(node.chain, node.chain.best.hash, client.account)
     except (ScaleError, StateDiscarded, UnknownBlock) as error:
         log.debug("the role of the %s is unknown: %s", role.key.name, error)
         return client.account, False
-    return client.account, found == role.name
+    return client.account, actual_role == role.name
 
 
 def _program() -> Path | None:
     """Return the folder of the running `cfnode`, None if another terminal's shell finds the program."""
     started = Path(sys.argv[0])
-    place = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
-    found = shutil.which("cfnode")
-    if not place.exists() or (found is not None and Path(found).samefile(place)):
+    program = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
+    in_path = shutil.which("cfnode")
+    if not program.exists() or (in_path is not None and Path(in_path).samefile(program)):
         return None
-    return place.absolute().parent
+    return program.absolute().parent
 
 
 def banner(start: Start) -> str:

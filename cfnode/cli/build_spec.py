@@ -54,9 +54,9 @@ def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path
     from cfnode.core.chainspec import genesis_hash, to_json
 
     with explained_by_a_runtime():
-        spec, done = _rewritten(chain, dev_authorities, forget_time)
+        spec, changes = _rewritten(chain, dev_authorities, forget_time)
         text = to_json(spec)
-    for item in done:
+    for item in changes:
         if item.removed or item.written:
             click.echo(f"{item.item}: {item.removed} removed, {item.written} written", err=True)
     click.echo(f"genesis 0x{genesis_hash(spec).hex()}", err=True)
@@ -67,7 +67,7 @@ def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path
 def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, list[Rewritten]]:
     from cfnode.core.chainspec import ChainSpecError, RawGenesis
     from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
-    from cfnode.core.scale import Cursor
+    from cfnode.core.scale import ByteCursor
     from cfnode.core.scale.metadata import decode_metadata
     from cfnode.devchain.authorities import named_authorities
     from cfnode.devchain.runtime_choice import runtime_for
@@ -79,5 +79,5 @@ def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, li
     if not isinstance(spec.genesis, RawGenesis):
         raise ChainSpecError(chain, "genesis", "holds no state: a raw chain specification is needed")
     encoded = GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")
-    metadata = decode_metadata(Cursor(encoded).bytes())
+    metadata = decode_metadata(ByteCursor(encoded).bytes())
     return with_authorities(spec, metadata, authorities, forget_time=forget_time)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfnode.cli.credentials import TOKEN_ADVICE, node_token
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.clients.http import Client, HttpAnswer, HttpCall, HttpError
+from cfnode.clients.http import HttpAnswer, HttpCall, HttpClient, HttpError
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
@@ -16,9 +16,12 @@ from cfnode.core.jsonrpc_client import encoded, outcomes, request
 from cfnode.core.messages import origin_of, printable
 from cfnode.core.refusals import read_refusal, refusal_text
 
+if TYPE_CHECKING:
+    from cfnode.sdk.errors import ErrorCode
+
 AGENT = "cfnode"
 JSON = {"content-type": "application/json"}
-MAX_REFUSAL = 2_000
+MAX_REFUSAL_CHARACTERS = 2_000
 """Characters of a node's error that are printed."""
 _ID = 1
 METHOD_NOT_FOUND = -32601
@@ -33,14 +36,21 @@ GATEWAY_ERRORS = (502, 503, 504)
 
 
 class NodeUnreachable(Failure):
-    """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node."""
+    """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ExitCode.NETWORK)
+    `code` is that of the SDK's error for the same fault.
+    """
+
+    def __init__(self, message: str, code: ErrorCode = "UNREACHABLE") -> None:
+        super().__init__(message, ExitCode.NETWORK, name=code)
+        self.code: ErrorCode = code
 
 
 class AccessRefused(NodeUnreachable):
     """The node answers requests of this client with 401 or 403, now and later."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "HTTP_STATUS")
 
 
 class CallRefused(Failure):
@@ -55,9 +65,9 @@ class CallRefused(Failure):
         self.needs_token = isinstance(data, str) and data.startswith(_NEEDS_TOKEN)
         if self.needs_token:
             detail += f"; {TOKEN_ADVICE}"
-        raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL)
+        raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL_CHARACTERS)
         refusal = read_refusal(message)
-        text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL)
+        text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL_CHARACTERS)
         super().__init__(f"{method}: {text}{hint}", members={"rpc": error}, raw=raw if refusal else "")
         self.error = error
 
@@ -68,14 +78,21 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
     `timeout` in seconds, in all.
     """
     # Reading the certificates takes longer than the call.
-    client = Client(AGENT, tls=not url.startswith("http://"))
+    client = HttpClient(AGENT, tls=not url.startswith("http://"))
     try:
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
         text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
-        raise NodeUnreachable(text) from None
+        raise NodeUnreachable(text, code_of(error)) from None
     finally:
         client.close()
+
+
+def code_of(error: HttpError) -> ErrorCode:
+    """Return the code of the SDK's error for an exchange without a usable answer."""
+    from cfnode.sdk.transport import kind_of  # which takes longer than a call
+
+    return kind_of(error).code
 
 
 def asked(
@@ -100,7 +117,9 @@ def reading(url: str) -> Iterator[None]:
     try:
         yield
     except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
-        raise NodeUnreachable(f"{origin_of(url)} sent a malformed answer: not a node?") from None
+        raise NodeUnreachable(
+            f"{origin_of(url)} sent a malformed answer: not a node?", "BAD_ANSWER"
+        ) from None
 
 
 def bearer(url: str) -> dict[str, str]:
@@ -123,9 +142,10 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     except ForeignError as error:
         if answer.status in GATEWAY_ERRORS:
             reason = "a proxy listens there, but its node does not answer; is the node running?"
-            raise NodeUnreachable(f"{origin} answered HTTP {answer.status}: {reason}") from None
+            text = f"{origin} answered HTTP {answer.status}: {reason}"
+            raise NodeUnreachable(text, "HTTP_STATUS") from None
         text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
-        raise NodeUnreachable(text) from None
+        raise NodeUnreachable(text, "BAD_ANSWER") from None
     except RpcError as error:  # for the request as a whole
         outcome = error
     if isinstance(outcome, RpcError):

@@ -19,7 +19,7 @@ _BUSY: Final = "yellow"
 _BAD: Final = "red"
 _AMOUNT: Final = "cyan"
 _STATES: Final = {
-    **dict.fromkeys(("completed", "done", "paid", "registered", "in step", "sent", "credited"), _GOOD),
+    **dict.fromkeys(("completed", "done", "paid", "registered", "in sync", "sent", "credited"), _GOOD),
     **dict.fromkeys(
         ("waiting", "receiving", "swapping", "sending", "syncing", "scheduled", "signing", "boosted"), _BUSY
     ),
@@ -39,9 +39,9 @@ _WORD_END: Final = re.compile(r"[^a-z_]|\Z")
 def style_of(value: str) -> str:
     """Return the style of a value: of the state with which it begins, or of an amount; "" for others."""
     lower = value[:60].lower()
-    found = _STATE.match(lower)
-    if found is not None and _WORD_END.match(lower, found.end()):
-        return _STATES[found[0]]
+    match = _STATE.match(lower)
+    if match is not None and _WORD_END.match(lower, match.end()):
+        return _STATES[match[0]]
     amount = _VALUE.match(value)
     return _AMOUNT if amount is not None and amount[0].rpartition(" ")[2] in _symbols() else ""
 

@@ -26,12 +26,12 @@ class SeparatedWords(BashComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the incomplete one, without the `=` of a flag, and the incomplete one."""
         words, incomplete = super().get_completion_args()
-        kept = [
+        arguments = [
             word
-            for before, word in zip(["", *words], words, strict=False)
-            if word != "=" or not before.startswith("--")
+            for previous, word in zip(["", *words], words, strict=False)
+            if word != "=" or not previous.startswith("--")
         ]
-        return kept, incomplete
+        return arguments, incomplete
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": SeparatedWords, "zsh": ZshComplete, "fish": FishComplete}

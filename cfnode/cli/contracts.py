@@ -38,12 +38,12 @@ class EvmAddress(click.ParamType[bytes]):
             return value
         digits = str(value).removeprefix("0x")
         try:
-            found = bytes.fromhex(digits)
+            address = bytes.fromhex(digits)
         except ValueError:
-            found = b""
-        if len(found) != ADDRESS_BYTES or len(digits) != 2 * ADDRESS_BYTES or not any(found):
+            address = b""
+        if len(address) != ADDRESS_BYTES or len(digits) != 2 * ADDRESS_BYTES or not any(address):
             self.fail(f"{value!r} is not an address: 0x and 40 hexadecimal digits, not all zero", param, ctx)
-        return found
+        return address
 
 
 def _flags() -> list[tuple[str, dict[str, Any]]]:
@@ -66,12 +66,12 @@ def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
     return [option(name, **properties) for name, properties in _flags()]
 
 
-def contracts(given: Mapping[str, Any]) -> ContractsConfig:
+def contracts(options: Mapping[str, Any]) -> ContractsConfig:
     """Return the values of the flags; a missing one is None."""
     from cfnode.devchain.config import ContractsConfig, EvmContracts
 
     def of(prefix: str) -> EvmContracts:
         names = ("vault", "key_manager", "chain_id")
-        return EvmContracts(**{name: given[f"dev_{prefix}_{name}"] for name in names})
+        return EvmContracts(**{name: options[f"dev_{prefix}_{name}"] for name in names})
 
     return ContractsConfig(ethereum=of("evm"), arbitrum=of("arb"), tron=of("tron"), bsc=of("bsc"))

@@ -45,19 +45,19 @@ def node_token(url: str) -> str | None:
     """Return the token for the node at this address, or None. Raise Failure, which repeats no token."""
     meta = _meta()
     path: Path | None = meta.get(_FILE)
-    given = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if path is None and not given:
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if path is None and not token:
         return None
     is_flag = bool(meta.get(_IS_FLAG))
     if _is_public(url):
         if is_flag:
             raise Failure("--token-file needs --node URL: a public node gets no token", ExitCode.USAGE)
         return None
-    if path is not None and (is_flag or not given):
+    if path is not None and (is_flag or not token):
         return token_in(path, "--token-file")
-    if not is_bearer_token(given):
+    if not is_bearer_token(token):
         raise Failure(f"{TOKEN_VARIABLE} holds no bearer token", ExitCode.USAGE)
-    return given
+    return token
 
 
 def _is_public(url: str) -> bool:

@@ -53,8 +53,8 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
-            function(DevClient(url, timeout, as_json), **given)
+        def invoke(url: str, timeout: float, as_json: bool, **parameters: Any) -> None:
+            function(DevClient(url, timeout, as_json), **parameters)
 
         invoke.__doc__ = function.__doc__
         invoke.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
     reason if it rejects the deposit.
@@ -103,7 +103,7 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
 @click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
     """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
     id: it may be boosted.
@@ -121,7 +121,7 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     "--amount", type=Units(), help="Paid amount, for Bitcoin; other chains' transactions contain it."
 )
 @click.option("--sender", metavar="ADDRESS", help="Sender of the transaction; on Bitcoin the refund address.")
-@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
+@click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 @click.option("--unconfirmed", is_flag=True, help="Announce it unconfirmed: it may be boosted.")
 def send_to_vault(
     node: DevClient,
@@ -138,14 +138,18 @@ def send_to_vault(
     except ForeignError as error:
         raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
-    sent = transaction or made_up(node, text)
-    block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
-    named = reference(details, sent)
-    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=named)
-    if not node.as_json:
+    transaction_id = transaction or made_up(node, text)
+    block = node.call("dev_sendToVault", details, paid, sender, transaction_id, not unconfirmed)
+    swap_reference = reference(details, transaction_id)
+    node.block(
+        "announced the vault swap" if unconfirmed else "sent the vault swap",
+        block,
+        transaction=swap_reference,
+    )
+    if not node.as_json and details.get("chain") != "Solana":  # whose vault swaps no transaction names
         source = click.get_current_context().get_parameter_source("url")
-        where = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
-        print_command("Follow it", f"cfnode swap watch --network=dev{where} {named}")
+        node_flag = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
+        print_command("Follow it", f"cfnode swap watch --network=dev{node_flag} {swap_reference}")
 
 
 @command("boost")
@@ -278,14 +282,14 @@ def rotate(node: DevClient) -> None:
     """Rotate the keys of all vaults and start the next epoch; --json prints the key managers' calls."""
     rotation = node.call("dev_rotate")
     epoch, transactions = rotation["epoch"], rotation["transactions"]
-    chains = ", ".join(each["chain"] for each in transactions)
+    chains = ", ".join(transaction["chain"] for transaction in transactions)
     outcome = f"epoch {epoch} started with new keys, sent to {chains or 'no EVM chain yet'}"
     node.block(outcome, rotation["block"], epoch=epoch, transactions=[*map(_transaction, transactions)])
 
 
-def _transaction(sent: dict[str, Any]) -> dict[str, Any]:
+def _transaction(transaction: dict[str, Any]) -> dict[str, Any]:
     """Return a key manager's call with the names of `--json`."""
-    return {"broadcastId" if name == "broadcast_id" else name: value for name, value in sent.items()}
+    return {"broadcastId" if name == "broadcast_id" else name: value for name, value in transaction.items()}
 
 
 @command("seal")

@@ -31,12 +31,12 @@ class DevClient:
                 ) from None
             raise
 
-    def block(self, outcome: str, block: str, tail: str = "", **more: Any) -> None:
-        """Print the outcome, its block and `tail`; `more` is printed as JSON only."""
+    def block(self, outcome: str, block: str, tail: str = "", **members: Any) -> None:
+        """Print the outcome, its block and `tail`; `members` is printed as JSON only."""
         with client.reading(self.url):
             number = block_number(self.call("chain_getHeader", block))
         self.print(
-            f"{outcome}: block {number} {block}{tail}", {"blockHash": block, "blockNumber": number, **more}
+            f"{outcome}: block {number} {block}{tail}", {"blockHash": block, "blockNumber": number, **members}
         )
 
     def chain_time(self, block: str) -> str:

@@ -18,10 +18,11 @@ def made_up(node: DevClient, vault_swap: str) -> str:
 
 def reference(details: Any, transaction: str) -> str:
     """Return the transaction as its chain's explorers and `swap watch` name it."""
-    is_bitcoin = isinstance(details, dict) and details.get("chain") == "Bitcoin"
-    if not is_bitcoin:
-        return transaction
+    from cfnode.swaps.events import transaction_text
+
     try:
-        return bytes.fromhex(transaction.removeprefix("0x"))[::-1].hex()
+        return (
+            transaction_text(details["chain"], bytes.fromhex(transaction.removeprefix("0x"))) or transaction
+        )
     except ValueError:
         return transaction

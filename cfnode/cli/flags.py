@@ -44,12 +44,14 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
     """Read `<block hash>:<set id>`."""
     if value is None:
         return None
-    found = CHECKPOINT.fullmatch(value)
-    if found is None:
+    match = CHECKPOINT.fullmatch(value)
+    if match is None:
         raise click.BadParameter(f"{value!r} is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234.", ctx, param)
-    if not 0 < int(found[2]) < 1 << 64:
-        raise click.BadParameter(f"no block starts the authority set {found[2]}.", ctx, param)
-    return Checkpoint(bytes.fromhex(found[1]), int(found[2]))
+    if not 0 < int(match[2]) < 1 << 64:
+        raise click.BadParameter(
+            f"no block starts authority set {match[2]}; SET_ID is from 1 to 2^64 - 1.", ctx, param
+        )
+    return Checkpoint(bytes.fromhex(match[1]), int(match[2]))
 
 
 def start_time(ctx: click.Context, param: click.Parameter, value: str | None) -> int | Literal["now"] | None:

@@ -12,7 +12,7 @@ import click
 
 __all__ = ["Group"]
 
-_MAX_HELP = 1_000
+_MAX_HELP_CHARACTERS = 1_000
 """Characters of a help line before click cuts it: no line has as many."""
 
 
@@ -23,7 +23,10 @@ class Group(click.Group):
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, command.get_short_help_str(_MAX_HELP)) for name, command in self.commands.items()]
+        rows = [
+            (name, command.get_short_help_str(_MAX_HELP_CHARACTERS))
+            for name, command in self.commands.items()
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -41,11 +44,11 @@ def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
     from cfnode.core.suggestions import closest  # needed by few command lines
 
     root = ctx.find_root()
-    found = closest(name, group.list_commands(ctx))
-    if not found and isinstance(root.command, click.Group):
+    suggestions = closest(name, group.list_commands(ctx))
+    if not suggestions and isinstance(root.command, click.Group):
         paths = dict(_paths(root.command, root))
-        found = [path for path, last in paths.items() if last == name.lower()]
-    hint = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+        suggestions = [path for path, last_word in paths.items() if last_word == name.lower()]
+    hint = f" Did you mean {' or '.join(map(repr, suggestions))}?" if suggestions else ""
     return f"No such command {name!r}.{hint}"
 
 

@@ -122,11 +122,11 @@ def _report(
     encoded_version: bytes, code: tuple[str, int], genesis: tuple[str, str], authorities: list[bytes]
 ) -> Report:
     from cfnode.core.grandpa import read_authorities
-    from cfnode.core.scale import Cursor
+    from cfnode.core.scale import ByteCursor
     from cfnode.node.chain.runtime_info import RuntimeVersion
 
     version = RuntimeVersion.decode(encoded_version)
-    aura, voters, set_id = (Cursor(answer) for answer in authorities)
+    aura, voters, set_id = (ByteCursor(answer) for answer in authorities)
     return Report(
         spec_name=version.spec_name,
         spec_version=version.spec_version,
@@ -174,7 +174,10 @@ def _as_text(report: Report) -> str:
         ("genesis state root", report.genesis_state_root),
         ("genesis hash", report.genesis_hash),
         ("GRANDPA set", str(report.grandpa_set_id)),
-        *(("GRANDPA authority", f"{one.grandpa}, weight {one.weight}") for one in report.grandpa_authorities),
+        *(
+            ("GRANDPA authority", f"{authority.grandpa}, weight {authority.weight}")
+            for authority in report.grandpa_authorities
+        ),
         *(("Aura authority", key) for key in report.aura_authorities),
     ]
     width = max(len(name) for name, _ in rows)

@@ -123,10 +123,10 @@ def set_up(
 
 def _of_others(handler: logging.Handler) -> logging.Handler:
     """Return the handler for warnings of libraries, which then have the format of all other lines."""
-    found = TolerantHandler(sys.stderr)
-    found.setFormatter(handler.formatter)
-    found.setLevel(logging.WARNING)
-    return found
+    libraries_handler = TolerantHandler(sys.stderr)
+    libraries_handler.setFormatter(handler.formatter)
+    libraries_handler.setLevel(logging.WARNING)
+    return libraries_handler
 
 
 def _log_the_rest(handler: logging.Handler) -> None:
@@ -137,8 +137,8 @@ def _log_the_rest(handler: logging.Handler) -> None:
     def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("the program ended with an exception", exc_info=(kind, error, trace))
 
-    def unraisable(found: sys.UnraisableHookArgs) -> None:
-        log.error("an exception was ignored in %r", found.object, exc_info=found.exc_value)
+    def unraisable(details: sys.UnraisableHookArgs) -> None:
+        log.error("an exception was ignored in %r", details.object, exc_info=details.exc_value)
 
     sys.excepthook = unhandled
     sys.unraisablehook = unraisable

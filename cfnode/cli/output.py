@@ -80,8 +80,8 @@ def console() -> Console:
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(without_controls(text), **options)
 
-    found = Plain(markup=False, emoji=False)
-    return found if found.is_terminal else Plain(markup=False, emoji=False, width=140)
+    plain_console = Plain(markup=False, emoji=False)
+    return plain_console if plain_console.is_terminal else Plain(markup=False, emoji=False, width=140)
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:
@@ -110,12 +110,12 @@ def _safe(text: bytes) -> str:
     return _CONTROLS.sub(_escaped, text.decode())
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     """Return a control character as JSON writes it.
 
     JSON itself requires that for the first 32 only.
     """
-    return f"\\u{ord(found[0]):04x}"
+    return f"\\u{ord(match[0]):04x}"
 
 
 def print_text(text: str, *, err: bool = False) -> None:

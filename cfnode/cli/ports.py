@@ -26,8 +26,8 @@ async def taken_ports(config: Config) -> list[str]:
         except ListenError as error:
             faults.append(str(error))
     try:
-        for each in await transport.listen(listen_addresses(config.network)):
-            await each.listener.aclose()
+        for bound in await transport.listen(listen_addresses(config.network)):
+            await bound.listener.aclose()
     except DialError as error:
         faults.append(f"{error}; choose another port for peers with --port")
     return faults

@@ -37,14 +37,14 @@ def counting(text: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, 
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda done, count, most: None
+        yield lambda step, count, maximum: None
         return
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn()
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task(without_controls(text), total=None)
 
-        def advance(done: str, count: int, most: int) -> None:
-            words = without_controls(f"{text}: {done}")
-            progress.update(task, description=words, completed=count, total=most)
+        def advance(step: str, count: int, maximum: int) -> None:
+            description = without_controls(f"{text}: {step}")
+            progress.update(task, description=description, completed=count, total=maximum)
 
         yield advance

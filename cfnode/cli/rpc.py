@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_METHODS = 10_000
 """Method names of a node that are compared with an unknown one."""
-COMPLETION_S = 1.0
+METHOD_NAMES_TIMEOUT_S = 1.0
 """Seconds for which a shell waits for the names."""
 
 
@@ -35,7 +35,7 @@ class MethodName(click.ParamType[str]):
         from click.shell_completion import CompletionItem
 
         url = ctx.params.get("url") or os.environ.get(NODE_VARIABLE) or DEFAULT_URL
-        names = methods_of(str(url), COMPLETION_S)
+        names = methods_of(str(url), METHOD_NAMES_TIMEOUT_S)
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -50,12 +50,12 @@ def parse_parameter(text: str) -> Any:
 def parse_named(text: str) -> dict[str, Any]:
     """Read the object of `--named`. Raise Failure (usage)."""
     try:
-        named = read_json(sys.stdin.buffer.read() if text == "-" else text)
+        parameters = read_json(sys.stdin.buffer.read() if text == "-" else text)
     except ForeignError as error:
         raise Failure(f"--named {error}", ExitCode.USAGE) from None
-    if not isinstance(named, dict):
+    if not isinstance(parameters, dict):
         raise Failure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
-    return named
+    return parameters
 
 
 @click.command(

@@ -23,15 +23,15 @@ __all__ = ["ServiceManager", "notify_service_manager", "service_manager", "statu
 
 log = logging.getLogger("cfnode.service")
 
-MAX_PATH = 107
+MAX_SOCKET_PATH_BYTES = 107
 """Maximum bytes of a socket's path on Linux."""
-MAX_STATUS = 400
+MAX_STATUS_CHARACTERS = 400
 """Maximum characters of a status."""
-SEND_S = 1.0
+NOTIFY_TIMEOUT_S = 1.0
 """Seconds that a message may wait for room in the service manager's queue."""
-STATUS_S = 5.0
+STATUS_INTERVAL_S = 5.0
 """Seconds between two reads of the node's state, as long as the informant's interval."""
-MICROSECONDS = 1_000_000
+MICROSECONDS_PER_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +50,24 @@ class ServiceManager:
         message = "\n".join(assignments).encode()
         with trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_DGRAM) as socket:
             try:
-                with trio.fail_after(SEND_S):
+                with trio.fail_after(NOTIFY_TIMEOUT_S):
                     await socket.connect(
                         self.address
                     )  # else a full queue would look writable, and trio would spin
                     await socket.send(message)
             except (OSError, trio.TooSlowError) as error:
-                log.debug("the service manager did not take %s: %r", assignments[0], error)
+                log.debug("the service manager did not receive %s: %r", assignments[0], error)
                 return False
         return True
 
 
 def service_manager(environ: Mapping[str, str] = os.environ) -> ServiceManager | None:
     """Return the service manager that the environment names, if any; log an unusable name."""
-    given = environ.get("NOTIFY_SOCKET", "")
-    if not given:
+    socket_name = environ.get("NOTIFY_SOCKET", "")
+    if not socket_name:
         return None
-    address = os.fsencode(given)
-    if address[:1] not in (b"/", b"@") or not 1 < len(address) <= MAX_PATH:
+    address = os.fsencode(socket_name)
+    if address[:1] not in (b"/", b"@") or not 1 < len(address) <= MAX_SOCKET_PATH_BYTES:
         log.warning("NOTIFY_SOCKET is neither a path nor @NAME: the service manager is not notified")
         return None
     if address[:1] == b"@":
@@ -82,7 +82,7 @@ def _watchdog_s(environ: Mapping[str, str]) -> float | None:
         return None
     if environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
-    return int(text) / MICROSECONDS
+    return int(text) / MICROSECONDS_PER_SECOND
 
 
 def status_line(node: Node) -> str:
@@ -91,7 +91,7 @@ def status_line(node: Node) -> str:
     plural = "peer" if node.peers == 1 else "peers"
     best, finalized = node.chain.best.number, node.chain.finalized.number
     line = f"{state} ({node.peers} {plural}), best: #{best}, finalized #{finalized}"
-    return " ".join(line.split())[:MAX_STATUS]
+    return " ".join(line.split())[:MAX_STATUS_CHARACTERS]
 
 
 async def notify_service_manager(
@@ -106,7 +106,9 @@ async def notify_service_manager(
         task_status.started()
         return
     if not await manager.send("READY=1", f"STATUS={status_line(node)}"):
-        log.warning("The service manager did not take READY=1: it may stop this node for starting too slowly")
+        log.warning(
+            "The service manager did not receive READY=1: it may stop this node for starting too slowly"
+        )
     task_status.started()
     try:
         async with trio.open_nursery() as nursery:
@@ -125,7 +127,7 @@ async def _report_status(manager: ServiceManager, status: partial[str]) -> None:
         line = status()
         if line != before and await manager.send(f"STATUS={line}"):
             before = line
-        await trio.sleep(STATUS_S)
+        await trio.sleep(STATUS_INTERVAL_S)
 
 
 async def _report_life(manager: ServiceManager, interval_s: float) -> None:

@@ -29,13 +29,13 @@ from cfnode.store.state import StateView
 
 __all__ = ["Checked", "Source", "served", "stored"]
 
-PAGE: Final = 1000
+KEYS_PER_REQUEST: Final = 1000
 """Keys of one request."""
 
-VALUES: Final = 256
+VALUES_PER_REQUEST: Final = 256
 """Values of one request; if they are too large for one answer, they are requested one by one."""
 
-GIVE_BACK_AFTER: Final = 50_000
+RELEASE_AFTER_KEYS: Final = 50_000
 """Keys after which database pages that count as this process's memory are released."""
 
 
@@ -76,17 +76,17 @@ class Checked:
             yield name, self._counted(name, root)
 
     def _counted(self, child: bytes, root: bytes) -> Iterator[Pair]:
-        whole = RootOfSorted(STATE_VERSION)
+        root_of_pairs = RootOfSorted(STATE_VERSION)
         for key, value in self._source.pairs(child):
             try:
-                whole.add(key, value)
+                root_of_pairs.add(key, value)
             except ValueError as error:
                 raise Failure(f"the state is not in the order of its keys: {error}") from None
             yield key, value
-        if whole.root() != root:
+        if root_of_pairs.root() != root:
             trie = f"child trie 0x{child.hex()}" if child else "state"
             raise Failure(
-                f"the {trie} has the root 0x{whole.root().hex()}, but block "
+                f"the {trie} has the root 0x{root_of_pairs.root().hex()}, but block "
                 f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
             )
 
@@ -126,7 +126,7 @@ class _Stored:
     def pairs(self, child: bytes) -> Iterator[Pair]:
         for count, key in enumerate(self._keys(child)):
             yield key, self.view.get(key, child) or b""
-            if count % GIVE_BACK_AFTER == GIVE_BACK_AFTER - 1:
+            if count % RELEASE_AFTER_KEYS == RELEASE_AFTER_KEYS - 1:
                 release_pages(self.file)
 
     def _keys(self, child: bytes) -> Iterator[bytes]:
@@ -142,10 +142,10 @@ class _Stored:
 @contextmanager
 def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
     """Yield header and state of a running node's last finalized block. Raise Failure."""
-    found = client.call(url, "chain_getBlockHash", [0])
-    if found != _hex(genesis):
+    served_genesis = client.call(url, "chain_getBlockHash", [0])
+    if served_genesis != _hex(genesis):
         raise Failure(
-            f"{origin_of(url)} is a node of another chain: its genesis is {printable(found)}, not "
+            f"{origin_of(url)} is a node of another chain: its genesis is {printable(served_genesis)}, not "
             f"{_hex(genesis)}"
         )
     block = client.call(url, "chain_getFinalizedHead", [])
@@ -178,7 +178,7 @@ class _Served:
 
     def pairs(self, child: bytes) -> Iterator[Pair]:
         keys = self._keys(child)
-        while batch := list(islice(keys, VALUES)):
+        while batch := list(islice(keys, VALUES_PER_REQUEST)):
             for key, value in zip(batch, self._values(child, batch), strict=True):
                 with client.reading(self.url):
                     pair = hex_bytes(key), hex_bytes(value or "0x")
@@ -188,13 +188,14 @@ class _Served:
         last = None
         while True:
             if child:
-                page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", PAGE, last)
+                page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", KEYS_PER_REQUEST, last)
             else:
-                page = self._ask("state_getKeysPaged", "0x", PAGE, last)
-            if not isinstance(page, list) or len(page) > PAGE or (page and page[-1] == last):
-                raise Failure(f"{origin_of(self.url)} sent no page of keys: not a node?", ExitCode.NETWORK)
+                page = self._ask("state_getKeysPaged", "0x", KEYS_PER_REQUEST, last)
+            if not isinstance(page, list) or len(page) > KEYS_PER_REQUEST or (page and page[-1] == last):
+                text = f"{origin_of(self.url)} sent a malformed answer: expected keys. Is it a node?"
+                raise client.NodeUnreachable(text, "BAD_ANSWER")
             yield from page
-            if len(page) < PAGE:
+            if len(page) < KEYS_PER_REQUEST:
                 return
             last = page[-1]
 

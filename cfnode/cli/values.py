@@ -37,9 +37,9 @@ __all__ = [
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 MAX_DURATION_DIGITS = 12
-MAX_SECONDS = 86_400.0
+MAX_TIMEOUT_S = 86_400.0
 """A day, the maximum wait for one answer."""
-MAX_DIGITS = 39
+MAX_AMOUNT_DIGITS = 39
 """Digits of an amount in smallest units: those of 2^128."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
@@ -78,13 +78,12 @@ class AssetName(click.ParamType[Any]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the names that begin with the incomplete word, in any case."""
+        """Return the texts of assets that begin with the incomplete word, in any case."""
         from click.shell_completion import CompletionItem
 
-        from cfnode.core.assets import ASSETS
+        from cfnode.core.assets import asset_texts
 
-        names = [asset.name for asset in ASSETS.values()]
-        return [CompletionItem(name) for name in names if name.lower().startswith(incomplete.lower())]
+        return [CompletionItem(text) for text in asset_texts(incomplete)]
 
 
 class OneOf(click.Choice[str]):
@@ -140,8 +139,8 @@ class _Digits:
         """Return the number as an int."""
         if isinstance(value, str) and not _WHOLE.fullmatch(value):
             raise click.BadParameter(f"{value!r} is not a whole number, such as 10", ctx, param)
-        found: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
-        return found
+        number: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
+        return number
 
 
 class WholeNumber(_Digits, click.IntRange):
@@ -191,8 +190,8 @@ class Seconds(click.ParamType[float]):
         """Return the seconds as a float."""
         number = _number(value)
         seconds = math.nan if number is None else float(number)
-        if not self.minimum <= seconds <= MAX_SECONDS:
-            bounds = f"from {self.minimum:g} to {MAX_SECONDS:g}"
+        if not self.minimum <= seconds <= MAX_TIMEOUT_S:
+            bounds = f"from {self.minimum:g} to {MAX_TIMEOUT_S:g}"
             self.fail(f"{value!r} is not a number of seconds {bounds}{_comma_hint(value)}", param, ctx)
         return seconds
 
@@ -268,12 +267,12 @@ def atoms(number: Decimal, decimals: int) -> int:
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
-    kept = text if shift >= 0 else text[:shift]
-    if text[len(kept) :].strip("0"):
+    kept_digits = text if shift >= 0 else text[:shift]
+    if text[len(kept_digits) :].strip("0"):
         raise Failure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
-    if kept and len(kept) + max(shift, 0) > MAX_DIGITS:
+    if kept_digits and len(kept_digits) + max(shift, 0) > MAX_AMOUNT_DIGITS:
         raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
-    amount = int(kept + "0" * max(shift, 0)) if kept else 0
+    amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0
     if amount >= 2**128:
         raise Failure(f"{number} is more than the chain can count", ExitCode.USAGE)
     return amount

@@ -14,7 +14,7 @@ from cfnode.cli.values import WholeNumber
 from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import origin_of
 
-PAUSE = 0.2
+NODE_POLL_S = 0.2
 """Polling interval in seconds."""
 
 
@@ -62,11 +62,11 @@ def wait(
     deadline = began + timeout
     while True:
         try:
-            missing = unmet(url, synced, block, finalized)
+            missing, name = unmet(url, synced, block, finalized), "TIMEOUT"
         except client.AccessRefused:
             raise
         except client.NodeUnreachable as error:
-            missing = error.message
+            missing, name = error.message, error.name
         if missing is None:
             if as_json:
                 print_json({"node": origin_of(url), "seconds": round(time.monotonic() - began, 3)})
@@ -76,5 +76,5 @@ def wait(
                 )
             return
         if time.monotonic() >= deadline:
-            raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK)
-        time.sleep(min(PAUSE, max(0.0, deadline - time.monotonic())))
+            raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK, name=name)
+        time.sleep(min(NODE_POLL_S, max(0.0, deadline - time.monotonic())))

@@ -37,17 +37,17 @@ class Deadlines(threading.local):
         finally:
             self.until = math.inf
 
-    def left(self, wanted: float | None, passed: type[httpcore.TimeoutException]) -> float | None:
-        """Return the seconds that a step may take. Raise `passed` if none are left."""
+    def left(self, step_s: float | None, timeout_error: type[httpcore.TimeoutException]) -> float | None:
+        """Return the seconds that a step may take. Raise `timeout_error` if none are left."""
         if self.until == math.inf:
-            return wanted
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise passed
-        return left if wanted is None else min(wanted, left)
+            return step_s
+        left_s = self.until - time.monotonic()
+        if left_s <= 0:
+            raise timeout_error
+        return left_s if step_s is None else min(step_s, left_s)
 
 
-class _Stream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream, deadlines: Deadlines) -> None:
         self._stream = stream
         self._deadlines = deadlines
@@ -61,8 +61,8 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        left = self._deadlines.left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadlines)
+        left_s = self._deadlines.left(timeout, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left_s), self._deadlines)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -84,9 +84,9 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        left = self._deadlines.left(timeout, httpcore.ConnectTimeout)
-        stream = self._backend.connect_tcp(host, port, left, local_address, socket_options)
-        return _Stream(stream, self._deadlines)
+        left_s = self._deadlines.left(timeout, httpcore.ConnectTimeout)
+        stream = self._backend.connect_tcp(host, port, left_s, local_address, socket_options)
+        return _DeadlineStream(stream, self._deadlines)
 
 
 def bind(client: httpx.Client, deadlines: Deadlines) -> None:

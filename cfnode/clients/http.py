@@ -3,7 +3,7 @@
 httpx is imported with the first client, not with the module. A server may answer with anything, so:
 
 - the exchange has a time limit in all, however slowly the bytes come;
-- an answer has at most `MAX_ANSWER` bytes, and its end is not read;
+- an answer has at most `MAX_ANSWER_BYTES` bytes, and its end is not read;
 - compressed answers are neither requested nor unpacked: a few kilobytes may expand to gigabytes;
 - redirects are not followed: one could repeat a request elsewhere;
 - nothing is sent twice.
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "MAX_ANSWER",
-    "AsyncClient",
+    "MAX_ANSWER_BYTES",
+    "AsyncHttpClient",
     "BadUrl",
-    "Client",
     "HttpAnswer",
     "HttpCall",
+    "HttpClient",
     "HttpError",
     "NoAnswer",
     "TooSlow",
     "Unusable",
 ]
 
-MAX_ANSWER: Final = ANSWER.size
+MAX_ANSWER_BYTES: Final = ANSWER.size
 """Maximum bytes of an answer; the largest answers (all open channels) stay far below."""
-IDLE_SECONDS: Final = 3.0
+IDLE_CONNECTION_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Unusable(HttpError):
     """Error for an answer that is over a limit."""
 
 
-class Client:
+class HttpClient:
     """Client for blocking exchanges over one connection pool, which threads may share.
 
     `tls` False: for http addresses only, without the time to read the certificates.
@@ -112,8 +112,8 @@ class Client:
                 self._client.stream(**_arguments(call, sent.note)) as response,
             ):
                 body = _Body(response)
-                for piece in response.iter_raw():
-                    body.add(piece)
+                for chunk in response.iter_raw():
+                    body.add(chunk)
                 return body.answer
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _translated(call, error, sent.value) from error
@@ -128,7 +128,7 @@ class Client:
         self._client.close()
 
 
-class AsyncClient:
+class AsyncHttpClient:
     """Client for exchanges under trio or asyncio.
 
     `is_direct`: without proxies of the environment, and without connections that stay open.
@@ -161,8 +161,8 @@ class AsyncClient:
                     if not reads_body:
                         return HttpAnswer(response.status_code, b"")
                     body = _Body(response)
-                    async for piece in response.aiter_raw():
-                        body.add(piece)
+                    async for chunk in response.aiter_raw():
+                        body.add(chunk)
                     return body.answer
         except TimeoutError as error:
             raise _too_slow(call, sent.value) from error
@@ -201,10 +201,10 @@ class _Body:
             text = f"the answer is compressed ({printable(encoding, 20)}), which was not requested"
             raise Unusable(text, sent=True)
 
-    def add(self, piece: bytes) -> None:
-        self._bytes += piece
-        if len(self._bytes) > MAX_ANSWER:
-            raise Unusable(f"the answer is larger than {MAX_ANSWER} bytes", sent=True)
+    def add(self, chunk: bytes) -> None:
+        self._bytes += chunk
+        if len(self._bytes) > MAX_ANSWER_BYTES:
+            raise Unusable(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", sent=True)
 
     @property
     def answer(self) -> HttpAnswer:
@@ -218,7 +218,7 @@ def _limits() -> httpx.Limits:
     """
     import httpx
 
-    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_SECONDS)
+    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_CONNECTION_S)
 
 
 def _headers(agent: str) -> dict[str, str]:

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from trio_websocket import WebSocketConnection
 
 __all__ = [
-    "MAX_MESSAGE",
+    "MAX_MESSAGE_BYTES",
     "Broken",
-    "MessageTooLarge",
     "NotConnected",
     "Rejected",
     "Socket",
     "SocketError",
+    "SocketMessageTooLarge",
     "opened",
 ]
 
-MAX_MESSAGE: Final = ANSWER.size
-CLOSE_S: Final = 2.0
+MAX_MESSAGE_BYTES: Final = ANSWER.size
+CLOSE_TIMEOUT_S: Final = 2.0
 """Seconds that the server has for its part of closing."""
-LARGE: Final = 64 * 1024
+LARGE_MESSAGE_BYTES: Final = 64 * 1024
 """Bytes from which a message is parsed in a thread."""
-_TOO_BIG: Final = 1009
+_CLOSE_CODE_TOO_BIG: Final = 1009
 """The close code of a message over the limit."""
 
 
@@ -61,8 +61,8 @@ class Broken(SocketError):
     """Error for an open connection that ended."""
 
 
-class MessageTooLarge(Broken):
-    """Error for a message of more than MAX_MESSAGE bytes."""
+class SocketMessageTooLarge(Broken):
+    """Error for a message of more than MAX_MESSAGE_BYTES bytes."""
 
 
 class Socket:
@@ -88,7 +88,7 @@ class Socket:
             message = await self._connection.get_message()
         except ConnectionClosed as error:
             raise _broken(error) from None
-        if len(message) < LARGE:
+        if len(message) < LARGE_MESSAGE_BYTES:
             return read_json(message)
         return await trio.to_thread.run_sync(read_json, message)
 
@@ -102,31 +102,33 @@ async def opened(
 
     address = "ws" + url.removeprefix("ws").removeprefix("http")
     scope = trio.CancelScope(deadline=trio.current_time() + seconds)
-    is_open, own = False, None
+    is_open, caller_error = False, None
     try:
         with scope:
             async with open_websocket_url(
                 address,
-                max_message_size=MAX_MESSAGE,
+                max_message_size=MAX_MESSAGE_BYTES,
                 extra_headers=list(headers),
                 connect_timeout=math.inf,
-                disconnect_timeout=CLOSE_S,
+                disconnect_timeout=CLOSE_TIMEOUT_S,
             ) as connection:
                 is_open, scope.deadline = True, math.inf
                 try:
                     yield Socket(connection)
                 except BaseException as error:
-                    own = error
+                    caller_error = error
                     raise
     except ConnectionRejected as error:
         raise Rejected(error.status_code) from None
     except Exception as error:
-        if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
-            raise own from None  # the caller's error, not what the library raised meanwhile
+        if caller_error is not None and (
+            error is caller_error or not isinstance(caller_error, trio.Cancelled)
+        ):
+            raise caller_error from None  # the caller's error, not what the library raised meanwhile
         if not isinstance(error, DisconnectionTimeout):
             raise (Broken if is_open else NotConnected)(_reason(error)) from None
-        if own is not None:
-            raise own from None
+        if caller_error is not None:
+            raise caller_error from None
     if scope.cancelled_caught and not is_open:
         raise NotConnected(f"no answer within {seconds:g} s")
 
@@ -140,6 +142,6 @@ def _reason(error: BaseException) -> str:
 
 def _broken(error: Any) -> Broken:
     code = getattr(error.reason, "code", None)
-    if code == _TOO_BIG:
-        return MessageTooLarge(f"a message of more than {MAX_MESSAGE} bytes")
+    if code == _CLOSE_CODE_TOO_BIG:
+        return SocketMessageTooLarge(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
     return Broken("it closed the connection" + (f" ({code})" if code else ""))

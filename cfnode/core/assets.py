@@ -23,7 +23,7 @@ __all__ = [
     "CHAINS",
     "AnyAsset",
     "Asset",
-    "Chain",
+    "ForeignChain",
     "UnknownAsset",
     "UnknownChain",
     "UnknownName",
@@ -31,6 +31,7 @@ __all__ = [
     "asset_in_text",
     "asset_of",
     "asset_on",
+    "asset_texts",
     "assets_of",
     "assets_since",
     "chain_in_text",
@@ -62,7 +63,7 @@ class UnknownChain(UnknownName):
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ForeignChain:
     """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
 
     A deposit counts once `safety_margin` blocks have followed its own, or at once if that is None. `ccm`:
@@ -95,14 +96,14 @@ class Asset:
 
 
 _CHAINS = (
-    Chain("Ethereum", 1, "Eth", 0, 2, ccm=True),
-    Chain("Polkadot", 2, "Dot", 1, None, ccm=False),
-    Chain("Bitcoin", 3, "Btc", 2, 2, ccm=False),
-    Chain("Arbitrum", 4, "Arb", 3, 1, ccm=True),
-    Chain("Solana", 5, "Sol", 4, 1, ccm=True),
-    Chain("Assethub", 6, "Hub", 5, None, ccm=True),
-    Chain("Tron", 7, "Tron", 6, 19, ccm=True),
-    Chain("Bsc", 8, "Bsc", 7, None, ccm=True, since="2.3"),
+    ForeignChain("Ethereum", 1, "Eth", 0, 2, ccm=True),
+    ForeignChain("Polkadot", 2, "Dot", 1, None, ccm=False),
+    ForeignChain("Bitcoin", 3, "Btc", 2, 2, ccm=False),
+    ForeignChain("Arbitrum", 4, "Arb", 3, 1, ccm=True),
+    ForeignChain("Solana", 5, "Sol", 4, 1, ccm=True),
+    ForeignChain("Assethub", 6, "Hub", 5, None, ccm=True),
+    ForeignChain("Tron", 7, "Tron", 6, 19, ccm=True),
+    ForeignChain("Bsc", 8, "Bsc", 7, None, ccm=True, since="2.3"),
 )
 
 # In discriminant order; 21 came after the assets of a later chain.
@@ -130,7 +131,7 @@ _ASSETS = (
     Asset("Cbbtc", 21, "Ethereum", 5, "CBBTC", 8, since="2.3"),
 )
 
-CHAINS: dict[str, Chain] = {chain.name: chain for chain in _CHAINS}
+CHAINS: dict[str, ForeignChain] = {chain.name: chain for chain in _CHAINS}
 ASSETS: dict[str, Asset] = {asset.name: asset for asset in _ASSETS}
 _BY_SYMBOL = {(asset.chain, asset.symbol): asset for asset in _ASSETS}
 _BY_TEXT = {
@@ -160,7 +161,7 @@ def asset_by_symbol(chain: str, symbol: str) -> Asset:
     return _BY_SYMBOL[chain, symbol]
 
 
-def chain_in_text(text: str) -> Chain:
+def chain_in_text(text: str) -> ForeignChain:
     """Return the chain that a person writes, in any case. Raises UnknownChain."""
     chain = _CHAIN_BY_TEXT.get(text.strip().lower())
     if chain is None:
@@ -202,6 +203,18 @@ def asset_of(asset: AnyAsset) -> Asset:
         case {"chain": str(chain), "asset": str(symbol)}:
             return asset_on(chain, symbol)
     raise UnknownAsset("asset", str(asset), _PAIRS)
+
+
+def asset_texts(beginning: str) -> Iterator[str]:
+    """Yield the texts of assets that begin so, in any case: names, then chain and symbol in one text.
+
+    The separator is that of the beginning, else `/`. For an empty beginning: the names alone.
+    """
+    found = _SEPARATOR.search(beginning)
+    separator = found[0] if found else "/"
+    names = [asset.name for asset in _ASSETS]
+    pairs = [f"{asset.chain}{separator}{asset.symbol}" for asset in _ASSETS] if beginning else []
+    return (text for text in (*names, *pairs) if text.lower().startswith(beginning.lower()))
 
 
 def symbols_of(chain: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from cfnode.core.engines import AURA as ENGINE
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import verify
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 
 __all__ = [
     "ENGINE",
@@ -127,7 +127,7 @@ def keeps_authorities(header: Header) -> bool:
 
 
 def _read_authorities(data: bytes) -> tuple[bytes, ...]:
-    cursor = Cursor(data, 1)
+    cursor = ByteCursor(data, 1)
     try:
         authorities = tuple(cursor.take(32) for _ in range(cursor.count(32)))
         cursor.finish()

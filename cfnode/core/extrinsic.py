@@ -19,14 +19,14 @@ from typing import Any
 from cfnode.core.era import Era
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor, ScaleError, Variants, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, Variants, encode_compact
 from cfnode.core.scale.metadata import Metadata, TransactionExtension
 
 __all__ = [
     "Era",
     "Extrinsic",
     "ExtrinsicError",
-    "Signed",
+    "SignedPart",
     "bare_extrinsic",
     "decode_extrinsic",
     "extrinsic_hash",
@@ -47,7 +47,7 @@ class ExtrinsicError(ScaleError):
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedPart:
     """The signed part. `address` is the account id (32 bytes), or another form of address.
 
     `signature` is (scheme as the metadata names it, 64 or 65 bytes); `explicit` are the bytes of the
@@ -68,7 +68,7 @@ class Extrinsic:
     """
 
     version: int
-    signed: Signed | None
+    signed: SignedPart | None
     extensions: dict[str, Any]
     call: Any
     call_bytes: bytes
@@ -135,7 +135,7 @@ def extrinsic_hash(extrinsic: bytes) -> bytes:
 
 def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     """Return the parts of an extrinsic with its length prefix; no bytes may follow it. Raises ScaleError."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     if cursor.count() != cursor.remaining:
         raise ExtrinsicError(f"the length prefix does not fit the {len(data)} bytes of the extrinsic")
     first_byte = cursor.u8()
@@ -158,10 +158,10 @@ def _decode_signed(metadata: Metadata, data: bytes, offset: int) -> Extrinsic:
     match address:
         case ("Id", account):
             address = account
-    return _finish(metadata, data, end, 4, extensions, Signed(address, signature, data[offset:end]))
+    return _finish(metadata, data, end, 4, extensions, SignedPart(address, signature, data[offset:end]))
 
 
-def _decode_general(metadata: Metadata, data: bytes, cursor: Cursor) -> Extrinsic:
+def _decode_general(metadata: Metadata, data: bytes, cursor: ByteCursor) -> Extrinsic:
     if (extension_version := cursor.u8()) != 0:
         raise ExtrinsicError(f"version {extension_version} of the extensions is not known here")
     extensions, end = _decode_extensions(metadata, data, cursor.offset)
@@ -174,7 +174,7 @@ def _finish(
     offset: int,
     version: int,
     extensions: dict[str, Any],
-    signed: Signed | None,
+    signed: SignedPart | None,
 ) -> Extrinsic:
     call_bytes = data[offset:]
     return Extrinsic(version, signed, extensions, metadata.call_codec.decode(call_bytes), call_bytes)

@@ -4,9 +4,9 @@ Input of a few kilobytes or megabytes may be made to cost much more: 32 MB of `[
 objects and a gigabyte, brackets without end exhaust a decoder's stack, and a number of 5,000 digits raises an
 error where none is expected. So a text is checked before it is decoded, in this order:
 
-1. its bytes (`Limits.size`);
+1. its bytes (`JsonLimits.size`);
 2. what makes it slow or large to decode: values, white space and escapes, characters that make a text wide
-   (`Weight`, which counts piece by piece, so that a message can be dropped while it still arrives);
+   (`JsonWeight`, which counts piece by piece, so that a message can be dropped while it still arrives);
 3. how deeply it is nested: brackets outside of texts are paired from the inside, one level a pass.
 
 The decoded value may have any shape. Its numbers have at most 4,300 digits; a caller that needs a smaller one
@@ -30,8 +30,8 @@ import msgspec
 __all__ = [
     "ANSWER",
     "ForeignError",
-    "Limits",
-    "Weight",
+    "JsonLimits",
+    "JsonWeight",
     "block_number",
     "decimal_number",
     "hex_bytes",
@@ -62,7 +62,7 @@ class ForeignError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JsonLimits:
     """Bounds of a JSON text.
 
     `size`: bytes; `values`: JSON values; `depth`: levels of arrays and objects; `filling`: bytes of white
@@ -77,17 +77,17 @@ class Limits:
     wide: int = 8 * 1024 * 1024
 
 
-ANSWER: Final = Limits()
+ANSWER: Final = JsonLimits()
 """For the answer of a node, a broker or a service. The largest, all open channels, have some ten thousand
 values; a value takes about a hundred bytes of memory."""
 
 
-class Weight:
+class JsonWeight:
     """Counts of what makes a text slow or large to decode, added piece by piece."""
 
     __slots__ = ("_ends_with_escape", "_filling", "_is_wide", "_limits", "_size", "values")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: JsonLimits) -> None:
         self._limits = limits
         self._size = self.values = self._filling = 0
         self._is_wide = self._ends_with_escape = False
@@ -116,14 +116,14 @@ class Weight:
         return f"{limits.filling} spaces and escapes" if self._filling > limits.filling else None
 
 
-def require_light(text: bytes | bytearray | str, limits: Limits) -> bytes:
+def require_light(text: bytes | bytearray | str, limits: JsonLimits) -> bytes:
     """Return the text in UTF-8, without checking that it is JSON. Raises ForeignError over a limit.
 
     The text is weighed in portions, before a copy of the whole is made.
     """
     if len(text) > limits.size:
         raise ForeignError(f"is larger than {limits.size} bytes")
-    weight = Weight(limits)
+    weight = JsonWeight(limits)
     for start in range(0, len(text), PORTION):
         weight.add(_encoded(text[start : start + PORTION]))
         if (excess := weight.excess) is not None:
@@ -143,7 +143,7 @@ def _encoded(text: bytes | bytearray | str) -> bytes:
         raise ForeignError("is not UTF-8 text") from None
 
 
-def _require_shallow(text: bytes, limits: Limits) -> None:
+def _require_shallow(text: bytes, limits: JsonLimits) -> None:
     """Pair brackets from the inside. A pass removes at least one level, or none can be paired."""
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -165,14 +165,14 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 @overload
-def read_json(text: bytes | bytearray | str, limits: Limits = ...) -> Any: ...
+def read_json(text: bytes | bytearray | str, limits: JsonLimits = ...) -> Any: ...
 
 
 @overload
-def read_json(text: bytes | bytearray | str, limits: Limits = ..., *, kind: type[T]) -> T: ...
+def read_json(text: bytes | bytearray | str, limits: JsonLimits = ..., *, kind: type[T]) -> T: ...
 
 
-def read_json(text: bytes | bytearray | str, limits: Limits = ANSWER, *, kind: Any = Any) -> Any:
+def read_json(text: bytes | bytearray | str, limits: JsonLimits = ANSWER, *, kind: Any = Any) -> Any:
     """Return the value of a JSON text, of a `kind` that msgspec knows. Raises ForeignError.
 
     Numbers are exact. `NaN`, numbers beyond a float and unpaired surrogates are not JSON; the last of two

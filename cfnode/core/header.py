@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 
 __all__ = ["MAX_HEADER", "DigestItem", "DigestKind", "Header"]
 
@@ -60,7 +60,7 @@ class DigestItem:
         return head + (self.engine or b"") + encode_compact(len(self.data)) + self.data
 
     @classmethod
-    def read(cls, cursor: Cursor) -> DigestItem:
+    def read(cls, cursor: ByteCursor) -> DigestItem:
         """Return the item at the cursor; raise ScaleError."""
         number = cursor.u8()
         try:
@@ -117,13 +117,13 @@ class Header:
         """Return the header in exactly these bytes; raise ScaleError."""
         if len(data) > MAX_HEADER:
             raise _too_large()
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         header = cls.read(cursor)
         cursor.finish()
         return header
 
     @classmethod
-    def read(cls, cursor: Cursor) -> Header:
+    def read(cls, cursor: ByteCursor) -> Header:
         """Return the header at the cursor; raise ScaleError."""
         start = cursor.offset
         parent_hash, number = cursor.take(32), cursor.compact()
@@ -136,7 +136,7 @@ class Header:
         return header
 
 
-def _read_digest(cursor: Cursor, end: int) -> tuple[DigestItem, ...]:
+def _read_digest(cursor: ByteCursor, end: int) -> tuple[DigestItem, ...]:
     """Return the items at the cursor, which have to lie before the offset `end`."""
     count = cursor.count()
     if count > MAX_DIGEST_ITEMS:

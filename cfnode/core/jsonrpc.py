@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from cfnode.core.foreign import Limits, Weight
+from cfnode.core.foreign import JsonLimits, JsonWeight
 
 NULL = b"null"
 MAX_VALUES = 32_768
@@ -43,7 +43,7 @@ MAX_ID_DIGITS = 20
 LARGE = 64 * 1024
 """Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
 takes up to 3 ms per MiB."""
-_LIMITS = Limits(values=MAX_VALUES, filling=MAX_FILLING, wide=MAX_WIDE)
+_LIMITS = JsonLimits(values=MAX_VALUES, filling=MAX_FILLING, wide=MAX_WIDE)
 _ABSENT = msgspec.Raw()
 _WHITE = (b" ", b"\t", b"\r", b"\n")
 _NO_ARGUMENTS = frozenset({b"", b"[]", b"null"})
@@ -87,7 +87,7 @@ class InvalidParams(RpcError):
         super().__init__(ErrorCode.INVALID_PARAMS, "Invalid params", reason)
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class RpcCall(msgspec.Struct, frozen=True, gc=False):
     """One request or notification; `id` and `params` hold the client's own bytes."""
 
     jsonrpc: Literal["2.0"]
@@ -128,7 +128,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedMessage:
     """A malformed or refused message, or entry of a batch.
 
     It is answered with `error` under `id`, or not at all if `id` is empty.
@@ -141,10 +141,10 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RpcBatch:
     """The entries of a JSON array, in order; never empty."""
 
-    entries: tuple[Call | Refused, ...]
+    entries: tuple[RpcCall | RefusedMessage, ...]
 
 
 class _Identified(msgspec.Struct, gc=False):
@@ -153,7 +153,7 @@ class _Identified(msgspec.Struct, gc=False):
     id: msgspec.Raw = _ABSENT
 
 
-_NO_MESSAGE = Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"), is_no_message=True)
+_NO_MESSAGE = RefusedMessage(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"), is_no_message=True)
 _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
@@ -163,7 +163,7 @@ def _cut(found: bytes) -> str:
 
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_CALL = msgspec.json.Decoder(Call)
+_CALL = msgspec.json.Decoder(RpcCall)
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _SYNTAX = msgspec.json.Decoder(msgspec.Raw)
@@ -185,7 +185,7 @@ class Incoming:
     def __init__(self) -> None:
         self.size = 0
         self._data = bytearray()
-        self._weight: Weight | None = None
+        self._weight: JsonWeight | None = None
         self._limit: int | None = None
 
     def refuse(self, limit: int) -> None:
@@ -199,7 +199,7 @@ class Incoming:
             self._data += piece
             return
         if self._weight is None:
-            self._weight = Weight(_LIMITS)
+            self._weight = JsonWeight(_LIMITS)
             self._weight.add(self._data)
         if self._weight.excess is None:
             self._weight.add(piece)
@@ -207,7 +207,7 @@ class Incoming:
             if self._weight.excess is not None:
                 self._data = bytearray()
 
-    def parse(self, max_batch: int) -> Call | Batch | Refused:
+    def parse(self, max_batch: int) -> RpcCall | RpcBatch | RefusedMessage:
         """Decode the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
 
         Never raises: for a malformed or too large message it returns Refused.
@@ -221,20 +221,20 @@ class Incoming:
         return _parse_call(self._data) if first_byte == b"{" else _NO_MESSAGE
 
 
-def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
+def parse(data: bytes | str, max_batch: int) -> RpcCall | RpcBatch | RefusedMessage:
     """Decode a complete message; see `Incoming.parse`."""
     incoming = Incoming()
     incoming.add(data.encode(errors="surrogatepass") if isinstance(data, str) else data)
     return incoming.parse(max_batch)
 
 
-def parse_short(data: bytes) -> Call | None:
+def parse_short(data: bytes) -> RpcCall | None:
     """Decode a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
     call = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
-    return call if type(call) is Call else None
+    return call if type(call) is RpcCall else None
 
 
-def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
+def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> RpcCall | RefusedMessage:
     """Decode one call, or return its refusal. `is_json`: the syntax has been checked already."""
     try:
         call = _CALL.decode(data)
@@ -258,17 +258,17 @@ def _is_id(raw: bytes) -> bool:
     return len(raw) <= MAX_ID_DIGITS and int(raw) < 1 << 64
 
 
-def _explain(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
+def _explain(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> RefusedMessage:
     """Return the error for an undecodable message: an invalid request with its own id, or malformed JSON."""
     try:
         str(memoryview(data), "utf-8")
         return _invalid(_id_of(data, is_json=is_json))
     except _UNREADABLE:
-        return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
+        return RefusedMessage(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
 
 
-def _invalid(identity: bytes) -> Refused:
-    return Refused(identity, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
+def _invalid(identity: bytes) -> RefusedMessage:
+    return RefusedMessage(identity, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
 
 
 def _id_of(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
@@ -288,23 +288,23 @@ def _id_of(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
         return NULL
 
 
-def _parse_batch(data: bytearray, max_batch: int) -> Batch | Refused:
+def _parse_batch(data: bytearray, max_batch: int) -> RpcBatch | RefusedMessage:
     if not max_batch:
         text = "Batched requests are not supported by this server"
-        return Refused(NULL, RpcError(ErrorCode.BATCHES_REFUSED, text))
+        return RefusedMessage(NULL, RpcError(ErrorCode.BATCHES_REFUSED, text))
     try:
         entries = _ENTRIES.decode(data)
     except _UNREADABLE:
-        return Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
+        return RefusedMessage(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"))
     if not entries:
         return _invalid(NULL)
     if len(entries) > max_batch:
         return _over_limit(ErrorCode.BATCH_REQUEST_TOO_BIG, "The batch request was too large", max_batch)
-    return Batch(tuple(_parse_call(entry, is_json=True) for entry in entries))
+    return RpcBatch(tuple(_parse_call(entry, is_json=True) for entry in entries))
 
 
-def _over_limit(code: ErrorCode, message: str, limit: int | str) -> Refused:
-    return Refused(NULL, RpcError(code, message, f"Exceeded max limit of {limit}"))
+def _over_limit(code: ErrorCode, message: str, limit: int | str) -> RefusedMessage:
+    return RefusedMessage(NULL, RpcError(code, message, f"Exceeded max limit of {limit}"))
 
 
 def success(identity: bytes, result: bytes) -> bytes:

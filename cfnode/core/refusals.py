@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["NOT_REGISTERED", "Refusal", "read_refusal", "refusal_text"]
+__all__ = ["NOT_REGISTERED", "ModuleRefusal", "read_refusal", "refusal_text"]
 
 NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
@@ -84,7 +84,7 @@ _ADVICE_OF_PALLETS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ModuleRefusal:
     """A refusal. `pallet` is "" if the error belongs to none; `words` is the error's documentation."""
 
     pallet: str
@@ -97,21 +97,21 @@ class Refusal:
         return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
 
 
-def read_refusal(message: str) -> Refusal | None:
+def read_refusal(message: str) -> ModuleRefusal | None:
     """Return the refusal in a node's or a broker's error message; None for any other text."""
     if len(message) > MAX_TEXT:
         return None
     if match := _MODULE.match(message):
         pallet, name, words = (_unescape(part) for part in match.groups())
-        return Refusal(pallet, name, words)
+        return ModuleRefusal(pallet, name, words)
     if match := _STAND_ALONE.match(message):
-        return Refusal(match[2], match[1], match[3])
+        return ModuleRefusal(match[2], match[1], match[3])
     if match := _DISPATCH.match(message) or _INVALID.match(message):
-        return Refusal("", match[1], _matching(_WORDS, match[1]))
+        return ModuleRefusal("", match[1], _matching(_WORDS, match[1]))
     return None
 
 
-def refusal_text(refusal: Refusal, method: str = "") -> str:
+def refusal_text(refusal: ModuleRefusal, method: str = "") -> str:
     """Return a refusal in words: `The sentence of the pallet (Pallet.Name): what to do`.
 
     `method`: the JSON-RPC method that was called, which decides the advice for BadOrigin.

@@ -8,7 +8,7 @@ from typing import Final
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.bounded import BoundedDict
-from cfnode.core.scale import Registry, ScaleError
+from cfnode.core.scale import ScaleError, TypeRegistry
 from cfnode.core.scale.types import Variants
 
 __all__ = ["MAX_RUNTIMES", "OF_THIS_BUILD", "RuntimeNames", "names_of"]
@@ -37,11 +37,11 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
 
 
 OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
-_cached: Final[BoundedDict[int, tuple[Registry, RuntimeNames]]] = BoundedDict(MAX_RUNTIMES)
+_cached: Final[BoundedDict[int, tuple[TypeRegistry, RuntimeNames]]] = BoundedDict(MAX_RUNTIMES)
 """By the id() of the registry, which is unique as long as the registry is kept here."""
 
 
-def names_of(registry: Registry) -> RuntimeNames:
+def names_of(registry: TypeRegistry) -> RuntimeNames:
     """Return the names of the runtime that has these types."""
     key = id(registry)
     cached = _cached.get(key)
@@ -50,7 +50,7 @@ def names_of(registry: Registry) -> RuntimeNames:
     return cached[1]
 
 
-def _read_names(registry: Registry) -> RuntimeNames:
+def _read_names(registry: TypeRegistry) -> RuntimeNames:
     """Return the names in the enums of a type table.
 
     A runtime without such enums is not Chainflip's: it gets the names of this build.
@@ -62,7 +62,7 @@ def _read_names(registry: Registry) -> RuntimeNames:
         return OF_THIS_BUILD
 
 
-def _cases(registry: Registry, *path: str) -> tuple[str, ...]:
+def _cases(registry: TypeRegistry, *path: str) -> tuple[str, ...]:
     definition = registry.find(*path).definition
     assert isinstance(definition, Variants)
     return tuple(case.name for case in sorted(definition.variants, key=lambda case: case.index))

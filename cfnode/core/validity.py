@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 
 INVALID = (
     "Call",
@@ -60,7 +60,7 @@ class Invalid:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownValidity:
     """The runtime cannot determine the validity. `code` belongs to the reason `Custom`."""
 
     reason: str
@@ -70,18 +70,18 @@ class Unknown:
         return self.reason if self.code is None else f"{self.reason}({self.code})"
 
 
-Validity = ValidTransaction | Invalid | Unknown
+Validity = ValidTransaction | Invalid | UnknownValidity
 
 
 def decode_validity(data: bytes) -> Validity:
     """Return the answer of `TaggedTransactionQueue_validate_transaction`; raise ScaleError."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     answer = decode_validity_error(cursor) if cursor.boolean() else _valid(cursor)
     cursor.finish()
     return answer
 
 
-def decode_validity_error(cursor: Cursor) -> Invalid | Unknown:
+def decode_validity_error(cursor: ByteCursor) -> Invalid | UnknownValidity:
     """Return the `TransactionValidityError` at the cursor; raise ScaleError."""
     unknown = cursor.boolean()
     names = UNKNOWN if unknown else INVALID
@@ -89,14 +89,14 @@ def decode_validity_error(cursor: Cursor) -> Invalid | Unknown:
     if index >= len(names):
         raise ScaleError(f"no transaction validity reason has the index {index}")
     code = cursor.u8() if names[index] == "Custom" else None
-    return Unknown(names[index], code) if unknown else Invalid(names[index], code)
+    return UnknownValidity(names[index], code) if unknown else Invalid(names[index], code)
 
 
-def _valid(cursor: Cursor) -> ValidTransaction:
+def _valid(cursor: ByteCursor) -> ValidTransaction:
     priority = cursor.u64()
     requires, provides = _tags(cursor), _tags(cursor)
     return ValidTransaction(priority, requires, provides, cursor.u64(), cursor.boolean())
 
 
-def _tags(cursor: Cursor) -> tuple[bytes, ...]:
+def _tags(cursor: ByteCursor) -> tuple[bytes, ...]:
     return tuple(cursor.bytes() for _ in range(cursor.count()))

@@ -5,6 +5,6 @@ JSON-RPC. On a development chain it has an explorer of blocks, and buttons for w
 """
 
 from cfnode.dashboard.app import Dashboard
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 
-__all__ = ["Dashboard", "Node"]
+__all__ = ["Dashboard", "RpcNode"]

@@ -18,9 +18,9 @@ from starlette.staticfiles import StaticFiles
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.dev_pages import DEV_PAGES, act
 from cfnode.dashboard.guard import HEADERS, form_of, is_secure, require_own_form, require_own_origin
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 from cfnode.dashboard.pages import PAGES, Page
-from cfnode.dashboard.sessions import MAX_AGE_S, Session, TokenSource
+from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PREFIX, THEMES
@@ -33,7 +33,7 @@ __all__ = ["Dashboard"]
 log = logging.getLogger("cfnode.service")
 SESSION: Final = "cfnode_session"
 THEME: Final = "cfnode_theme"
-THEME_AGE_S: Final = 365 * 86_400
+THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
 _BAD_TOKEN: Final = "This token opens nothing here. A token of the group admin does."
 
@@ -45,7 +45,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class Dashboard:
     """ASGI application; `run` follows the books and calls the node until cancelled."""
 
-    def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
+    def __init__(self, database: Database, node: RpcNode, tokens: TokenSource) -> None:
         self.restarts = Restarts(log)
         self._desk = Desk(database, node, tokens, self.restarts)
         self._app = Starlette(
@@ -74,9 +74,9 @@ class Dashboard:
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in message["headers"]}
-                added = [(name, value) for name, value in HEADERS.items() if name not in own]
-                message = {**message, "headers": [*message["headers"], *added]}
+                names = {name for name, _ in message["headers"]}
+                missing = [(name, value) for name, value in HEADERS.items() if name not in names]
+                message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
         await self._app(scope, receive, guarded)
@@ -107,7 +107,7 @@ class Dashboard:
 
         return endpoint
 
-    async def _session(self, request: Request) -> Session | None:
+    async def _session(self, request: Request) -> DashboardSession | None:
         return (await self._desk.sessions()).read(request.cookies.get(SESSION))
 
     async def _login(self, request: Request) -> Response:
@@ -119,7 +119,7 @@ class Dashboard:
         if cookie is None:
             return self._login_form(request, _BAD_TOKEN)
         answer = RedirectResponse(f"{PREFIX}/", 303)
-        _set_cookie(request, answer, SESSION, cookie, MAX_AGE_S)
+        _set_cookie(request, answer, SESSION, cookie, SESSION_MAX_AGE_S)
         return answer
 
     def _login_form(self, request: Request, fault: str = "") -> Response:
@@ -127,7 +127,7 @@ class Dashboard:
         status = 403 if fault else 200
         return self._desk.views.page(request, "Log in", content, None, status=status)
 
-    async def _logout(self, desk: Desk, request: Request, session: Session) -> Response:
+    async def _logout(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         require_own_origin(request)
         require_own_form(await form_of(request), session.csrf)
         answer = RedirectResponse(f"{PREFIX}/login", 303)
@@ -140,10 +140,10 @@ class Dashboard:
         path = fields.get("path", "")
         answer = RedirectResponse(path if _OWN_PATH.fullmatch(path) else f"{PREFIX}/", 303)
         if fields.get("theme") in THEMES:
-            _set_cookie(request, answer, THEME, fields["theme"], THEME_AGE_S)
+            _set_cookie(request, answer, THEME, fields["theme"], THEME_COOKIE_AGE_S)
         return answer
 
-    async def _events(self, desk: Desk, request: Request, session: Session) -> Response:
+    async def _events(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         if desk.pulse.is_full:
             raise HTTPException(503, "Too many browsers watch already.")
         return EventStream(desk.pulse)

@@ -24,7 +24,7 @@ __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
 T = TypeVar("T")
 Look: TypeAlias = Callable[[Any], T]
 """Function that reads with a connection of the books; only the ledger knows its type."""
-MAX_READERS: Final = 4
+MAX_READER_THREADS: Final = 4
 MAX_PARTNERS: Final = 500
 
 
@@ -61,16 +61,16 @@ class BookReader:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._limiter = trio.CapacityLimiter(MAX_READERS)
+        self._limiter = trio.CapacityLimiter(MAX_READER_THREADS)
 
-    async def read(self, look: Look[T]) -> T:
-        """Return what `look` reads, in one transaction. Raise LedgerError."""
+    async def read(self, query: Look[T]) -> T:
+        """Return what `query` reads, in one transaction. Raise LedgerError."""
 
-        def found() -> T:
+        def query_database() -> T:
             with self.database.reading() as connection:
-                return look(connection)
+                return query(connection)
 
-        return await self.run(found)
+        return await self.run(query_database)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread."""
@@ -85,7 +85,7 @@ class BookReader:
         month = datetime.now(UTC).strftime("%Y-%m")
         partners = (await self.run(lambda: listed(self.database)))[:MAX_PARTNERS]
         spent = await self.read(lambda connection: spent_by_partner(connection, month))
-        return [PartnerUse(each, *spent.get(each.name, (0, 0))) for each in partners]
+        return [PartnerUse(partner, *spent.get(partner.name, (0, 0))) for partner in partners]
 
 
 def _overview(connection: Any) -> Overview:
@@ -96,7 +96,7 @@ def _overview(connection: Any) -> Overview:
         today(totals_of(connection, day, day), day),
         recent_swaps(connection),
         open_count(connection),
-        failed_payouts(connection, most=10),
+        failed_payouts(connection, limit=10),
     )
 
 

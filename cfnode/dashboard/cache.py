@@ -19,12 +19,12 @@ from cfnode.flow.shared_work import SharedWork
 
 __all__ = ["Cache"]
 
-MAX_ENTRIES: Final = 64
-MAX_AGE_S: Final = 5.0
+MAX_CACHED_TEXTS: Final = 64
+TEXT_MAX_AGE_S: Final = 5.0
 """Seconds after which a text is made again."""
-MAX_WAIT_S: Final = 60.0
+STALE_TEXT_MAX_AGE_S: Final = 60.0
 """Seconds after which a request waits for the new text."""
-WATCHED_S: Final = 40.0
+RENEWAL_PERIOD_S: Final = 40.0
 """Seconds after a request for which a text is renewed at each block."""
 Make = Callable[[], Awaitable[str]]
 
@@ -42,7 +42,7 @@ class Cache:
     """Texts by their names; one task makes each, for all that request it meanwhile, and so its error."""
 
     def __init__(self) -> None:
-        self._entries = BoundedDict[str, _Entry](MAX_ENTRIES)
+        self._entries = BoundedDict[str, _Entry](MAX_CACHED_TEXTS)
         self._making = SharedWork[tuple[str, Hashable], str]()
         self._nursery: trio.Nursery | None = None
 
@@ -64,9 +64,9 @@ class Cache:
             entry.asked_at = trio.current_time()
         age = None if entry is None or entry.version != version else trio.current_time() - entry.made_at
         if entry is not None and age is not None:
-            if age <= MAX_AGE_S:
+            if age <= TEXT_MAX_AGE_S:
                 return entry.value
-            if age <= MAX_WAIT_S and self._nursery is not None:
+            if age <= STALE_TEXT_MAX_AGE_S and self._nursery is not None:
                 if not self._making.is_under_way((name, version)):
                     self._nursery.start_soon(self._quietly, name, version, make)
                 return entry.value
@@ -76,7 +76,7 @@ class Cache:
         """Make the texts that were requested lately, for a new version."""
         now = trio.current_time()
         for name, entry in list(self._entries.items()):
-            if now - entry.asked_at <= WATCHED_S:
+            if now - entry.asked_at <= RENEWAL_PERIOD_S:
                 await self._quietly(name, version, entry.make)
 
     async def _quietly(self, name: str, version: Hashable, make: Make) -> None:
@@ -93,9 +93,11 @@ class Cache:
         return await self._making.once((name, version), partial(self._make, name, version, make))
 
     async def _make(self, name: str, version: Hashable, make: Make) -> str:
-        began = trio.current_time()
+        began_at = trio.current_time()
         value = await make()
         entry = self._entries.get(name)
-        if entry is None or entry.made_at <= began:  # else one of a newer version was made meanwhile
-            self._entries[name] = _Entry(value, version, make, began, entry.asked_at if entry else began)
+        if entry is None or entry.made_at <= began_at:  # else one of a newer version was made meanwhile
+            self._entries[name] = _Entry(
+                value, version, make, began_at, entry.asked_at if entry else began_at
+            )
         return value

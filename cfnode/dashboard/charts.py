@@ -18,7 +18,7 @@ __all__ = ["MAX_SERIES", "Chart", "stacked"]
 
 MAX_SERIES: Final = 7
 """Series with a colour of their own; smaller ones are summed up as one more."""
-MAX_LABELS: Final = 6
+MAX_AXIS_LABELS: Final = 6
 _WIDTH, _HEIGHT = 420, 210
 _STYLE: Final = Style(label_font_size=12, major_label_font_size=12)
 _LEFT_OUT: Final = ("comment", "defs", "title", "script", "style")
@@ -41,13 +41,13 @@ def stacked(
     title: str,
     labels: Sequence[str],
     series: Mapping[str, Sequence[float]],
-    written: Callable[[float], str],
+    format_value: Callable[[float], str],
 ) -> Chart:
     """Draw stacked bars: a bar for each label, a colour for each series.
 
-    `written` returns a value as text.
+    `format_value` returns a value as text.
     """
-    drawn = _largest(series)
+    largest = _largest(series)
     chart = pygal.StackedBar(
         style=_STYLE,
         width=_WIDTH,
@@ -60,31 +60,31 @@ def stacked(
         explicit_size=False,
         disable_xml_declaration=True,
         no_prefix=True,
-        value_formatter=written,
+        value_formatter=format_value,
         max_scale=5,
         show_minor_x_labels=False,
         rounded_bars=1,
         truncate_label=-1,
     )
     chart.x_labels = list(labels)
-    step = -(-len(labels) // MAX_LABELS)
-    chart.x_labels_major = [label for place, label in enumerate(labels) if place % step == 0]
-    for name, values in drawn.items():
+    step = -(-len(labels) // MAX_AXIS_LABELS)
+    chart.x_labels_major = [label for index, label in enumerate(labels) if index % step == 0]
+    for name, values in largest.items():
         chart.add(name, list(values))
     root = chart.render_tree()
-    _clean(root, title, list(drawn))
+    _clean(root, title, list(largest))
     ElementTree.register_namespace("", _SVG)
-    return Chart(ElementTree.tostring(root, encoding="unicode"), tuple(drawn))
+    return Chart(ElementTree.tostring(root, encoding="unicode"), tuple(largest))
 
 
 def _largest(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     """Return the largest series, and the sum of the others."""
     names = sorted(series, key=lambda name: sum(series[name]), reverse=True)
-    kept: dict[str, Sequence[float]] = {name: series[name] for name in names[:MAX_SERIES]}
-    rest = names[MAX_SERIES:]
-    if rest:
-        kept["others"] = [sum(parts) for parts in zip(*(series[name] for name in rest), strict=True)]
-    return kept
+    largest: dict[str, Sequence[float]] = {name: series[name] for name in names[:MAX_SERIES]}
+    others = names[MAX_SERIES:]
+    if others:
+        largest["others"] = [sum(parts) for parts in zip(*(series[name] for name in others), strict=True)]
+    return largest
 
 
 def _clean(root: ElementTree.Element, title: str, names: Sequence[str]) -> None:
@@ -99,19 +99,23 @@ def _clean(root: ElementTree.Element, title: str, names: Sequence[str]) -> None:
             if name in _LEFT_OUT or any(kind in _LEFT_OUT_GROUPS for kind in kinds):
                 parent.remove(child)
         parent.attrib.pop("style", None)
-    for place, name in enumerate(names):
-        _title(root, place, name)
+    for index, name in enumerate(names):
+        _title(root, index, name)
 
 
-def _title(root: ElementTree.Element, place: int, name: str) -> None:
+def _title(root: ElementTree.Element, index: int, name: str) -> None:
     """Turn each bar's description, as pygal left it for its script, into its title."""
     for group in root.iter():
-        if f"serie-{place}" not in group.get("class", "").split():
+        if f"serie-{index}" not in group.get("class", "").split():
             continue
-        for bar in (each for each in group.iter() if each.get("class") == "bar"):
-            texts = {part.get("class"): part.text or "" for part in bar if part.get("class") in _DESCRIBED}
-            for part in list(bar)[1:]:
-                bar.remove(part)
+        for bar in (element for element in group.iter() if element.get("class") == "bar"):
+            texts = {
+                description.get("class"): description.text or ""
+                for description in bar
+                if description.get("class") in _DESCRIBED
+            }
+            for description in list(bar)[1:]:
+                bar.remove(description)
             label = ElementTree.SubElement(bar, "title")
             label.text = f"{texts.get('x_label', '')}, {name}: {texts.get('value', '')}"
 

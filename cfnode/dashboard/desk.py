@@ -14,9 +14,9 @@ from cfnode.dashboard.books import BookReader
 from cfnode.dashboard.cache import Cache
 from cfnode.dashboard.explorer import Explorer
 from cfnode.dashboard.formats import time_text
-from cfnode.dashboard.node import Node, NodeWatch
+from cfnode.dashboard.node import NodeWatch, RpcNode
 from cfnode.dashboard.pulse import Pulse
-from cfnode.dashboard.sessions import Session, Sessions, TokenSource
+from cfnode.dashboard.sessions import DashboardSession, Sessions, TokenSource
 from cfnode.dashboard.views import Views
 from cfnode.ledger.database import Database
 from cfnode.ledger.restarts import Restarts
@@ -31,7 +31,7 @@ MESSAGE = "cfnode_message"
 class Desk:
     """Everything from which a page is made."""
 
-    def __init__(self, database: Database, node: Node, tokens: TokenSource, restarts: Restarts) -> None:
+    def __init__(self, database: Database, node: RpcNode, tokens: TokenSource, restarts: Restarts) -> None:
         self.books = BookReader(database)
         self.watch = NodeWatch(node)
         self.pulse = Pulse(database, self._renew, restarts)
@@ -63,7 +63,7 @@ class Desk:
     async def respond(
         self,
         request: Request,
-        session: Session,
+        session: DashboardSession,
         title: str,
         make: Callable[[], Awaitable[str]],
         *,

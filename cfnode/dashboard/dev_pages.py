@@ -16,7 +16,7 @@ from cfnode.dashboard.desk import MESSAGE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.pages import Page
-from cfnode.dashboard.sessions import MESSAGE_AGE_S, Session
+from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, DashboardSession
 from cfnode.dashboard.views import PREFIX
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.open_channels import open_channels
@@ -24,7 +24,7 @@ from cfnode.ledger.open_channels import open_channels
 __all__ = ["DEV_PAGES", "act"]
 
 T = TypeVar("T")
-CHOICES: Final = 30
+MAX_CHANNEL_CHOICES: Final = 30
 """Number of open channels that the form for a deposit proposes."""
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _KEY: Final = re.compile(r"[0-9]{1,9}|0x[0-9a-f]{64}")
@@ -35,19 +35,19 @@ def _require_dev(desk: Desk) -> None:
         raise HTTPException(404, "There is no such page.")
 
 
-async def controls(desk: Desk, request: Request, session: Session) -> Response:
+async def controls(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page with forms for what a test does to the chain."""
     _require_dev(desk)
-    asked = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
+    prefilled = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
 
     async def make() -> str:
-        channels = await desk.books.read(lambda connection: open_channels(connection, CHOICES))
-        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=asked)
+        channels = await desk.books.read(lambda connection: open_channels(connection, MAX_CHANNEL_CHOICES))
+        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=prefilled)
 
     return await desk.respond(request, session, "Controls", make, is_live=False)
 
 
-async def act(desk: Desk, request: Request, session: Session) -> Response:
+async def act(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Do what a form requests, and go back to the controls."""
     require_own_origin(request)
     fields = await form_of(request)
@@ -65,7 +65,7 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
     answer.set_cookie(
         MESSAGE,
         cookie,
-        MESSAGE_AGE_S,
+        MESSAGE_MAX_AGE_S,
         path=PREFIX,
         secure=is_secure(request),
         httponly=True,
@@ -82,7 +82,7 @@ def _words(error: Exception) -> str:
     return printable(error.message if refusal is None else refusal_text(refusal))
 
 
-async def blocks(desk: Desk, request: Request, session: Session) -> Response:
+async def blocks(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of the newest blocks."""
     _require_dev(desk)
     text = request.query_params.get("before")
@@ -90,27 +90,27 @@ async def blocks(desk: Desk, request: Request, session: Session) -> Response:
         raise HTTPException(404, "There is no such page.")
 
     async def make() -> str:
-        found = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
-        following = found[-1].number if found and found[-1].number > 0 else None
-        return desk.part("blocks.html", view=found, following=following, is_first=text is None)
+        lines = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
+        next_before = lines[-1].number if lines and lines[-1].number > 0 else None
+        return desk.part("blocks.html", view=lines, following=next_before, is_first=text is None)
 
     return await desk.respond(request, session, "Blocks", make)
 
 
-async def block(desk: Desk, request: Request, session: Session) -> Response:
+async def block(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one block."""
     _require_dev(desk)
     key = request.path_params["key"]
-    found = None
+    page = None
     if _KEY.fullmatch(key):
-        found = await _asked(desk, lambda: desk.explorer.page(key))
-    if found is None:
+        page = await _asked(desk, lambda: desk.explorer.page(key))
+    if page is None:
         raise HTTPException(404, "There is no such block.")
 
     async def make() -> str:
-        return desk.part("block.html", view=found)
+        return desk.part("block.html", view=page)
 
-    return await desk.respond(request, session, f"Block {found.number}", make, is_live=False)
+    return await desk.respond(request, session, f"Block {page.number}", make, is_live=False)
 
 
 async def _asked(desk: Desk, ask: Callable[[], Awaitable[T]]) -> T:

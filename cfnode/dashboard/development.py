@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, CHAINS, Asset, units
 from cfnode.core.foreign import ForeignError, decimal_number
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 
 __all__ = ["ACTIONS", "BadField", "perform"]
 
-MAX_BLOCKS: Final = 100
-MAX_SECONDS: Final = 30 * 86_400
-MAX_TEXT: Final = 300
-MAX_UNITS: Final = 10**15
+MAX_NEW_BLOCKS: Final = 100
+MAX_JUMP_S: Final = 30 * 86_400
+MAX_FIELD_CHARS: Final = 300
+MAX_AMOUNT_COINS: Final = 10**15
 Fields = Mapping[str, str]
 
 
@@ -27,12 +27,12 @@ class BadField(ValueError):
     """Error for a field of a form that cannot be read; the text names it, and what is expected."""
 
 
-async def perform(node: Node, action: str, fields: Fields) -> str:
+async def perform(node: RpcNode, action: str, fields: Fields) -> str:
     """Do an action, and describe it in a sentence. Raise BadField, CallError, NodeError."""
     return await ACTIONS[action](node, fields)
 
 
-async def _deposit(node: Node, fields: Fields) -> str:
+async def _deposit(node: RpcNode, fields: Fields) -> str:
     address, asset = _text(fields, "address"), _asset(fields)
     amount = _amount(fields, "amount", asset.decimals)
     method = "dev_announceDeposit" if fields.get("unconfirmed") else "dev_deposit"
@@ -40,20 +40,20 @@ async def _deposit(node: Node, fields: Fields) -> str:
     return f"Deposited {units(amount, asset.decimals)} {asset.symbol} at {address}."
 
 
-async def _price(node: Node, fields: Fields) -> str:
+async def _price(node: RpcNode, fields: Fields) -> str:
     asset = _asset(fields)
     price = _amount(fields, "price", 6)
     await node.call("dev_setPool", asset.name, price)
     return f"The pool's price of {asset.symbol} is {units(price, 6)} USDC now."
 
 
-async def _receiver(node: Node, fields: Fields) -> str:
+async def _receiver(node: RpcNode, fields: Fields) -> str:
     address, asset, fails = _text(fields, "address"), _asset(fields), fields.get("fails") == "yes"
     await node.call("dev_failReceiver", address, asset.name, fails)
     return f"Transfers of {asset.symbol} to {address} {'fail' if fails else 'succeed'} from now on."
 
 
-async def _broadcast(node: Node, fields: Fields) -> str:
+async def _broadcast(node: RpcNode, fields: Fields) -> str:
     chain = _chain(fields)
     match fields.get("what"):
         case "abort":
@@ -68,14 +68,14 @@ async def _broadcast(node: Node, fields: Fields) -> str:
     raise BadField("What shall happen to broadcasts? Choose abort, hold or release.")
 
 
-async def _blocks(node: Node, fields: Fields) -> str:
-    count = _whole(fields, "count", MAX_BLOCKS)
+async def _blocks(node: RpcNode, fields: Fields) -> str:
+    count = _whole(fields, "count", MAX_NEW_BLOCKS)
     for _ in range(count):
         await node.call("dev_newBlock")
     return "Sealed a block." if count == 1 else f"Sealed {count} blocks."
 
 
-async def _finality(node: Node, fields: Fields) -> str:
+async def _finality(node: RpcNode, fields: Fields) -> str:
     match fields.get("what"):
         case "finalize":
             await node.call("dev_finalize")
@@ -89,13 +89,13 @@ async def _finality(node: Node, fields: Fields) -> str:
     raise BadField("What shall happen to finality? Choose finalize, hold or release.")
 
 
-async def _time(node: Node, fields: Fields) -> str:
-    seconds = _whole(fields, "seconds", MAX_SECONDS)
+async def _time(node: RpcNode, fields: Fields) -> str:
+    seconds = _whole(fields, "seconds", MAX_JUMP_S)
     await node.call("dev_timeTravel", seconds * 1000)
     return f"The chain's clock is {seconds} s further; the next block has the new time."
 
 
-ACTIONS: Final[dict[str, Callable[[Node, Fields], Awaitable[str]]]] = {
+ACTIONS: Final[dict[str, Callable[[RpcNode, Fields], Awaitable[str]]]] = {
     "deposit": _deposit,
     "price": _price,
     "receiver": _receiver,
@@ -108,7 +108,7 @@ ACTIONS: Final[dict[str, Callable[[Node, Fields], Awaitable[str]]]] = {
 
 def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "").strip()
-    if not value or len(value) > MAX_TEXT or not value.isprintable():
+    if not value or len(value) > MAX_FIELD_CHARS or not value.isprintable():
         raise BadField(f"The {name} is missing or malformed.")
     return value
 
@@ -134,7 +134,7 @@ def _amount(fields: Fields, name: str, decimals: int) -> int:
         value = decimal_number(text) if len(text) <= 40 else Decimal(0)
     except ForeignError:
         value = Decimal(0)
-    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_UNITS else Decimal(0)
+    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_AMOUNT_COINS else Decimal(0)
     if scaled <= 0 or scaled != int(scaled):
         raise BadField(f"The {name} is a positive number with at most {decimals} digits behind the point.")
     return int(scaled)

@@ -19,20 +19,20 @@ from cfnode.core.foreign import block_number, hex_bytes, whole_number
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.ss58 import encode as account_text
-from cfnode.dashboard.node import Node
+from cfnode.dashboard.node import RpcNode
 from cfnode.ledger.decoding import fields_text
 from cfnode.ledger.errors import NodeError
 
-__all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
+__all__ = ["BlockLine", "BlockPage", "BlockPart", "Explorer"]
 
-PAGE: Final = 25
+BLOCKS_PER_PAGE: Final = 25
 """Number of blocks of a page."""
-MAX_PARTS: Final = 2_000
+MAX_LISTED_PARTS: Final = 2_000
 """Maximum extrinsics, or events, of a block that are listed."""
-MAX_FIELDS: Final = 20_000
+MAX_FIELDS_CHARS: Final = 20_000
 """Maximum characters of an event's fields."""
-MAX_EXTRINSIC: Final = 1_000_000
-MAX_DIGITS: Final = 10
+MAX_EXTRINSIC_BYTES: Final = 1_000_000
+MAX_BLOCK_NUMBER_DIGITS: Final = 10
 """Maximum digits of the number of a block."""
 
 
@@ -46,7 +46,7 @@ class BlockLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BlockPart:
     """Event or extrinsic: its name, fields (JSON), and for an extrinsic signer and hash."""
 
     index: int
@@ -64,14 +64,14 @@ class BlockPage:
     hash: str
     parent: str
     state_root: str
-    extrinsics: tuple[Part, ...]
-    events: tuple[Part, ...]
+    extrinsics: tuple[BlockPart, ...]
+    events: tuple[BlockPart, ...]
 
 
 class Explorer:
     """Reader of a node's blocks. Raises CallError, NodeError."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RpcNode) -> None:
         self._node = node
         self._metadata = BoundedDict[int, Metadata](2)
 
@@ -83,34 +83,34 @@ class Explorer:
     async def _lines(self, before: int | None) -> list[BlockLine]:
         best = block_number(await self._node.call("chain_getHeader"))
         newest = best if before is None else min(before - 1, best)
-        found = []
-        for number in range(newest, max(newest - PAGE, -1), -1):
+        lines = []
+        for number in range(newest, max(newest - BLOCKS_PER_PAGE, -1), -1):
             block = await self._hash(number)
             if block is not None:
-                found.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
-        return found
+                lines.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
+        return lines
 
     async def page(self, key: str) -> BlockPage | None:
         """Return a block by its number or hash; None if it does not exist."""
-        is_number = key.isascii() and key.isdigit() and len(key) <= MAX_DIGITS
+        is_number = key.isascii() and key.isdigit() and len(key) <= MAX_BLOCK_NUMBER_DIGITS
         with self._reading():
             block = await self._hash(int(key)) if is_number else key
             return None if block is None else await self._page(block)
 
     async def _page(self, block: str) -> BlockPage | None:
-        found = await self._node.call("chain_getBlock", block)
-        if found is None:
+        answer = await self._node.call("chain_getBlock", block)
+        if answer is None:
             return None
-        header, extrinsics = found["block"]["header"], found["block"]["extrinsics"][:MAX_PARTS]
-        events = (await self._node.call("dev_events", block))[:MAX_PARTS]
+        header, extrinsics = answer["block"]["header"], answer["block"]["extrinsics"][:MAX_LISTED_PARTS]
+        events = (await self._node.call("dev_events", block))[:MAX_LISTED_PARTS]
         metadata = await self._metadata_at(header["parentHash"] if block_number(header) else block)
         return BlockPage(
             block_number(header),
             block,
             header["parentHash"],
             header["stateRoot"],
-            tuple(_extrinsic(metadata, index, each) for index, each in enumerate(extrinsics)),
-            tuple(_event(index, each) for index, each in enumerate(events)),
+            tuple(_extrinsic(metadata, index, extrinsic) for index, extrinsic in enumerate(extrinsics)),
+            tuple(_event(index, event) for index, event in enumerate(events)),
         )
 
     @contextmanager
@@ -123,12 +123,12 @@ class Explorer:
             raise NodeError(text) from None
 
     async def _hash(self, number: int) -> str | None:
-        found = await self._node.call("chain_getBlockHash", number)
-        return found if isinstance(found, str) else None
+        block_hash = await self._node.call("chain_getBlockHash", number)
+        return block_hash if isinstance(block_hash, str) else None
 
     async def _block(self, block: str) -> dict[str, Any]:
-        found: dict[str, Any] = (await self._node.call("chain_getBlock", block))["block"]
-        return found
+        block_parts: dict[str, Any] = (await self._node.call("chain_getBlock", block))["block"]
+        return block_parts
 
     async def _metadata_at(self, block: str) -> Metadata:
         """Return the metadata of the runtime that executed what follows a block."""
@@ -143,22 +143,22 @@ class Explorer:
         return self._metadata[version]
 
 
-def _event(index: int, event: dict[str, Any]) -> Part:
+def _event(index: int, event: dict[str, Any]) -> BlockPart:
     text = json.dumps(event["fields"], indent=2, ensure_ascii=False)
-    return Part(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS])
+    return BlockPart(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS_CHARS])
 
 
-def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
-    data = hex_bytes(text[: 2 * MAX_EXTRINSIC])
+def _extrinsic(metadata: Metadata, index: int, text: str) -> BlockPart:
+    data = hex_bytes(text[: 2 * MAX_EXTRINSIC_BYTES])
     number = f"0x{extrinsic_hash(data).hex()}"
     try:
-        found = decode_extrinsic(metadata, data)
+        extrinsic = decode_extrinsic(metadata, data)
     except ScaleError:
-        return Part(index, "unknown extrinsic", text[:MAX_FIELDS], hash=number)
-    pallet, call = found.call
+        return BlockPart(index, "unknown extrinsic", text[:MAX_FIELDS_CHARS], hash=number)
+    pallet, call = extrinsic.call
     name, fields = (call, {}) if isinstance(call, str) else call
     signer = None
-    if found.signed is not None and isinstance(found.signed.address, bytes):
-        signer = account_text(found.signed.address)
+    if extrinsic.signed is not None and isinstance(extrinsic.signed.address, bytes):
+        signer = account_text(extrinsic.signed.address)
     arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
-    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS], signer, number)
+    return BlockPart(index, f"{pallet}.{name}", arguments[:MAX_FIELDS_CHARS], signer, number)

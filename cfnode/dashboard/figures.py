@@ -11,16 +11,16 @@ from cfnode.dashboard.charts import Chart, stacked
 from cfnode.dashboard.formats import USDC_DECIMALS, asset_name, day_text, short
 from cfnode.ledger.day_totals import STABLE, DayTotal
 
-__all__ = ["PERIODS", "Figures", "Sum", "Today", "figures", "today"]
+__all__ = ["PERIODS_DAYS", "FigureRow", "Figures", "Today", "figures", "today"]
 
-PERIODS: Final = (7, 30, 90)
+PERIODS_DAYS: Final = (7, 30, 90)
 """Days of each period."""
-MAX_ROWS: Final = 200
+MAX_TABLE_ROWS: Final = 200
 """Maximum rows of a table."""
 
 
 @dataclass(slots=True)
-class Sum:
+class FigureRow:
     """A row of a table: what was counted, for which name and asset. `value` is in smallest units of USDC."""
 
     name: str
@@ -38,16 +38,16 @@ class Figures:
     """Figures of a period of days."""
 
     days: int
-    total: Sum
+    total: FigureRow
     volume: Chart | None
     by_partner_chart: Chart | None
     fees: Chart | None
     earned: Chart | None
-    by_day: tuple[Sum, ...]
-    by_asset: tuple[Sum, ...]
-    by_partner: tuple[Sum, ...]
-    by_fee: tuple[Sum, ...]
-    by_account: tuple[Sum, ...]
+    by_day: tuple[FigureRow, ...]
+    by_asset: tuple[FigureRow, ...]
+    by_partner: tuple[FigureRow, ...]
+    by_fee: tuple[FigureRow, ...]
+    by_account: tuple[FigureRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,90 +60,90 @@ class Today:
     earned: int
 
 
-def today(found: Sequence[DayTotal], day: int) -> Today:
+def today(totals: Sequence[DayTotal], day: int) -> Today:
     """Return the figures of a day, from its totals."""
-    volumes = [each for each in found if each.measure == "volume"]
-    earned = sum(each.amount for each in found if each.measure == "earned" and each.asset == STABLE)
-    return Today(day, sum(each.count for each in volumes), sum(each.value for each in volumes), earned)
+    volumes = [total for total in totals if total.measure == "volume"]
+    earned = sum(total.amount for total in totals if total.measure == "earned" and total.asset == STABLE)
+    return Today(day, sum(total.count for total in volumes), sum(total.value for total in volumes), earned)
 
 
 def figures(totals: Sequence[DayTotal], span: range) -> Figures:
     """Return the figures of a span of days, from their totals."""
     by_day = _by_day(totals, span)
-    fees = [each for each in totals if each.measure == "fee" and each.asset == STABLE]
-    volumes = [each for each in totals if each.measure == "volume"]
-    owners = [each for each in totals if each.measure in ("partner", "broker")]
-    earned = [each for each in totals if each.measure == "earned" and each.asset == STABLE]
+    fees = [total for total in totals if total.measure == "fee" and total.asset == STABLE]
+    volumes = [total for total in totals if total.measure == "volume"]
+    owners = [total for total in totals if total.measure in ("partner", "broker")]
+    earned = [total for total in totals if total.measure == "earned" and total.asset == STABLE]
     return Figures(
         len(span),
         _total(by_day),
         _chart("Swapped a day, in dollars, by asset", volumes, span, _asset, _value),
         _chart("Swapped a day, in dollars, by partner", owners, span, _owner, _value),
-        _chart("Fees a day, in dollars, by kind", fees, span, lambda each: each.name, _amount),
+        _chart("Fees a day, in dollars, by kind", fees, span, lambda total: total.name, _amount),
         _chart("Commissions a day, in dollars, by account", earned, span, _owner, _amount),
         tuple(row for row in reversed(by_day) if row.count or row.earned or row.network_fee),
         _table(totals, ("volume",), _asset),
         _by_partner(totals),
-        _table(totals, ("fee",), lambda each: each.name),
-        _table(totals, ("earned",), lambda each: each.name),
+        _table(totals, ("fee",), lambda total: total.name),
+        _table(totals, ("earned",), lambda total: total.name),
     )
 
 
-def _by_day(totals: Iterable[DayTotal], span: range) -> list[Sum]:
-    rows = {day: Sum(day_text(day)) for day in span}
-    for each in totals:
-        row = rows[each.day]
-        if each.measure == "volume":
-            row.count += each.count
-            row.value += each.value
-        elif each.measure == "earned" and each.asset == STABLE:
-            row.earned += each.amount
-        elif each.measure == "fee" and each.name == "network" and each.asset == STABLE:
-            row.network_fee += each.amount
+def _by_day(totals: Iterable[DayTotal], span: range) -> list[FigureRow]:
+    rows = {day: FigureRow(day_text(day)) for day in span}
+    for total in totals:
+        row = rows[total.day]
+        if total.measure == "volume":
+            row.count += total.count
+            row.value += total.value
+        elif total.measure == "earned" and total.asset == STABLE:
+            row.earned += total.amount
+        elif total.measure == "fee" and total.name == "network" and total.asset == STABLE:
+            row.network_fee += total.amount
     return list(rows.values())
 
 
-def _total(rows: Iterable[Sum]) -> Sum:
-    found = Sum("total")
+def _total(rows: Iterable[FigureRow]) -> FigureRow:
+    total = FigureRow("total")
     for row in rows:
-        found.count += row.count
-        found.value += row.value
-        found.earned += row.earned
-        found.network_fee += row.network_fee
-    return found
+        total.count += row.count
+        total.value += row.value
+        total.earned += row.earned
+        total.network_fee += row.network_fee
+    return total
 
 
 def _table(
     totals: Iterable[DayTotal], measures: tuple[str, ...], name: Callable[[DayTotal], str]
-) -> tuple[Sum, ...]:
+) -> tuple[FigureRow, ...]:
     """Return a row for each name and asset, the largest first."""
-    rows: dict[tuple[str, str], Sum] = {}
-    for each in totals:
-        if each.measure in measures:
-            row = rows.setdefault((name(each), each.asset), Sum(name(each), each.asset or None))
-            row.count += each.count
-            row.amount += each.amount
-            row.value += each.value
+    rows: dict[tuple[str, str], FigureRow] = {}
+    for total in totals:
+        if total.measure in measures:
+            row = rows.setdefault((name(total), total.asset), FigureRow(name(total), total.asset or None))
+            row.count += total.count
+            row.amount += total.amount
+            row.value += total.value
     ordered = sorted(rows.values(), key=lambda row: (row.value, row.count, row.amount), reverse=True)
-    return tuple(ordered[:MAX_ROWS])
+    return tuple(ordered[:MAX_TABLE_ROWS])
 
 
-def _by_partner(totals: Iterable[DayTotal]) -> tuple[Sum, ...]:
+def _by_partner(totals: Iterable[DayTotal]) -> tuple[FigureRow, ...]:
     """Return a row for each partner, and for each broker account of swaps without a partner.
 
     Partners' rows have what was earned from their swaps.
     """
-    rows: dict[tuple[str, bool], Sum] = {}
-    for each in totals:
-        if each.measure in ("partner", "broker"):
-            key = (each.name, each.measure == "broker")
-            row = rows.setdefault(key, Sum(each.name, is_account=key[1]))
-            row.count += each.count
-            row.value += each.value
-    for each in totals:
-        if each.measure == "earned_with" and each.asset == STABLE and (each.name, False) in rows:
-            rows[each.name, False].earned += each.amount
-    return tuple(sorted(rows.values(), key=lambda row: row.value, reverse=True)[:MAX_ROWS])
+    rows: dict[tuple[str, bool], FigureRow] = {}
+    for total in totals:
+        if total.measure in ("partner", "broker"):
+            key = (total.name, total.measure == "broker")
+            row = rows.setdefault(key, FigureRow(total.name, is_account=key[1]))
+            row.count += total.count
+            row.value += total.value
+    for total in totals:
+        if total.measure == "earned_with" and total.asset == STABLE and (total.name, False) in rows:
+            rows[total.name, False].earned += total.amount
+    return tuple(sorted(rows.values(), key=lambda row: row.value, reverse=True)[:MAX_TABLE_ROWS])
 
 
 def _asset(total: DayTotal) -> str:
@@ -174,8 +174,8 @@ def _chart(
 ) -> Chart | None:
     """Draw the totals of a span; None if there is nothing to draw."""
     series: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(span))
-    for each in totals:
-        series[name(each)][each.day - span[0]] += number(each) / 10**USDC_DECIMALS
+    for total in totals:
+        series[name(total)][total.day - span[0]] += number(total) / 10**USDC_DECIMALS
     if not any(any(values) for values in series.values()):
         return None
     return stacked(title, [day_text(day)[5:] for day in span], series, _scale)

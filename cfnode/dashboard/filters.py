@@ -22,7 +22,7 @@ from cfnode.swaps.journey import REQUEST_STATES, State
 __all__ = ["FIELDS", "FilterForm"]
 
 FIELDS: Final = ("state", "source", "target", "partner", "account", "first", "last", "owner")
-MAX_TEXT: Final = 100
+MAX_FIELD_CHARS: Final = 100
 """Maximum characters of a field."""
 ALL: Final = "all"
 """The owner of all swaps; without a choice the list has those of customers."""
@@ -39,19 +39,23 @@ class FilterForm:
     @classmethod
     def read(cls, params: Mapping[str, str]) -> FilterForm:
         """Return the form of a request's parameters."""
-        given = {name: params.get(name, "").strip() for name in FIELDS}
-        faults = {name: f"At most {MAX_TEXT} characters." for name in FIELDS if len(given[name]) > MAX_TEXT}
-        texts = {name: text[:MAX_TEXT] for name, text in given.items()}
-        found: dict[str, Any] = {}
+        stripped = {name: params.get(name, "").strip() for name in FIELDS}
+        faults = {
+            name: f"At most {MAX_FIELD_CHARS} characters."
+            for name in FIELDS
+            if len(stripped[name]) > MAX_FIELD_CHARS
+        }
+        texts = {name: text[:MAX_FIELD_CHARS] for name, text in stripped.items()}
+        values: dict[str, Any] = {}
         for name in FIELDS:
             if texts[name] and name not in faults:
                 try:
-                    found[name] = _READERS[name](texts[name])
+                    values[name] = _READERS[name](texts[name])
                 except ValueError as error:
                     faults[name] = str(error)
-        if not faults and "first" in found and "last" in found and found["first"] > found["last"]:
+        if not faults and "first" in values and "last" in values and values["first"] > values["last"]:
             faults["last"] = "This day is before the first one."
-        return cls(texts, faults, SwapFilter() if faults else _filter(found))
+        return cls(texts, faults, SwapFilter() if faults else _filter(values))
 
     @property
     def query(self) -> str:
@@ -65,13 +69,13 @@ class FilterForm:
         return not any(self.texts.values())
 
 
-def _filter(found: Mapping[str, Any]) -> SwapFilter:
-    start, end = found.get("first"), found.get("last")
+def _filter(values: Mapping[str, Any]) -> SwapFilter:
+    start, end = values.get("first"), values.get("last")
     period = Period(_ms(start), None if end is None else _ms(end + timedelta(days=1)))
     names = ("state", "source", "target", "partner", "account")
-    wanted = SwapFilter(**{name: found.get(name) for name in names}, period=period)
-    owner = found.get("owner", Owner.CUSTOMER)
-    return replace(wanted, owner=None if owner == ALL else owner)
+    swap_filter = SwapFilter(**{name: values.get(name) for name in names}, period=period)
+    owner = values.get("owner", Owner.CUSTOMER)
+    return replace(swap_filter, owner=None if owner == ALL else owner)
 
 
 def _ms(day: date | None) -> int | None:

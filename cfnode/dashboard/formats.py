@@ -12,7 +12,7 @@ from cfnode.ledger.swap_detail import Chunk
 
 __all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "exact", "short", "time_text"]
 
-PLACES: Final = 6
+MAX_COIN_DECIMALS: Final = 6
 """Digits behind the point; the whole amount is in the title."""
 USDC_DECIMALS: Final = 6
 
@@ -22,7 +22,7 @@ def asset_name(name: str | None) -> str:
     if name is None or name not in ASSETS:
         return name or "unknown"
     asset = ASSETS[name]
-    is_only = sum(each.symbol == asset.symbol for each in ASSETS.values()) == 1
+    is_only = sum(other.symbol == asset.symbol for other in ASSETS.values()) == 1
     return asset.symbol if is_only else f"{asset.symbol} on {asset.chain}"
 
 
@@ -38,20 +38,20 @@ def exact(amount: int | None, asset: str | None) -> str:
     if asset is None or asset not in ASSETS:
         return f"{amount:,}"
     text = units(amount, ASSETS[asset].decimals)
-    whole, point, fraction = text.partition(".")
-    return f"{int(whole):,}{point}{fraction} {ASSETS[asset].symbol}"
+    whole_coins, decimal_point, fraction = text.partition(".")
+    return f"{int(whole_coins):,}{decimal_point}{fraction} {ASSETS[asset].symbol}"
 
 
 def coins(amount: int | None, asset: str | None) -> str:
     """Return an amount in whole coins, rounded down."""
     text = exact(amount, asset)
     number, space, symbol = text.partition(" ")
-    whole, _, fraction = number.partition(".")
-    places = 2 if len(whole) > 4 else PLACES
-    kept = fraction[:places].rstrip("0")
-    if whole == "0" and not kept and fraction.strip("0"):
-        return f"< 0.{'0' * (PLACES - 1)}1{space}{symbol}"
-    return f"{whole}{'.' if kept else ''}{kept}{space}{symbol}"
+    whole_coins, _, fraction = number.partition(".")
+    places = 2 if len(whole_coins) > 4 else MAX_COIN_DECIMALS
+    decimals = fraction[:places].rstrip("0")
+    if whole_coins == "0" and not decimals and fraction.strip("0"):
+        return f"< 0.{'0' * (MAX_COIN_DECIMALS - 1)}1{space}{symbol}"
+    return f"{whole_coins}{'.' if decimals else ''}{decimals}{space}{symbol}"
 
 
 def about(value: int) -> str:
@@ -134,9 +134,9 @@ HAPPENINGS: Final = {
 """Words for what happens to a swap."""
 
 
-def happening(what: str) -> str:
+def happening(fact: str) -> str:
     """Return the words for a fact of a swap's journey; its own name for one without words."""
-    return HAPPENINGS.get(what, what.replace(".", " "))
+    return HAPPENINGS.get(fact, fact.replace(".", " "))
 
 
 FILTERS: Final[dict[str, Any]] = {

@@ -15,13 +15,13 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from cfnode.web.authority import Authority, Origin
+from cfnode.web.authority import HostAuthority, WebOrigin
 from cfnode.web.bodies import BodyRefused, read_body
 
 __all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
 
-MAX_BODY: Final = 16 * 1024
-MAX_FIELDS: Final = 20
+MAX_BODY_BYTES: Final = 16 * 1024
+MAX_FORM_FIELDS: Final = 20
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -56,7 +56,10 @@ def _is_own(origins: list[str], hosts: list[str]) -> bool:
         return True
     if len(origins) > 1 or len(hosts) != 1:
         return False
-    origin, host = Origin.parse(origins[0].encode("latin-1")), Authority.parse(hosts[0].encode("latin-1"))
+    origin, host = (
+        WebOrigin.parse(origins[0].encode("latin-1")),
+        HostAuthority.parse(hosts[0].encode("latin-1")),
+    )
     return origin is not None and host is not None and origin.is_of(host)
 
 
@@ -74,14 +77,16 @@ async def form_of(request: Request) -> dict[str, str]:
     announced = request.headers.get("content-length")
     try:
         length = None if announced is None else str(int(announced)).encode()
-        is_whole = await read_body(length, request.receive, MAX_BODY, body.extend, lambda size: None)
+        is_whole = await read_body(length, request.receive, MAX_BODY_BYTES, body.extend, lambda size: None)
     except BodyRefused as error:
-        raise HTTPException(error.status, f"A form has at most {MAX_BODY} bytes.") from None
+        raise HTTPException(error.status, f"A form has at most {MAX_BODY_BYTES} bytes.") from None
     except ValueError:
         raise HTTPException(400, "The length of the form is malformed.") from None
     try:
         return dict(
-            parse_qsl(body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FIELDS)
+            parse_qsl(
+                body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS
+            )
         )
     except ValueError:
         raise HTTPException(400, "The form is malformed.") from None

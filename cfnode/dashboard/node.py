@@ -12,15 +12,15 @@ from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import printable
 from cfnode.ledger.errors import CallError, LedgerError
 
-__all__ = ["Node", "NodeState", "NodeWatch"]
+__all__ = ["NodeState", "NodeWatch", "RpcNode"]
 
-INTERVAL_S: Final = 5.0
+NODE_POLL_S: Final = 5.0
 _CONTROLS: Final = "dev_newBlock"
 """A method that only the author of a development chain has."""
-MAX_TEXT: Final = 80
+MAX_TEXT_CHARS: Final = 80
 
 
-class Node(Protocol):
+class RpcNode(Protocol):
     """Node that is called by JSON-RPC."""
 
     @property
@@ -56,7 +56,7 @@ class NodeState:
 class NodeWatch:
     """Keeper of the state of a node. `run` asks it until cancelled."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RpcNode) -> None:
         self.node = node
         self.state = NodeState()
         self.asked = trio.Event()
@@ -66,7 +66,7 @@ class NodeWatch:
         """Ask the node again and again."""
         while True:
             await self.ask()
-            await trio.sleep(INTERVAL_S)
+            await trio.sleep(NODE_POLL_S)
 
     async def ask(self) -> None:
         """Ask the node once."""
@@ -111,4 +111,4 @@ class NodeWatch:
 
 
 def _text(value: Any) -> str:
-    return printable(value, MAX_TEXT) if isinstance(value, str) else ""
+    return printable(value, MAX_TEXT_CHARS) if isinstance(value, str) else ""

@@ -16,8 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from cfnode.core.assets import CHAINS
 from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
-from cfnode.dashboard.figures import PERIODS, figures
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.figures import PERIODS_DAYS, figures
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
@@ -29,8 +29,8 @@ from cfnode.swaps.identity import ChannelId
 
 __all__ = ["PAGES", "Page", "before_of", "recover_command"]
 
-Page = Callable[[Desk, Request, Session], Awaitable[Response]]
-LINES: Final = 50
+Page = Callable[[Desk, Request, DashboardSession], Awaitable[Response]]
+LINES_PER_PAGE: Final = 50
 """Number of channels, or payouts, of one page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -38,7 +38,7 @@ TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
 """Networks that --network of `cfnode recover` knows, by the names of their chains."""
 
 
-async def now(desk: Desk, request: Request, session: Session) -> Response:
+async def now(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of swaps that move, and of today's figures."""
 
     async def make() -> str:
@@ -47,10 +47,10 @@ async def now(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Now", make, name="now")
 
 
-async def volumes(desk: Desk, request: Request, session: Session) -> Response:
+async def volumes(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of charts and tables of a period of days."""
-    chosen = request.query_params.get("days", str(PERIODS[1]))
-    if chosen not in map(str, PERIODS):
+    chosen = request.query_params.get("days", str(PERIODS_DAYS[1]))
+    if chosen not in map(str, PERIODS_DAYS):
         raise HTTPException(404, "There is no such period.")
     days = int(chosen)
 
@@ -58,64 +58,64 @@ async def volumes(desk: Desk, request: Request, session: Session) -> Response:
         books = await desk.books.read(condition)
         counted = await desk.books.read(counted_block)
         span = range(last_day(books) - days + 1, last_day(books) + 1)
-        found = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
+        totals = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
         behind = 0 if books is None else books.block - (counted or 0)
-        view = await desk.books.run(partial(figures, found, span))
-        return desk.part("figures.html", view=view, periods=PERIODS, behind=behind)
+        view = await desk.books.run(partial(figures, totals, span))
+        return desk.part("figures.html", view=view, periods=PERIODS_DAYS, behind=behind)
 
     title = "Volumes and fees"
     return await desk.respond(request, session, title, make, name=f"figures {days}", is_live=False)
 
 
-async def channels(desk: Desk, request: Request, session: Session) -> Response:
+async def channels(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of open channels, the newest first."""
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
-        view, following = found[:LINES], _following(found)
-        return desk.part("channels.html", view=view, following=following, is_first=before is None)
+        lines = await desk.books.read(partial(open_channels, limit=LINES_PER_PAGE + 1, before=before))
+        view, next_before = lines[:LINES_PER_PAGE], _following(lines)
+        return desk.part("channels.html", view=view, following=next_before, is_first=before is None)
 
     name = "channels" if before is None else None
     return await desk.respond(request, session, "Open channels", make, name=name)
 
 
-async def channel(desk: Desk, request: Request, session: Session) -> Response:
+async def channel(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Lead to the page of an open channel by its number, which identifies it while it is open."""
-    found = await _channel(desk, request)
-    path = ChannelId(found.chain, found.channel, found.block)
+    channel = await _channel(desk, request)
+    path = ChannelId(channel.chain, channel.channel, channel.block)
     return RedirectResponse(f"{PREFIX}/channels/{path}", 303)
 
 
-async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
+async def qr_code(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the QR code of a channel's address."""
-    found = await _channel(desk, request)
-    out = io.BytesIO()
-    segno.make(found.address, error="m", micro=False).save(
-        out, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
+    channel = await _channel(desk, request)
+    image = io.BytesIO()
+    segno.make(channel.address, error="m", micro=False).save(
+        image, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
     )
-    return Response(out.getvalue(), 200, {"cache-control": "private, max-age=600"}, "image/svg+xml")
+    return Response(image.getvalue(), 200, {"cache-control": "private, max-age=600"}, "image/svg+xml")
 
 
 async def _channel(desk: Desk, request: Request) -> OpenChannel:
     chain, number = request.path_params["chain"], request.path_params["number"]
-    found = None
+    channel = None
     if chain in CHAINS and _NUMBER.fullmatch(number):
-        found = await desk.books.read(partial(channel_of, chain=chain, number=int(number)))
-    if found is None:
+        channel = await desk.books.read(partial(channel_of, chain=chain, number=int(number)))
+    if channel is None:
         raise HTTPException(404, "There is no such open channel: it may have expired.")
-    return found
+    return channel
 
 
-async def payouts(desk: Desk, request: Request, session: Session) -> Response:
+async def payouts(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of failed payouts, with the command that recovers each."""
     before = before_of(request)
 
     async def make() -> str:
-        found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
-        view = [(each, recover_command(desk, each)) for each in found[:LINES]]
+        failed = await desk.books.read(partial(failed_payouts, limit=LINES_PER_PAGE + 1, before=before))
+        view = [(payout, recover_command(desk, payout)) for payout in failed[:LINES_PER_PAGE]]
         parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
-        return desk.part("payouts.html", **parts, following=_following(found), is_first=before is None)
+        return desk.part("payouts.html", **parts, following=_following(failed), is_first=before is None)
 
     name = "payouts" if before is None else None
     return await desk.respond(request, session, "Failed payouts", make, name=name)
@@ -137,7 +137,7 @@ def _network(desk: Desk) -> str:
     return f"--network {name} " if name in TEST_NETS else ""
 
 
-async def partners(desk: Desk, request: Request, session: Session) -> Response:
+async def partners(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of partners, and what is left of their budgets."""
 
     async def make() -> str:
@@ -146,14 +146,16 @@ async def partners(desk: Desk, request: Request, session: Session) -> Response:
     return await desk.respond(request, session, "Partners", make, name="partners")
 
 
-async def health(desk: Desk, request: Request, session: Session) -> Response:
+async def health(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of the node, and of the books against the chain."""
 
     async def make() -> str:
         books = await desk.books.read(condition)
         unread = await desk.books.run(partial(unread_kinds, desk.books.database))
         origin, fault = desk.watch.node.origin, desk.pulse.fault
-        return desk.part("health.html", view=books, unread=unread[:LINES], origin=origin, fault=fault)
+        return desk.part(
+            "health.html", view=books, unread=unread[:LINES_PER_PAGE], origin=origin, fault=fault
+        )
 
     return await desk.respond(request, session, "Health", make, name="health")
 
@@ -169,11 +171,11 @@ def before_of(request: Request) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _following(found: list[OpenChannel] | list[FailedPayout]) -> str | None:
+def _following(lines: list[OpenChannel] | list[FailedPayout]) -> str | None:
     """Return the place before which the next page begins; None for the last page."""
-    if len(found) <= LINES:
+    if len(lines) <= LINES_PER_PAGE:
         return None
-    last = found[LINES - 1]
+    last = lines[LINES_PER_PAGE - 1]
     return f"{last.block}-{last.event}"
 
 

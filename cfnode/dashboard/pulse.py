@@ -18,11 +18,11 @@ from cfnode.ledger.updates import updates
 __all__ = ["Pulse"]
 
 log = logging.getLogger("cfnode.service")
-PAUSE_S: Final = 2.0
-STREAM_S: Final = 30.0
+RETRY_PAUSE_S: Final = 2.0
+STREAM_DURATION_S: Final = 30.0
 """Seconds of one stream of events. The browser begins a new one, before the server ends a connection on which
 nothing arrives."""
-MIN_GAP_S: Final = 0.5
+MIN_EVENT_GAP_S: Final = 0.5
 """Seconds between two events of a stream, however fast the blocks come."""
 MAX_STREAMS: Final = 200
 _RETRY: Final = b"retry: 500\n\n"
@@ -61,11 +61,11 @@ class Pulse:
                 await step()
             except LedgerError as error:
                 self.fault = str(error)
-                log.warning("%s; the page tries again in %g s", error, PAUSE_S)
+                log.warning("%s; the page tries again in %g s", error, RETRY_PAUSE_S)
             except Exception as error:
                 self.fault = f"a bug of cfnode: {type(error).__name__}"
-                self._restarts.note(name, error, PAUSE_S)
-            await trio.sleep(PAUSE_S)
+                self._restarts.note(name, error, RETRY_PAUSE_S)
+            await trio.sleep(RETRY_PAUSE_S)
 
     async def _follow(self) -> None:
         async with updates(self._database) as stream:
@@ -102,13 +102,13 @@ class Pulse:
         """Send server-sent events: the newest block, then each newer one."""
         self._streams += 1
         try:
-            with trio.move_on_after(STREAM_S):
+            with trio.move_on_after(STREAM_DURATION_S):
                 await send(_RETRY)
                 while not self._ended.is_set():
-                    changed = self._changed.next
+                    block_changed = self._changed.next
                     await send(f"event: block\ndata: {self.block}\n\n".encode())
-                    await self._pause(MIN_GAP_S)
-                    await changed.wait()
+                    await self._pause(MIN_EVENT_GAP_S)
+                    await block_changed.wait()
         finally:
             self._streams -= 1
 

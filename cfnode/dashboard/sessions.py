@@ -20,17 +20,17 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from cfnode.core.bearer_token import MAX_TOKEN
 from cfnode.web.tokens import Group, Token
 
-__all__ = ["MAX_AGE_S", "Session", "Sessions", "TokenSource"]
+__all__ = ["SESSION_MAX_AGE_S", "DashboardSession", "Sessions", "TokenSource"]
 
-MAX_AGE_S: Final = 12 * 3600
-MAX_COOKIE: Final = 1_000
-MESSAGE_AGE_S: Final = 60
+SESSION_MAX_AGE_S: Final = 12 * 3600
+MAX_COOKIE_CHARS: Final = 1_000
+MESSAGE_MAX_AGE_S: Final = 60
 TokenSource = Callable[[], Iterable[Token]]
 """The tokens that count now; only those of the group admin open the page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class DashboardSession:
     """A client that gave a token; `csrf` has to come with each form."""
 
     name: str
@@ -53,23 +53,23 @@ class Sessions:
         data = presented.strip().encode()
         if len(data) > MAX_TOKEN:
             return None
-        digest, found = hashlib.sha256(data).digest(), None
+        digest, matching = hashlib.sha256(data).digest(), None
         for token in self._allowed():
             if hmac.compare_digest(token.digest, digest):
-                found = token
-        if found is None:
+                matching = token
+        if matching is None:
             return None
-        return self._signer.dumps([self._fingerprint(found), secrets.token_urlsafe(16)])
+        return self._signer.dumps([self._fingerprint(matching), secrets.token_urlsafe(16)])
 
-    def read(self, cookie: str | None) -> Session | None:
+    def read(self, cookie: str | None) -> DashboardSession | None:
         """Return the session of a cookie, or None."""
-        value = _loaded(self._signer, cookie, MAX_AGE_S)
-        if not (isinstance(value, list) and len(value) == 2 and all(isinstance(each, str) for each in value)):
+        value = _loaded(self._signer, cookie, SESSION_MAX_AGE_S)
+        if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)):
             return None
         fingerprint, number = value
         for token in self._allowed():
             if hmac.compare_digest(self._fingerprint(token), fingerprint):
-                return Session(token.name, self._derived("csrf", number.encode()))
+                return DashboardSession(token.name, self._derived("csrf", number.encode()))
         return None
 
     def message(self, text: str, *, is_error: bool = False) -> str:
@@ -78,7 +78,7 @@ class Sessions:
 
     def read_message(self, cookie: str | None) -> tuple[str, bool] | None:
         """Return the text of a message's cookie, and whether it is an error."""
-        value = _loaded(self._messages, cookie, MESSAGE_AGE_S)
+        value = _loaded(self._messages, cookie, MESSAGE_MAX_AGE_S)
         return (str(value[0]), bool(value[1])) if isinstance(value, list) and len(value) == 2 else None
 
     def _allowed(self) -> list[Token]:
@@ -95,7 +95,7 @@ _SHA256: Final = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
 
 
 def _loaded(serializer: URLSafeTimedSerializer, cookie: str | None, age: int) -> Any:
-    if cookie is None or len(cookie) > MAX_COOKIE:
+    if cookie is None or len(cookie) > MAX_COOKIE_CHARS:
         return None
     try:
         return serializer.loads(cookie, max_age=age)

@@ -23,7 +23,7 @@ class EventStream(Response):
         headers = {"cache-control": "no-store, no-transform", "x-accel-buffering": "no"}
         super().__init__(None, 200, headers, "text/event-stream")
         self._pulse = pulse
-        self.raw_headers = [each for each in self.raw_headers if each[0] != b"content-length"]
+        self.raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
 
     async def __call__(
         self,

@@ -13,10 +13,10 @@ from starlette.responses import RedirectResponse, Response
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.filters import FilterForm
 from cfnode.dashboard.pages import Page, before_of, recover_command
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.dashboard.views import FATES, PREFIX
 from cfnode.ledger.channel_detail import channel_detail
-from cfnode.ledger.find import MAX_TERM, Found, find
+from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.partners.registry import listed
 from cfnode.ledger.swap_detail import swap_detail
 from cfnode.ledger.swap_list import SwapFilter, SwapPage, swap_page
@@ -26,87 +26,88 @@ from cfnode.swaps.journey import REQUEST_STATES
 
 __all__ = ["SWAP_PAGES"]
 
-LINES: Final = 50
+LINES_PER_PAGE: Final = 50
 """Number of swaps of one page."""
-MAX_PARTNERS: Final = 500
+MAX_PARTNER_CHOICES: Final = 500
 """Maximum partners that the filter offers."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
-async def search(desk: Desk, request: Request, session: Session) -> Response:
+async def search(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Lead to the one swap or channel that a term names, or return the page of all matches."""
-    given = request.query_params.get("term", "")
-    found = await desk.books.read(partial(find, term=given))
-    path = _only(found)
+    term = request.query_params.get("term", "")
+    matches = await desk.books.read(partial(find, term=term))
+    path = _only(matches)
     if path is not None:
         return RedirectResponse(f"{PREFIX}/{path}", 303)
 
     async def make() -> str:
-        return desk.part("found.html", view=found, term=given.strip()[:MAX_TERM])
+        return desk.part("found.html", view=matches, term=term.strip()[:MAX_TERM_CHARACTERS])
 
     return await desk.respond(request, session, "Search", make, is_live=False)
 
 
-def _only(found: Found) -> str | None:
+def _only(matches: Found) -> str | None:
     """Return the path of the only match; None without one, or with several."""
-    if found.count != 1:
+    if matches.count != 1:
         return None
-    if found.swaps:
-        return f"swaps/{found.swaps[0].request}"
-    if found.channels:
-        return f"channels/{found.channels[0].id}"
-    return None if found.account is None else f"swaps?account={found.account}"
+    if matches.swaps:
+        return f"swaps/{matches.swaps[0].request}"
+    if matches.channels:
+        return f"channels/{matches.channels[0].id}"
+    return None if matches.account is None else f"swaps?account={matches.account}"
 
 
-async def swaps(desk: Desk, request: Request, session: Session) -> Response:
+async def swaps(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of swaps that the filter takes, the newest first."""
     form, before = FilterForm.read(request.query_params), before_of(request)
 
     async def make() -> str:
-        names = [each.name for each in await desk.books.run(lambda: listed(desk.books.database))]
-        look = partial(swap_page, wanted=form.wanted, most=LINES, before=before)
-        view = SwapPage([]) if form.faults else await desk.books.read(look)
-        following = None if view.following is None else "{}-{}".format(*view.following)
-        parts = {"view": view, "following": following, "is_first": before is None}
+        names = [partner.name for partner in await desk.books.run(lambda: listed(desk.books.database))]
+        read_page = partial(swap_page, swap_filter=form.wanted, limit=LINES_PER_PAGE, before=before)
+        view = SwapPage([]) if form.faults else await desk.books.read(read_page)
+        next_before = None if view.following is None else "{}-{}".format(*view.following)
+        parts = {"view": view, "following": next_before, "is_first": before is None}
         return desk.part(
-            "swaps.html", form=form, partners=names[:MAX_PARTNERS], states=REQUEST_STATES, **parts
+            "swaps.html", form=form, partners=names[:MAX_PARTNER_CHOICES], states=REQUEST_STATES, **parts
         )
 
     name = "swaps" if form.is_plain and before is None else None
     return await desk.respond(request, session, "Swaps", make, name=name, is_live=before is None)
 
 
-async def swap(desk: Desk, request: Request, session: Session) -> Response:
+async def swap(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one swap: its journey, chunks, fees, payouts and webhooks."""
     text = request.path_params["number"]
-    found = None
+    detail = None
     if _NUMBER.fullmatch(text):
-        found = await desk.books.read(partial(swap_detail, number=int(text)))
-    if found is None:
+        detail = await desk.books.read(partial(swap_detail, number=int(text)))
+    if detail is None:
         raise HTTPException(404, "The books have no such swap.")
 
     async def make() -> str:
-        failed = [(each, recover_command(desk, each)) for each in found.failed]
-        return desk.part("swap.html", view=found, failed=failed, words=FATES, explained=EXPLANATIONS)
+        failed = [(payout, recover_command(desk, payout)) for payout in detail.failed]
+        return desk.part("swap.html", view=detail, failed=failed, words=FATES, explained=EXPLANATIONS)
 
-    return await desk.respond(request, session, f"Swap {found.swap.request}", make)
+    return await desk.respond(request, session, f"Swap {detail.swap.request}", make)
 
 
-async def channel(desk: Desk, request: Request, session: Session) -> Response:
+async def channel(desk: Desk, request: Request, session: DashboardSession) -> Response:
     """Return the page of one channel, open or past, with its deposits and swaps."""
     identity, before = _identity(request.path_params["id"]), before_of(request)
-    found = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))
-    if found is None:
+    detail = None if identity is None else await desk.books.read(partial(channel_detail, channel=identity))
+    if detail is None:
         raise HTTPException(404, "The books have no such channel.")
-    look = partial(swap_page, wanted=SwapFilter(channel=identity), most=LINES, before=before)
-    page = await desk.books.read(look)
+    own_swaps = SwapFilter(channel=identity)
+    read_page = partial(swap_page, swap_filter=own_swaps, limit=LINES_PER_PAGE, before=before)
+    page = await desk.books.read(read_page)
 
     async def make() -> str:
-        following = None if page.following is None else "{}-{}".format(*page.following)
-        parts = {"swaps": page.swaps, "following": following, "is_first": before is None}
-        return desk.part("channel.html", view=found, **parts)
+        next_before = None if page.following is None else "{}-{}".format(*page.following)
+        parts = {"swaps": page.swaps, "following": next_before, "is_first": before is None}
+        return desk.part("channel.html", view=detail, **parts)
 
-    return await desk.respond(request, session, f"Channel {found.line.id}", make)
+    return await desk.respond(request, session, f"Channel {detail.line.id}", make)
 
 
 def _identity(text: str) -> ChannelId | None:

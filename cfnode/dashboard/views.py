@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.dashboard.formats import FILTERS
-from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.swaps.fate import Fate
 
 __all__ = ["FATES", "PREFIX", "STATES", "Views"]
@@ -86,7 +86,7 @@ class Views:
         request: Request,
         title: str,
         content: str,
-        session: Session | None,
+        session: DashboardSession | None,
         *,
         status: int = 200,
         is_dev: bool = False,
@@ -96,14 +96,14 @@ class Views:
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """Return a whole page around its content."""
-        here = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
+        section = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
         text = self._environment.get_template("frame.html").render(
             title=title,
             content=Markup(content),
             session=session,
             pages=PAGES,
             dev_pages=DEV_PAGES if is_dev else (),
-            here=here,
+            here=section,
             path=request.url.path,
             theme=theme_of(request),
             themes=THEMES,

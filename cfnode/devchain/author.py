@@ -25,7 +25,7 @@ from cfnode.core.state import LAST_SEEN_SLOT
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.prepared import log_prepared
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import ChainRefusal, FinalityRefused, ImportRefused
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.pool.pool import TransactionPool
@@ -90,7 +90,7 @@ class Author:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: NodeChain,
         executor: Executor,
         pool: TransactionPool,
         clock: ChainClock,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfnode.core.grandpa import CatchUp, Vote
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.store import StoreError, atomic_file
 
 __all__ = ["CastVotes", "CastVotesError"]
@@ -72,7 +72,7 @@ class CastVotes:
 
 
 def _decode(data: bytes) -> tuple[tuple[Vote, ...], CatchUp | None]:
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     completed, votes = cursor.bytes(), list[Vote]()
     while cursor.remaining:
         votes.append(Vote.decode(cursor.bytes()))

@@ -28,7 +28,7 @@ from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.runtime_choice import RUNTIMES
-from cfnode.devchain.snapshots import Announced, Snapshots
+from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.voter import Voter
@@ -100,7 +100,7 @@ class DevelopmentChain:
         self.swap_log = SwapLog(node.chain)
 
     @property
-    def announced(self) -> Mapping[Any, Announced]:
+    def announced(self) -> Mapping[Any, SnapshotDeposit]:
         """Announced deposits that are not confirmed yet, by deposit address in the form of the events."""
         return self.control.announced
 

@@ -18,14 +18,14 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.devchain.author import Author, NewBlock
-from cfnode.devchain.rotation import Rotation, RotationStopped, follow
-from cfnode.devchain.snapshots import Announced, Snapshots
+from cfnode.devchain.rotation import RotationResult, RotationStopped, follow
+from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import ChainRefusal
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.signing.outcome import Inclusion
-from cfnode.node.signing.submission import Call, Submission
+from cfnode.node.signing.submission import Submission, SubmittedCall
 
 PALLET = "Dev"
 MAX_ANNOUNCED = 1_000
@@ -43,7 +43,7 @@ class DevControl:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: NodeChain,
         pool: TransactionPool,
         author: Author,
         voter: Voter,
@@ -98,7 +98,7 @@ class DevControl:
         """
         metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
         try:
-            call = metadata.call_codec.encode(Call(PALLET, name, fields).value)
+            call = metadata.call_codec.encode(SubmittedCall(PALLET, name, fields).value)
         except ScaleError as error:
             raise DevCallRefused(f"the development chain does not support this: {error}") from None
         watch = await self._pool.submit_and_watch(bare_extrinsic(call), SOURCE_LOCAL)
@@ -148,7 +148,7 @@ class DevControl:
         included = await self.apply(
             "prewitness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
-        self.announced[address] = Announced(amount, transaction)
+        self.announced[address] = SnapshotDeposit(amount, transaction)
         while len(self.announced) > MAX_ANNOUNCED:
             del self.announced[next(iter(self.announced))]
         return included
@@ -207,7 +207,7 @@ class DevControl:
         await self.apply("end_epoch")
         return await self._add_block()
 
-    async def rotate(self) -> Rotation:
+    async def rotate(self) -> RotationResult:
         """Rotate the keys, up to the new epoch.
 
         Raises SubmissionError while a rotation is in progress, DevCallRefused if it stops.

@@ -14,9 +14,9 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.signing.key import BROKER_KEY, PROVIDER_KEY, SigningKeyKind
-from cfnode.node.signing.submission import Call
+from cfnode.node.signing.submission import SubmittedCall
 from cfnode.store.keystore import Keystore
 
 __all__ = ["BROKER", "PROVIDER", "AccountRole", "Registration", "role_at", "store_key"]
@@ -29,12 +29,14 @@ class AccountRole:
     """A role that an account can take: its name in the runtime, the call that registers it, and its key."""
 
     name: str
-    call: Call
+    call: SubmittedCall
     key: SigningKeyKind
 
 
-BROKER = AccountRole("Broker", Call("Swapping", "register_as_broker"), BROKER_KEY)
-PROVIDER = AccountRole("LiquidityProvider", Call("LiquidityProvider", "register_lp_account"), PROVIDER_KEY)
+BROKER = AccountRole("Broker", SubmittedCall("Swapping", "register_as_broker"), BROKER_KEY)
+PROVIDER = AccountRole(
+    "LiquidityProvider", SubmittedCall("LiquidityProvider", "register_lp_account"), PROVIDER_KEY
+)
 UNREGISTERED = (None, "Unregistered")
 """Roles of an account that may take another one; None: the account has not been funded yet."""
 MAX_ATTEMPTS = 3
@@ -60,7 +62,7 @@ def store_key(role: AccountRole, keystore: Keystore, suri: str) -> Keypair:
     return pair
 
 
-async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
+async def role_at(chain: NodeChain, block: bytes, account: bytes) -> str | None:
     """Return the role of an account, None for an unknown account.
 
     Raises ScaleError if the runtime has no roles; UnknownBlock or StateDiscarded.
@@ -75,7 +77,7 @@ async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
 class Registration:
     """The transaction that gives an account its role, for each block until the account has it."""
 
-    def __init__(self, chain: Chain, key: Keypair, role: AccountRole) -> None:
+    def __init__(self, chain: NodeChain, key: Keypair, role: AccountRole) -> None:
         self._chain = chain
         self._key = key
         self._role = role

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from cfnode.core.block import BlockRef
 from cfnode.core.vault_calls import set_agg_key
 from cfnode.node.chain.view import ChainView
-from cfnode.node.signing.outcome import Event, read_events
+from cfnode.node.signing.outcome import BlockEvent, read_events
 
-__all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
+__all__ = ["RotationCall", "RotationResult", "RotationStopped", "follow"]
 
 EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 MAX_BLOCKS = 60
@@ -39,7 +39,7 @@ class RotationCall:
 
 
 @dataclass(slots=True)
-class Rotation:
+class RotationResult:
     """The first block of the new epoch, and the transactions that were sent.
 
     `expected`: how many there will be, one for each EVM chain of the runtime.
@@ -50,7 +50,7 @@ class Rotation:
     epoch: int = 0
     calls: list[RotationCall] = field(default_factory=list)
 
-    def receive(self, block: BlockRef, event: Event) -> None:
+    def receive(self, block: BlockRef, event: BlockEvent) -> None:
         """Process an event. Raises RotationStopped."""
         if (event.pallet, event.name) == ("Validator", "RotationAborted"):
             raise RotationStopped(f"the rotation was aborted in block {block.number}: safe mode forbids it")
@@ -59,7 +59,7 @@ class Rotation:
         if event.name == "TransactionBroadcastRequest":
             self._receive_request(event)
 
-    def _receive_request(self, event: Event) -> None:
+    def _receive_request(self, event: BlockEvent) -> None:
         assert isinstance(event.fields, dict)
         transaction, chain = event.fields["transaction_payload"], event.pallet.removesuffix("Broadcaster")
         if transaction["data"].startswith(set_agg_key(bytes(32), odd=False).selector):
@@ -73,10 +73,12 @@ class Rotation:
         return len(self.calls) == self.expected or best - self.block.number >= MAX_BLOCKS_AFTER
 
 
-async def follow(chain: ChainView, began: BlockRef, add_block: Callable[[], Awaitable[BlockRef]]) -> Rotation:
+async def follow(
+    chain: ChainView, began: BlockRef, add_block: Callable[[], Awaitable[BlockRef]]
+) -> RotationResult:
     """Add blocks until the rotation that began in a block is complete. Raises RotationStopped."""
     pallets = {pallet.name for pallet in (await chain.runtime_at(began.hash)).metadata.pallets}
-    rotation = Rotation(expected=sum(f"{name}Broadcaster" in pallets for name in EVM_CHAINS))
+    rotation = RotationResult(expected=sum(f"{name}Broadcaster" in pallets for name in EVM_CHAINS))
     last_seen = began.number
     while not rotation.is_over(last_seen):
         best_block = await add_block()

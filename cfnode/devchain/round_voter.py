@@ -24,7 +24,7 @@ from cfnode.core.grandpa import PRECOMMIT, PREVOTE, Round, Vote, sign_payload
 from cfnode.core.keys import Keypair
 from cfnode.devchain.cast_votes import CastVotes
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.grandpa.gossip import FinalityGossip
 
 __all__ = ["GOSSIP_S", "RoundVoter"]
@@ -46,7 +46,7 @@ class RoundVoter:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: NodeChain,
         voter: Voter,
         keys: Mapping[bytes, Keypair],
         gossip: FinalityGossip,

@@ -6,7 +6,7 @@ import trio
 
 from cfnode.devchain.chain import development_chain
 from cfnode.devchain.methods.rows import METHODS
-from cfnode.devchain.swaps.source import NodeSource
+from cfnode.devchain.swaps.source import DevSwapSource
 from cfnode.node.config import Config
 from cfnode.node.node import Node
 from cfnode.rpc import server
@@ -27,5 +27,5 @@ async def serve(
     if chain is None:
         await server.serve(node, config, task_status=task_status)
         return
-    service = SwapService(NodeSource(node, chain))
+    service = SwapService(DevSwapSource(node, chain))
     await server.serve(node, config, methods=METHODS, pages=service, task_status=task_status)

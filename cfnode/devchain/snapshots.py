@@ -28,7 +28,7 @@ from cfnode.node.chain.errors import ChainRefusal
 from cfnode.node.node import Node
 from cfnode.node.pool.errors import PoolError
 
-__all__ = ["MAX_SNAPSHOTS", "Announced", "SnapshotError", "Snapshots"]
+__all__ = ["MAX_SNAPSHOTS", "SnapshotDeposit", "SnapshotError", "Snapshots"]
 
 MAX_SNAPSHOTS = 32
 """Maximum snapshots: tests nest a few fixtures, and far more means that no snapshot is reverted to."""
@@ -41,7 +41,7 @@ class SnapshotError(ChainRefusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class SnapshotDeposit:
     """A deposit that was announced and not yet witnessed; `transaction` None if it has no given hash."""
 
     amount: int
@@ -59,7 +59,7 @@ class _Snapshot:
     slots: tuple[int | None, int]
     finality: tuple[bool, frozenset[int]]
     signs: bool
-    announced: dict[EncodedAddress, Announced]
+    announced: dict[EncodedAddress, SnapshotDeposit]
 
 
 class Snapshots:
@@ -73,7 +73,7 @@ class Snapshots:
         self._clock = clock
         self._snapshots: dict[int, _Snapshot] = {}
         self._last = 0
-        self.announced: dict[EncodedAddress, Announced] = {}
+        self.announced: dict[EncodedAddress, SnapshotDeposit] = {}
         """Announced deposits by address: the newest of each. The chain itself records only boosted ones."""
 
     async def take(self) -> int:

@@ -17,7 +17,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain.block_events import Event
+from cfnode.node.chain.block_events import BlockEvent
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import RuntimeCallError
@@ -76,7 +76,7 @@ class SwapLines:
         self._payouts = BoundedDict[Any, str](MAX_KEPT)
         self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_KEPT)
 
-    def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
+    def of(self, number: int, events: Sequence[BlockEvent]) -> Iterator[str]:
         """Yield the lines of block `number`; an event of an unknown form has none."""
         failed_texts = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
         for event in events:
@@ -85,7 +85,7 @@ class SwapLines:
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 log.debug("no line for %s.%s: %r", event.pallet, event.name, error)
 
-    def _of(self, number: int, event: Event, failed: list[str]) -> Iterator[str]:
+    def _of(self, number: int, event: BlockEvent, failed: list[str]) -> Iterator[str]:
         if event.pallet in ("Swapping", "LiquidityProvider"):
             yield from self._of_swapping(number, event)
         elif event.pallet.endswith(_INGRESS):
@@ -93,7 +93,7 @@ class SwapLines:
         elif event.pallet.endswith(_BROADCASTER) and event.name in _ENDS:
             yield from self._ended(event.pallet.removesuffix(_BROADCASTER), event, failed)
 
-    def _of_swapping(self, number: int, event: Event) -> Iterator[str]:
+    def _of_swapping(self, number: int, event: BlockEvent) -> Iterator[str]:
         fields = event.fields
         if (writer := _WRITTEN.get(event.name)) is not None:
             yield writer(number, fields)
@@ -106,7 +106,7 @@ class SwapLines:
         elif event.name in _PAYOUTS:
             self._payouts[fields["egress_id"]] = f"{_PAYOUTS[event.name]} of {_amount(fields)}"
 
-    def _of_ingress(self, chain: str, event: Event) -> Iterator[str]:
+    def _of_ingress(self, chain: str, event: BlockEvent) -> Iterator[str]:
         fields = event.fields
         if event.name == Name.DEPOSIT_FAILED:
             yield _refused(fields)
@@ -121,7 +121,7 @@ class SwapLines:
             texts = [text for egress_id in ids if (text := self._payouts.pop(egress_id, None)) is not None]
             self._transactions[chain, fields["broadcast_id"]] = texts
 
-    def _ended(self, chain: str, event: Event, failed: list[str]) -> Iterator[str]:
+    def _ended(self, chain: str, event: BlockEvent, failed: list[str]) -> Iterator[str]:
         """Yield the lines of a transaction that was confirmed or aborted.
 
         `failed`: texts of transfers in it that their receiver refused, which have a line of their own.

@@ -18,7 +18,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, Commit, Justification, Precommit, sign_payload, threshold
 from cfnode.core.keys import Keypair
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import FinalityRefused, NotInTree
 from cfnode.node.chain.events import BestChanged
 from cfnode.runtime.calls import RuntimeCallError
@@ -44,7 +44,7 @@ class Voter:
     """
 
     def __init__(
-        self, chain: Chain, keys: Mapping[bytes, Keypair], *, lag: int = 2, silent: Iterable[int] = ()
+        self, chain: NodeChain, keys: Mapping[bytes, Keypair], *, lag: int = 2, silent: Iterable[int] = ()
     ) -> None:
         self._chain = chain
         self._keys = dict(keys)

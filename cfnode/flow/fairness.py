@@ -28,7 +28,7 @@ MAX_KNOWN: Final = 1024
 
 
 @dataclass(slots=True, eq=False)
-class _Wait:
+class _QueuedWait:
     admitted: bool = False
     decided: trio.Event = field(default_factory=trio.Event)
 
@@ -51,7 +51,7 @@ class FairSlots:
         self._free, self._per_client = slots, per_client
         self._max_waiting, self._max_known = max_waiting, max_known
         self._held: Counter[Hashable] = Counter()
-        self._waiting: dict[Hashable, deque[_Wait]] = {}
+        self._waiting: dict[Hashable, deque[_QueuedWait]] = {}
         self._used: dict[Hashable, float] = {}
         self._level = 0.0
 
@@ -84,7 +84,7 @@ class FairSlots:
             return True
         if self.waiting >= self._max_waiting and not self._refuse_another(client):
             return False
-        wait = _Wait()
+        wait = _QueuedWait()
         self._waiting.setdefault(client, deque()).append(wait)
         try:
             await wait.decided.wait()
@@ -121,13 +121,13 @@ class FairSlots:
         self._waiting[heaviest].pop().decided.set()
         return True
 
-    def _give_up(self, client: Hashable, wait: _Wait) -> None:
+    def _give_up(self, client: Hashable, wait: _QueuedWait) -> None:
         if wait.admitted:
             self.leave(client, 0.0)
         elif client in self._waiting:
             self._remove(client, wait)
 
-    def _remove(self, client: Hashable, wait: _Wait) -> None:
+    def _remove(self, client: Hashable, wait: _QueuedWait) -> None:
         queue = self._waiting[client]
         if wait in queue:
             queue.remove(wait)

@@ -17,7 +17,7 @@ from typing import Final
 
 import trio
 
-__all__ = ["TURN", "Turn", "Turns", "take_turn"]
+__all__ = ["TURN", "ClientTurn", "Turns", "take_turn"]
 
 STEP_BYTES: Final = 2_048
 """The cost of a step besides its bytes: even the smallest call is work."""
@@ -33,9 +33,9 @@ class Turns:
         self.level = 0
         """The initial cost of a client."""
         self._is_taken = False
-        self._waiting: list[tuple[Turn, trio.Event]] = []
+        self._waiting: list[tuple[ClientTurn, trio.Event]] = []
 
-    async def wait(self, turn: Turn) -> None:
+    async def wait(self, turn: ClientTurn) -> None:
         """Wait for a round in which no other waiting client proceeds."""
         await self._admitted(turn)
         self.level = max(self.level, turn.cost - GRACE_BYTES)
@@ -44,7 +44,7 @@ class Turns:
         finally:
             self._admit_next()
 
-    async def _admitted(self, turn: Turn) -> None:
+    async def _admitted(self, turn: ClientTurn) -> None:
         if not self._is_taken:
             self._is_taken = True
             return
@@ -68,7 +68,7 @@ class Turns:
         entry[1].set()
 
 
-class Turn:
+class ClientTurn:
     """The cost of one client."""
 
     def __init__(self, turns: Turns) -> None:
@@ -84,7 +84,7 @@ class Turn:
         await self._turns.wait(self)
 
 
-TURN: Final[ContextVar[Turn | None]] = ContextVar("turn", default=None)
+TURN: Final[ContextVar[ClientTurn | None]] = ContextVar("turn", default=None)
 """The turn of the client that a task works for; tasks inherit it."""
 
 

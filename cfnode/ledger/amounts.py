@@ -16,7 +16,7 @@ __all__ = ["Amount", "exact_sum", "whole"]
 
 _PARTS: Final = ((1, 7), (8, 8), (16, 8), (24, 8), (32, 8))
 """The 39 digits of an amount on SQLite, in parts whose sums fit into 64 bits: first digit, length."""
-DIGITS: Final = 39
+AMOUNT_DIGITS: Final = 39
 """Decimal digits of 2^128 - 1, the largest amount of the chain."""
 
 
@@ -26,19 +26,19 @@ class Amount(TypeDecorator[int]):
     SQLite's numbers have 64 bits, and larger ones lose digits; texts of equal length sort as numbers do.
     """
 
-    impl = String(DIGITS)
+    impl = String(AMOUNT_DIGITS)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         is_text = dialect.name == "sqlite"
-        return dialect.type_descriptor(String(DIGITS) if is_text else Numeric(DIGITS, 0))
+        return dialect.type_descriptor(String(AMOUNT_DIGITS) if is_text else Numeric(AMOUNT_DIGITS, 0))
 
     def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
         if value is None:
             return None
         if not 0 <= value < 2**128:
             raise ValueError(f"{value} is not an amount of the chain")
-        return f"{value:0{DIGITS}d}" if dialect.name == "sqlite" else Decimal(value)
+        return f"{value:0{AMOUNT_DIGITS}d}" if dialect.name == "sqlite" else Decimal(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
         return None if value is None else int(value)

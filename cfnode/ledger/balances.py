@@ -69,28 +69,28 @@ async def chain_balances(
 
     Asset FLIP is FLIP on the State Chain. `accounts` None: of all. Raises Discarded, NodeError.
     """
-    found: dict[tuple[str, str], int] = {}
+    balances: dict[tuple[str, str], int] = {}
     for (account, asset), amount in await reader.entries(
         block, "AssetBalances", "FreeBalances", accounts, MAX_BALANCES
     ):
-        found[ss58.encode(account), asset] = amount
-    for account, held in await reader.entries(block, "Flip", "Account", accounts, MAX_BALANCES):
-        found[ss58.encode(_account(account)), FLIP] = held["balance"]
-    return {key: amount for key, amount in found.items() if amount}
+        balances[ss58.encode(account), asset] = amount
+    for account, account_record in await reader.entries(block, "Flip", "Account", accounts, MAX_BALANCES):
+        balances[ss58.encode(_account(account)), FLIP] = account_record["balance"]
+    return {key: amount for key, amount in balances.items() if amount}
 
 
 async def _with_rewards(reader: ChainReader, block: Head, accounts: Sequence[bytes] | None) -> set[str]:
     """Return the accounts whose FLIP changes without events: authorities, operators, and delegators."""
     roles = await reader.entries(block, "AccountRoles", "AccountRoles", accounts, MAX_BALANCES)
-    found = {ss58.encode(_account(account)) for account, role in roles if role in _OTHER_ROLES}
+    rewarded = {ss58.encode(_account(account)) for account, role in roles if role in _OTHER_ROLES}
     delegated = await reader.entries(block, "Validator", "DelegationChoice", accounts, MAX_BALANCES)
-    return found | {ss58.encode(_account(account)) for account, _ in delegated}
+    return rewarded | {ss58.encode(_account(account)) for account, _ in delegated}
 
 
 def _account(key: Any) -> bytes:
     """Return the only part of a map's key."""
-    found: bytes = key[0] if isinstance(key, tuple | list) else key
-    return found
+    account: bytes = key[0] if isinstance(key, tuple | list) else key
+    return account
 
 
 async def compare(reader: ChainReader, books: Books) -> Comparison | None:
@@ -151,10 +151,12 @@ def _totals(connection: Connection, until: int) -> dict[tuple[str, str], int]:
     ).scalar()
     flip_start = max(start, int(value or 0))
     totals: dict[tuple[str, str], int] = defaultdict(int)
-    found = select(opening.account, opening.asset, opening.amount)
+    openings_query = select(opening.account, opening.asset, opening.amount)
     is_flip = opening.asset == FLIP
     for row in connection.execute(
-        found.where(or_(and_(opening.block == start, ~is_flip), and_(opening.block == flip_start, is_flip)))
+        openings_query.where(
+            or_(and_(opening.block == start, ~is_flip), and_(opening.block == flip_start, is_flip))
+        )
     ):
         totals[row.account, row.asset] += row.amount
     for table in (schema.movements.c, schema.holdings.c):
@@ -183,10 +185,8 @@ def _redeemers(books: Books) -> set[str]:
 
 def _brokers(connection: Connection) -> list[str]:
     table = schema.channels.c
-    found = connection.execute(
-        select(table.account).where(table.kind == "swap").distinct().limit(MAX_BROKERS)
-    )
-    return [row.account for row in found]
+    rows = connection.execute(select(table.account).where(table.kind == "swap").distinct().limit(MAX_BROKERS))
+    return [row.account for row in rows]
 
 
 async def _earned(reader: ChainReader, block: Head, brokers: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -196,14 +196,14 @@ async def _earned(reader: ChainReader, block: Head, brokers: Sequence[str]) -> d
     """
     if not brokers:
         return {}
-    answers = await reader.client.batch([("cf_account_info", [each, block.hash]) for each in brokers])
-    found = {}
+    answers = await reader.client.batch([("cf_account_info", [broker, block.hash]) for broker in brokers])
+    earned_fees = {}
     for account, answer in zip(brokers, answers, strict=True):
         if isinstance(answer, CallError) or not isinstance(answer, dict):
             continue
         if answer.get("role") == "broker" and isinstance(answer.get("earned_fees"), dict):
-            found[account] = _by_asset(answer["earned_fees"], reader.client.origin)
-    return found
+            earned_fees[account] = _by_asset(answer["earned_fees"], reader.client.origin)
+    return earned_fees
 
 
 def _by_asset(amounts: Mapping[str, Any], origin: str) -> dict[str, int]:
@@ -226,14 +226,14 @@ def _note(books: Books, outcome: Comparison) -> None:
             {
                 "block": outcome.block.number,
                 "place": place,
-                "account": each.account,
-                "asset": each.asset,
-                "figure": each.figure,
-                "books": abs(each.books),
-                "chain": each.chain,
-                "negative": each.books < 0,
+                "account": difference.account,
+                "asset": difference.asset,
+                "figure": difference.figure,
+                "books": abs(difference.books),
+                "chain": difference.chain,
+                "negative": difference.books < 0,
             }
-            for place, each in enumerate(outcome.differences)
+            for place, difference in enumerate(outcome.differences)
         ]
         if rows:
             connection.execute(insert(table), rows)

@@ -16,7 +16,7 @@ from cfnode.ledger import schema
 __all__ = ["DAY_MS", "block_range", "blocks_between", "first_since", "times_of"]
 
 DAY_MS: Final = 86_400_000
-PROBES: Final = 16
+PROBED_BLOCKS: Final = 16
 """Blocks whose times one step of a search reads: seven steps find a block among 200 million."""
 
 
@@ -46,7 +46,7 @@ def blocks_between(connection: Connection, start: int | None, end: int | None) -
 def first_since(connection: Connection, time: int, low: int, high: int) -> int:
     """Return the first of the blocks from `low` whose time (Unix ms) is `time` or later, else `high`."""
     while low < high:
-        step = -(-(high - low) // PROBES)
+        step = -(-(high - low) // PROBED_BLOCKS)
         for number, at in sorted(times_of(connection, range(low, high, step)).items()):
             if at >= time:
                 high = number
@@ -61,10 +61,10 @@ def _halved(connection: Connection, time: int, low: int, high: int) -> tuple[int
     """Return the half of a range of blocks in which the first block at or after a time is."""
     blocks, middle = schema.blocks.c, (low + high) // 2
     query = select(blocks.number, blocks.time).where(blocks.number >= middle)
-    found = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
-    if found is None or found.number >= high or found.time >= time:
+    row = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
+    if row is None or row.number >= high or row.time >= time:
         return low, middle
-    return found.number + 1, high
+    return row.number + 1, high
 
 
 def times_of(connection: Connection, numbers: Iterable[int]) -> dict[int, int]:

@@ -79,15 +79,15 @@ class Books:
         Raises WrongChain, or BrokenBooks if the books are of other accounts.
         """
         with self.database.reading() as connection:
-            ours, kept = _value(connection, "genesis"), _value(connection, "accounts")
-        if ours is not None and ours != genesis:
+            books_genesis, books_accounts = _value(connection, "genesis"), _value(connection, "accounts")
+        if books_genesis is not None and books_genesis != genesis:
             raise WrongChain(
-                f"the node's chain has the genesis {genesis}, the books in {self.database.name} have {ours}: "
-                "name another node, or another --database"
+                f"the node's chain has the genesis {genesis}, the books in {self.database.name} have "
+                f"{books_genesis}: name another node, or another --database"
             )
-        if kept is not None and kept != accounts:
+        if books_accounts is not None and books_accounts != accounts:
             raise BrokenBooks(
-                f"the books in {self.database.name} are of the accounts {kept}, not {accounts}: "
+                f"the books in {self.database.name} are of the accounts {books_accounts}, not {accounts}: "
                 "name the same accounts, or another --database"
             )
 
@@ -132,8 +132,10 @@ class Books:
         """Return the hash of a block (0x-hex); None if the books lack it."""
         table = schema.blocks.c
         with self.database.reading() as connection:
-            found: str | None = connection.execute(select(table.hash).where(table.number == number)).scalar()
-            return found
+            block_hash: str | None = connection.execute(
+                select(table.hash).where(table.number == number)
+            ).scalar()
+            return block_hash
 
     def gaps(self) -> list[Gap]:
         """Return the gaps, oldest first."""
@@ -222,11 +224,11 @@ class Books:
 
 def known_of(connection: Connection) -> Known:
     """Return the Known of the books for the rows of blocks; nothing of it is looked up yet."""
-    network, kept = _value(connection, "network") or "", _value(connection, "accounts") or ALL
-    accounts = None if kept == ALL else frozenset(_bytes(each) for each in kept.split(","))
+    network, tracked = _value(connection, "network") or "", _value(connection, "accounts") or ALL
+    accounts = None if tracked == ALL else frozenset(_bytes(account) for account in tracked.split(","))
     if accounts is not None:
         table = schema.affiliates.c
-        accounts |= {_bytes(each.account) for each in connection.execute(select(table.account))}
+        accounts |= {_bytes(row.account) for row in connection.execute(select(table.account))}
     return Known(NETWORKS[network], accounts).at(connection)
 
 
@@ -243,8 +245,8 @@ def _bytes(account: str) -> bytes:
 
 def _value(connection: Connection, name: str) -> str | None:
     table = schema.ledger.c
-    found: str | None = connection.execute(select(table.value).where(table.name == name)).scalar()
-    return found
+    value: str | None = connection.execute(select(table.value).where(table.name == name)).scalar()
+    return value
 
 
 def _set(connection: Connection, name: str, value: str) -> None:
@@ -264,10 +266,10 @@ def _tip(connection: Connection) -> Head | None:
 def _has(connection: Connection, block: Block) -> bool:
     """Return whether the block is in the books. Raises WrongChain if another one has its number."""
     table = schema.blocks.c
-    found = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
-    if found is not None and found != block.hash:
-        raise WrongChain(other_block(block.number, block.hash, found))
-    return found is not None
+    known_hash = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
+    if known_hash is not None and known_hash != block.hash:
+        raise WrongChain(other_block(block.number, block.hash, known_hash))
+    return known_hash is not None
 
 
 def _follows(connection: Connection, block: Block) -> bool:

@@ -23,15 +23,15 @@ from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
-__all__ = ["MAX_CALLS", "ChainReader", "Head", "storage_call"]
+__all__ = ["MAX_BATCH_CALLS", "ChainReader", "Head", "storage_call"]
 
-MAX_CALLS: Final = 90
+MAX_BATCH_CALLS: Final = 90
 """Most calls of one exchange: nodes accept about a hundred."""
-MAX_METADATA: Final = 8
+MAX_CACHED_METADATA: Final = 8
 """Most runtimes whose metadata is cached."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
-_GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
+_DISCARDED_TEXTS: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ class ChainReader:
 
     def __init__(self, client: NodeClient) -> None:
         self.client = client
-        self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
+        self._metadata = BoundedDict[int, Metadata](MAX_CACHED_METADATA)
 
     async def genesis(self) -> str:
         """Return the hash of block 0 (0x-hex)."""
@@ -56,13 +56,13 @@ class ChainReader:
 
     async def hash(self, number: int) -> str:
         """Return the hash of a block (0x-hex). Raises Discarded if the node has no block of that number."""
-        (found,) = await self.hashes([number])
-        return found
+        (block_hash,) = await self.hashes([number])
+        return block_hash
 
     async def hashes(self, numbers: Sequence[int]) -> list[str]:
         """Return the hashes of blocks of the canonical chain. Raises Discarded if the node lacks one."""
         answers = await self.client.batch([("chain_getBlockHash", [number]) for number in numbers])
-        return [self._hash(number, each) for number, each in zip(numbers, answers, strict=True)]
+        return [self._hash(number, answer) for number, answer in zip(numbers, answers, strict=True)]
 
     def _hash(self, number: int, answer: Any) -> str:
         if answer is None:
@@ -75,9 +75,9 @@ class ChainReader:
 
     async def finalized(self) -> Head:
         """Return the newest finalized block."""
-        found = await self._result("chain_getFinalizedHead")
-        header = await self._result("chain_getHeader", self._hash(0, found))
-        return Head(self._header(header)[0], found)
+        newest = await self._result("chain_getFinalizedHead")
+        header = await self._result("chain_getHeader", self._hash(0, newest))
+        return Head(self._header(header)[0], newest)
 
     async def has_state(self, number: int) -> bool:
         """Return whether the node still has the state of a block."""
@@ -89,51 +89,55 @@ class ChainReader:
 
     async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values under keys at a block, None for a missing one. Raises Discarded."""
-        found: list[bytes | None] = []
-        for start in range(0, len(keys), MAX_CALLS):
-            calls = [storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
-            found += [self._stored(number, each) for each in await self.client.batch(calls)]
-        return found
+        values: list[bytes | None] = []
+        for start in range(0, len(keys), MAX_BATCH_CALLS):
+            calls = [storage_call(key, block) for key in keys[start : start + MAX_BATCH_CALLS]]
+            values += [self._stored(number, answer) for answer in await self.client.batch(calls)]
+        return values
 
-    async def keys(self, number: int, block: str, prefix: bytes, most: int) -> list[bytes]:
-        """Return all keys that begin with a prefix. Raises NodeError beyond `most`, or Discarded."""
-        found: list[bytes] = []
+    async def keys(self, number: int, block: str, prefix: bytes, limit: int) -> list[bytes]:
+        """Return all keys that begin with a prefix. Raises NodeError beyond `limit`, or Discarded."""
+        keys: list[bytes] = []
         while True:
-            start = f"0x{found[-1].hex()}" if found else None
+            start = f"0x{keys[-1].hex()}" if keys else None
             params = [f"0x{prefix.hex()}", 500, start, block]
             (answer,) = await self.client.batch([("state_getKeysPaged", params)])
             page = self._of_state(number, answer)
             if not isinstance(page, list) or len(page) > 500:
                 raise self._malformed("keys")
-            new = [self._bytes(each) for each in page]
-            if any(not each.startswith(prefix) for each in new) or (new and found and new[0] <= found[-1]):
+            page_keys = [self._bytes(text) for text in page]
+            if any(not key.startswith(prefix) for key in page_keys) or (
+                page_keys and keys and page_keys[0] <= keys[-1]
+            ):
                 raise self._malformed("keys")
-            found += new
-            if len(found) > most:
-                raise NodeError(f"{self.client.origin} has more than {most} entries of one map")
-            if len(new) < 500:
-                return found
+            keys += page_keys
+            if len(keys) > limit:
+                raise NodeError(f"{self.client.origin} has more than {limit} entries of one map")
+            if len(page_keys) < 500:
+                return keys
 
     async def entries(self, block: Head, pallet: str, item: str, accounts: Sequence[bytes] | None,
-                      most: int) -> list[tuple[Any, Any]]:  # fmt: skip
+                      limit: int) -> list[tuple[Any, Any]]:  # fmt: skip
         """Return keys and values of a map whose key begins with an account; `accounts` None: of all.
 
-        A map that the runtime does not have is empty. Raises NodeError beyond `most` entries of an account,
+        A map that the runtime does not have is empty. Raises NodeError beyond `limit` entries of an account,
         or Discarded.
         """
         metadata = await self.metadata_at(block.number, block.hash)
         try:
-            known = metadata.storage(pallet, item)
+            storage_item = metadata.storage(pallet, item)
         except NotInMetadataError:
             return []
-        prefixes = [known.key()] if accounts is None else [known.key(each) for each in accounts]
+        prefixes = (
+            [storage_item.key()] if accounts is None else [storage_item.key(account) for account in accounts]
+        )
         keys: list[bytes] = []
         for prefix in prefixes:
-            keys += await self.keys(block.number, block.hash, prefix, most)
+            keys += await self.keys(block.number, block.hash, prefix, limit)
         values = await self.storage(block.number, block.hash, keys)
         try:
             return [
-                (known.decode_key(key), known.decode(value))
+                (storage_item.decode_key(key), storage_item.decode(value))
                 for key, value in zip(keys, values, strict=True)
                 if value is not None
             ]
@@ -162,34 +166,38 @@ class ChainReader:
     def _blocks(
         self, first: int, hashes: list[str], version: int, metadata: Metadata, answers: list[Any]
     ) -> list[Block]:
-        found = []
-        for place, block in enumerate(hashes[1:]):
-            header, events, now = answers[3 * place : 3 * place + 3]
+        blocks = []
+        for index, block in enumerate(hashes[1:]):
+            header, events, now = answers[3 * index : 3 * index + 3]
             number, parent = self._header(header)
-            if number != first + place or parent != hashes[place]:
-                raise NodeError(f"{self.client.origin} gave another header for block {first + place}")
+            if number != first + index or parent != hashes[index]:
+                raise NodeError(
+                    f"{self.client.origin} returned the header of another block for block {first + index}"
+                )
             time = int.from_bytes((self._stored(number, now) or b"")[:8], "little")
             decoded_events = decoded(metadata, self._stored(number, events), number)
-            found.append(Block(number, block, parent, time, version, decoded_events, metadata))
-        return found
+            blocks.append(Block(number, block, parent, time, version, decoded_events, metadata))
+        return blocks
 
     async def _versions(self, first: int, hashes: list[str]) -> list[int]:
         """Return the versions that executed the first and the last of the blocks after `hashes[0]`.
 
         If the node has discarded the state before the first block, the version of its own state is taken.
         """
-        wanted = [hashes[0], hashes[-2], hashes[1]]
-        answers = await self.client.batch([("state_getRuntimeVersion", [each]) for each in wanted])
-        before, last, own = answers
+        at_hashes = [hashes[0], hashes[-2], hashes[1]]
+        answers = await self.client.batch(
+            [("state_getRuntimeVersion", [block_hash]) for block_hash in at_hashes]
+        )
+        before, last, fallback = answers
         if isinstance(before, CallError):
-            before = own
+            before = fallback
         if isinstance(last, CallError):
-            last = own
+            last = fallback
         return [self._version(first, before), self._version(first, last)]
 
     def _version(self, number: int, answer: Any) -> int:
-        found = self._of_state(number, answer)
-        version = found.get("specVersion") if isinstance(found, dict) else None
+        runtime_version = self._of_state(number, answer)
+        version = runtime_version.get("specVersion") if isinstance(runtime_version, dict) else None
         if type(version) is not int or not 0 <= version < 2**32:
             raise self._malformed("a runtime version")
         return version
@@ -233,14 +241,14 @@ class ChainReader:
         return number, parent
 
     def _stored(self, number: int, answer: Any) -> bytes | None:
-        found = self._of_state(number, answer)
-        return None if found is None else self._bytes(found)
+        value = self._of_state(number, answer)
+        return None if value is None else self._bytes(value)
 
     def _of_state(self, number: int, answer: Any) -> Any:
         """Return an answer about a block's state. Raises Discarded if the node lacks it."""
         if not isinstance(answer, CallError):
             return answer
-        if any(word in str(answer).lower() for word in _GONE):
+        if any(word in str(answer).lower() for word in _DISCARDED_TEXTS):
             raise Discarded(number)
         raise NodeError(f"{self.client.origin}: {answer}")
 
@@ -250,8 +258,10 @@ class ChainReader:
         except ForeignError:
             raise self._malformed("bytes") from None
 
-    def _malformed(self, what: str) -> NodeError:
-        return NodeError(f"{self.client.origin} sent something else than {what}: is it a State Chain node?")
+    def _malformed(self, expected: str) -> NodeError:
+        return NodeError(
+            f"{self.client.origin} sent a malformed answer: expected {expected}. Is it a State Chain node?"
+        )
 
 
 def storage_call(key: bytes, block: str) -> Call:

@@ -65,14 +65,14 @@ def channel_detail(connection: Connection, channel: ChannelId) -> ChannelDetail 
     if not lines:
         return None
     table = schema.channels.c
-    same = (table.chain == channel.chain, table.channel == channel.number, table.block == channel.block)
-    row = dict(connection.execute(select(schema.channels).where(*same).limit(1)).mappings().one())
+    conditions = (table.chain == channel.chain, table.channel == channel.number, table.block == channel.block)
+    row = dict(connection.execute(select(schema.channels).where(*conditions).limit(1)).mappings().one())
     terms = ("refund_address", "commission_bps", "boost_bps", "opening_fee", "expiry_block", "chunks")
-    more = ("chunk_interval", "retry_blocks", "has_message")
+    more_terms = ("chunk_interval", "retry_blocks", "has_message")
     return ChannelDetail(
         lines[0],
         _left_ms(connection, row),
-        **{name: row[name] for name in (*terms, *more)},
+        **{name: row[name] for name in (*terms, *more_terms)},
         expected=SwapEvents(connection).expected(channel),
         deposits=_deposits(connection, channel),
     )

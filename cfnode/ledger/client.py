@@ -12,20 +12,20 @@ from typing import Any
 
 import trio
 
-from cfnode.clients.websocket import Broken, MessageTooLarge, NotConnected, Rejected, Socket, opened
+from cfnode.clients.websocket import Broken, NotConnected, Rejected, Socket, SocketMessageTooLarge, opened
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import Call, RequestRefused, outcomes, request, with_data
 from cfnode.core.messages import origin_of
 from cfnode.flow.wakeup import Wakeup
-from cfnode.ledger.errors import AccessRefused, CallError, NodeError, TooLarge
+from cfnode.ledger.errors import AccessRefused, CallError, NodeAway, NodeError, NodeSlow, TooLarge
 
 __all__ = ["Call", "NodeClient", "connected", "origin_of"]
 
-ANSWER_S = 60.0
+ANSWER_TIMEOUT_S = 60.0
 """Seconds for one answer."""
-CONNECT_S = 15.0
+CONNECT_TIMEOUT_S = 15.0
 _TOO_LARGE = -32008
 """JSON-RPC code of Substrate's server: the answer is larger than its limit."""
 
@@ -61,13 +61,13 @@ class NodeClient:
         requests = [request(first + place, method, params) for place, (method, params) in enumerate(calls)]
         arrived, slot = self._waiting[first] = (trio.Event(), [])
         try:
-            with trio.move_on_after(ANSWER_S) as scope:
+            with trio.move_on_after(ANSWER_TIMEOUT_S) as scope:
                 await self._send(requests)
                 await arrived.wait()
         finally:
             del self._waiting[first]
         if scope.cancelled_caught:
-            raise NodeError(f"no answer from {self.origin} within {ANSWER_S:g} s")
+            raise NodeSlow(f"no answer from {self.origin} within {ANSWER_TIMEOUT_S:g} s")
         return _sorted(slot, calls, first, self.origin)
 
     async def subscribe(self) -> None:
@@ -96,14 +96,14 @@ class NodeClient:
             except ForeignError as error:
                 raise NodeError(f"{self.origin} sent a message that {error}: is it a node?") from None
 
-    def _receive(self, found: Any) -> None:
+    def _receive(self, message: Any) -> None:
         """Take a batch's answers, an error for all of it, or a notification; ignore anything else."""
-        if isinstance(found, dict) and isinstance(found.get("params"), dict):
-            self._announce(found["params"].get("result"))
+        if isinstance(message, dict) and isinstance(message.get("params"), dict):
+            self._announce(message["params"].get("result"))
             return
-        answers = found if isinstance(found, list) else [found]
-        identities = [each.get("id") for each in answers if isinstance(each, dict)]
-        numbers = [each for each in identities if type(each) is int]
+        answers = message if isinstance(message, list) else [message]
+        identities = [answer.get("id") for answer in answers if isinstance(answer, dict)]
+        numbers = [identity for identity in identities if type(identity) is int]
         waiting = self._waiting.get(min(numbers)) if numbers else next(iter(self._waiting.values()), None)
         if waiting is not None and not waiting[0].is_set():  # a second answer to the same calls is ignored
             waiting[1].extend(answers)
@@ -126,7 +126,7 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
     headers = [] if token is None else [(b"authorization", authorization(token).encode())]
     origin = origin_of(url)
     try:
-        async with opened(url, CONNECT_S, headers) as socket, trio.open_nursery() as nursery:
+        async with opened(url, CONNECT_TIMEOUT_S, headers) as socket, trio.open_nursery() as nursery:
             client = NodeClient(socket, url)
             nursery.start_soon(client.read)
             yield client
@@ -134,9 +134,9 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
     except Rejected as error:
         if error.status in ACCESS_ADVICE:
             raise AccessRefused(f"{origin} {ACCESS_ADVICE[error.status]}") from None
-        raise NodeError(f"no connection to {origin}: {error}") from None
+        raise NodeAway(f"no connection to {origin}: {error}") from None
     except NotConnected as error:
-        raise NodeError(f"no connection to {origin}: {error}") from None
+        raise NodeAway(f"no connection to {origin}: {error}") from None
     except Broken as error:
         raise _ended(error, origin) from None
     except BaseExceptionGroup as group:
@@ -145,32 +145,32 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the error that ended a connection; of several, one that is not the node's."""
-    found: list[BaseException] = []
-    rest: list[BaseException] = [group]
-    while rest:
-        each = rest.pop(0)
-        if isinstance(each, BaseExceptionGroup):
-            rest += each.exceptions
+    errors: list[BaseException] = []
+    pending: list[BaseException] = [group]
+    while pending:
+        error = pending.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            pending += error.exceptions
         else:
-            found.append(each)
-    return min(found, key=lambda each: isinstance(each, trio.Cancelled | NodeError))
+            errors.append(error)
+    return min(errors, key=lambda error: isinstance(error, trio.Cancelled | NodeError))
 
 
 def _ended(error: Broken, origin: str) -> NodeError:
-    kind = TooLarge if isinstance(error, MessageTooLarge) else NodeError
+    kind = TooLarge if isinstance(error, SocketMessageTooLarge) else NodeAway
     return kind(f"the connection to {origin} ended: {error}")
 
 
 def _sorted(answers: list[Any], calls: Sequence[Call], first: int, origin: str) -> list[Any]:
     """Return the answers in the order of their calls. Raises NodeError, TooLarge."""
     try:
-        found = outcomes(answers, range(first, first + len(calls)))
+        results = outcomes(answers, range(first, first + len(calls)))
     except RequestRefused as error:
         refused = _refused(calls[0][0], error, origin)
         raise refused if isinstance(refused, TooLarge) else NodeError(f"{origin}: {refused}") from None
     except ForeignError as error:
         raise NodeError(f"{origin} sent a message that {error}: is it a node?") from None
-    return [_outcome(method, each, origin) for (method, _), each in zip(calls, found, strict=True)]
+    return [_outcome(method, result, origin) for (method, _), result in zip(calls, results, strict=True)]
 
 
 def _outcome(method: str, outcome: Any, origin: str) -> Any:

@@ -16,24 +16,24 @@ metadata = MetaData()
 def facts(
     name: str,
     *columns: Column[Any],
-    place: bool = False,
-    by: tuple[tuple[str, ...], ...] = (),
+    has_place: bool = False,
+    indexed_by: tuple[tuple[str, ...], ...] = (),
     ordered_by: tuple[tuple[str, ...], ...] = (),
 ) -> Table:
-    """Return a table of facts, whose key is block and event, and with `place` also place.
+    """Return a table of facts, whose key is block and event, and with `has_place` also place.
 
-    `by` are the columns of each index, and `ordered_by` those of each index that continues with the key: rows
-    with equal columns are read in the order of their keys, from any block on.
+    `indexed_by` are the columns of each index, and `ordered_by` those of each index that continues with the
+    key: rows with equal columns are read in the order of their keys, from any block on.
     """
     keys = [
         Column("block", BigInteger, primary_key=True, autoincrement=False),
         Column("event", Integer, primary_key=True, autoincrement=False),
     ]
-    if place:
+    if has_place:
         keys.append(Column("place", Integer, primary_key=True, autoincrement=False))
     key = tuple(column.name for column in keys)
-    by += tuple(each + key for each in ordered_by)
-    indexes = [Index(f"{name}_by_{'_'.join(each)}", *each) for each in by]
+    indexed_by += tuple(names + key for names in ordered_by)
+    indexes = [Index(f"{name}_by_{'_'.join(names)}", *names) for names in indexed_by]
     return Table(name, metadata, *keys, *columns, *indexes)
 
 

@@ -15,7 +15,7 @@ from cfnode.ledger.service_tables import partner_channels
 
 __all__ = ["Checked", "Condition", "condition", "spent_by_partner"]
 
-MAX_ROWS: Final = 100
+MAX_REPORTED_ROWS: Final = 100
 """Most gaps, and most differences, that are returned."""
 
 
@@ -60,7 +60,7 @@ def condition(connection: Connection) -> Condition | None:
     tip = connection.execute(newest).first()
     if tip is None:
         return None
-    gaps = select(gap.first, gap.last).order_by(gap.first).limit(MAX_ROWS)
+    gaps = select(gap.first, gap.last).order_by(gap.first).limit(MAX_REPORTED_ROWS)
     accounts = entries.get("accounts", ALL)
     return Condition(
         entries.get("network", ""),
@@ -82,7 +82,9 @@ def _checked(connection: Connection, text: str | None) -> Checked | None:
     block, compared, count, at = map(int, parts)
     table = schema.checks.c
     query = select(table.account, table.asset, table.figure, table.books, table.chain, table.negative)
-    rows = connection.execute(query.where(table.block == block).order_by(table.place).limit(MAX_ROWS))
+    rows = connection.execute(
+        query.where(table.block == block).order_by(table.place).limit(MAX_REPORTED_ROWS)
+    )
     differences = tuple(
         Difference(row.account, row.asset, row.figure, -row.books if row.negative else row.books, row.chain)
         for row in rows

@@ -91,20 +91,20 @@ class Database:
         from alembic.script import ScriptDirectory
 
         with self.reading() as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
-            if found is None:
+            revision = MigrationContext.configure(connection).get_current_revision()
+            if revision is None:
                 raise BrokenBooks(f"{self.name} has no books: `cfnode ledger run` begins them")
             self._check_version(connection, _alembic())
-            if found != ScriptDirectory.from_config(_alembic()).get_current_head():
+            if revision != ScriptDirectory.from_config(_alembic()).get_current_head():
                 raise BrokenBooks(f"{self.name} is of an older version: `cfnode ledger run` upgrades it")
 
     def _check_version(self, connection: Connection, config: Config) -> None:
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
 
-        found = MigrationContext.configure(connection).get_current_revision()
-        known = {each.revision for each in ScriptDirectory.from_config(config).walk_revisions()}
-        if found is not None and found not in known:
+        revision = MigrationContext.configure(connection).get_current_revision()
+        revisions = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+        if revision is not None and revision not in revisions:
             raise BrokenBooks(f"{self.name} was written by a newer version of cfnode: install that one")
 
     @contextmanager
@@ -185,8 +185,8 @@ class FollowerLock:
         from sqlalchemy import text
 
         with self._database.translated():
-            found = self._connection.execute(text(f"SELECT pg_try_advisory_lock({FOLLOWER_KEY})"))
-            return bool(found.scalar())
+            result = self._connection.execute(text(f"SELECT pg_try_advisory_lock({FOLLOWER_KEY})"))
+            return bool(result.scalar())
 
     def is_held(self) -> bool:
         """Return whether the connection of an acquired lock still works."""
@@ -219,7 +219,8 @@ class Listener:
 
         try:
             return [
-                each.payload for each in driver_of(self._connection).notifies(timeout=seconds, stop_after=1)
+                notification.payload
+                for notification in driver_of(self._connection).notifies(timeout=seconds, stop_after=1)
             ]
         except psycopg.Error as error:
             raise DatabaseError(f"{self._database.name}: {_line(error)}") from None

@@ -24,8 +24,8 @@ from cfnode.ledger.service_tables import day_totals, partner_channels
 
 __all__ = ["DayTotal", "add_totals", "counted_block", "forget_totals", "totals_of"]
 
-MAX_BLOCKS: Final = 2_000
-MAX_EVENTS: Final = 20_000
+MAX_COUNTED_BLOCKS: Final = 2_000
+MAX_COUNTED_EVENTS: Final = 20_000
 """Most blocks, and most events, of one transaction, which takes a fraction of a second."""
 MAX_TOTALS: Final = 100_000
 """Most totals that are read at once."""
@@ -78,8 +78,8 @@ def totals_of(connection: Connection, first: int, last: int) -> list[DayTotal]:
 def counted_block(connection: Connection) -> int | None:
     """Return the last block that the totals count; None if none is counted yet."""
     table = schema.ledger.c
-    found = connection.execute(select(table.value).where(table.name == _MARK)).scalar()
-    return None if found is None else int(found)
+    text = connection.execute(select(table.value).where(table.name == _MARK)).scalar()
+    return None if text is None else int(text)
 
 
 def add_totals(database: Database) -> bool:
@@ -123,45 +123,45 @@ def _next(connection: Connection) -> tuple[int, int]:
     first = -1 if counted is None else counted + 1
     query = select(blocks.number, blocks.events).where(blocks.number >= first).order_by(blocks.number)
     last, events = first - 1, 0
-    for number, count in connection.execute(query.limit(MAX_BLOCKS)):
-        if events and events + count > MAX_EVENTS:
+    for number, count in connection.execute(query.limit(MAX_COUNTED_BLOCKS)):
+        if events and events + count > MAX_COUNTED_EVENTS:
             break
         last, events = number, events + count
     return first, last
 
 
 def _sums(connection: Connection, first: int, last: int) -> dict[Key, DayTotal]:
-    found: dict[Key, DayTotal] = {}
+    sums: dict[Key, DayTotal] = {}
     for part in (_swaps, _fees, _commissions):
-        for each in part(connection, first, last):
-            if each.key not in found:
-                found[each.key] = each
+        for total in part(connection, first, last):
+            if total.key not in sums:
+                sums[total.key] = total
                 continue
-            known = found[each.key]
-            known.count += each.count
-            known.amount += each.amount
-            known.value += each.value
-    return found
+            summed = sums[total.key]
+            summed.count += total.count
+            summed.amount += total.amount
+            summed.value += total.value
+    return sums
 
 
 def _merge(connection: Connection, sums: dict[Key, DayTotal]) -> None:
     """Add sums to the stored totals."""
     if not sums:
         return
-    days = {each.day for each in sums.values()}
-    known = {each.key: each for each in totals_of(connection, min(days), max(days))}
+    days = {total.day for total in sums.values()}
+    stored = {total.key: total for total in totals_of(connection, min(days), max(days))}
     for key, total in sums.items():
-        if key in known:
-            total.count += known[key].count
-            total.amount += known[key].amount
-            total.value += known[key].value
-    old = [_row(each, "k_") for key, each in sums.items() if key in known]
-    new = [_row(each) for key, each in sums.items() if key not in known]
-    if old:
-        same = [column == bindparam(f"k_{column.name}") for column in day_totals.primary_key.columns]
-        connection.execute(update(day_totals).where(*same), old)
-    if new:
-        connection.execute(insert(day_totals), new)
+        if key in stored:
+            total.count += stored[key].count
+            total.amount += stored[key].amount
+            total.value += stored[key].value
+    updated = [_row(total, "k_") for key, total in sums.items() if key in stored]
+    inserted = [_row(total) for key, total in sums.items() if key not in stored]
+    if updated:
+        conditions = [column == bindparam(f"k_{column.name}") for column in day_totals.primary_key.columns]
+        connection.execute(update(day_totals).where(*conditions), updated)
+    if inserted:
+        connection.execute(insert(day_totals), inserted)
 
 
 def _row(total: DayTotal, prefix: str = "") -> dict[str, Any]:

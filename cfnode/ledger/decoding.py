@@ -16,7 +16,7 @@ from cfnode.swaps.events import chain_of
 
 __all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
 
-MAX_EVENTS = 100_000
+MAX_BLOCK_EVENTS = 100_000
 """Most events of a block that are decoded; the weight of a block allows far fewer."""
 _EMPTY = b"\0"
 
@@ -56,8 +56,8 @@ def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event,
         records = metadata.event_codec.decode(data or _EMPTY)
     except ScaleError as error:
         raise NodeError(f"the events of block {number} cannot be decoded: {error}") from None
-    if len(records) > MAX_EVENTS:
-        raise NodeError(f"block {number} has {len(records)} events; at most {MAX_EVENTS} are read")
+    if len(records) > MAX_BLOCK_EVENTS:
+        raise NodeError(f"block {number} has {len(records)} events; at most {MAX_BLOCK_EVENTS} are read")
     return tuple(_event(index, record["event"]) for index, record in enumerate(records))
 
 
@@ -87,17 +87,17 @@ def _original(value: Any) -> Any:
         except ValueError:
             return value
     if isinstance(value, dict):
-        return {name: _original(each) for name, each in value.items()}
-    return tuple(_original(each) for each in value) if isinstance(value, list) else value
+        return {name: _original(member) for name, member in value.items()}
+    return tuple(_original(item) for item in value) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return "0x" + value.hex()
     if isinstance(value, dict):
-        return {_key(name): _plain(each) for name, each in value.items()}
+        return {_key(name): _plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
     return _plain(getattr(value, "value", str(value)))
@@ -110,17 +110,17 @@ def _key(name: Any) -> str:
 
 def mentions(fields: Any, accounts: frozenset[bytes]) -> bool:
     """Return whether the fields contain one of the accounts, at any depth."""
-    return any(each in accounts for each in _bytes_in(fields))
+    return any(data in accounts for data in _bytes_in(fields))
 
 
 def _bytes_in(value: Any) -> Iterator[bytes]:
-    rest = [value]
-    while rest:
-        each = rest.pop()
-        if isinstance(each, bytes):
-            if len(each) == 32:
-                yield each
-        elif isinstance(each, dict):
-            rest += each.values()
-        elif isinstance(each, list | tuple):
-            rest += each
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, bytes):
+            if len(item) == 32:
+                yield item
+        elif isinstance(item, dict):
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item

@@ -13,20 +13,20 @@ from cfnode.ledger.errors import BrokenBooks, MissingLibrary
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-__all__ = ["FULL", "KEEPALIVE", "NORMAL", "VANISHED_MS", "create_file", "engine_of", "sqlite_url"]
+__all__ = ["FULL", "KEEPALIVE", "NORMAL", "TCP_TIMEOUT_MS", "create_file", "engine_of", "sqlite_url"]
 
 KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
 """TCP keepalives of both sides of a connection: seconds until the first probe and between probes, and how
 many probes may stay without an answer."""
-VANISHED_MS = 6_000
+TCP_TIMEOUT_MS = 6_000
 """Milliseconds after which a side that no longer answers counts as disconnected, the keepalives' time."""
-CONNECT_S = 10
+CONNECT_TIMEOUT_S = 10
 POOL, FURTHER = 8, 12
 """Connections that stay open once they were needed, as many as a service reads with at a time; and further
 connections, which are closed after use."""
-BUSY_MS = 30_000
+BUSY_TIMEOUT_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
-CACHE_KIB = 512
+SQLITE_CACHE_KIB = 512
 """KiB of pages that each connection to SQLite keeps. The system keeps the file's pages for all of them."""
 NORMAL, FULL = "NORMAL", "FULL"
 """SQLite's modes of `synchronous`: a commit leaves the log to the system, or waits until it is on disk."""
@@ -51,16 +51,16 @@ def engine_of(url: str) -> Engine:
     except ImportError as error:
         raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
     try:
-        given = make_url(url)
+        parsed = make_url(url)
     except ArgumentError:
         raise BrokenBooks(f"not the URL of a database: {_scheme(url)}…; {_EXAMPLES}") from None
-    kind = given.get_backend_name()
+    kind = parsed.get_backend_name()
     if kind == "sqlite":
-        if not given.database or given.database == ":memory:":
+        if not parsed.database or parsed.database == ":memory:":
             raise BrokenBooks(f"the books need a file: {_EXAMPLES}")
         # The connection stays open: with the last one to close, SQLite writes its whole log into the file.
         engine = create_engine(
-            given.set(drivername="sqlite"),
+            parsed.set(drivername="sqlite"),
             poolclass=QueuePool,
             pool_size=POOL,
             max_overflow=FURTHER,
@@ -75,13 +75,13 @@ def engine_of(url: str) -> Engine:
             import psycopg  # noqa: F401  # is it installed?
         except ImportError:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
-        given = given.set(drivername="postgresql+psycopg")
+        parsed = parsed.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given,
+            parsed,
             pool_size=POOL,
             max_overflow=FURTHER,
             pool_pre_ping=True,
-            connect_args=_client_settings(given.query),
+            connect_args=_client_settings(parsed.query),
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine
@@ -106,20 +106,20 @@ def _only_existing(_dialect: Any, _record: Any, arguments: list[Any], options: d
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
     settings = {
-        "busy_timeout": BUSY_MS,
+        "busy_timeout": BUSY_TIMEOUT_MS,
         "journal_mode": "WAL",
         "synchronous": NORMAL,
-        "cache_size": -CACHE_KIB,
+        "cache_size": -SQLITE_CACHE_KIB,
     }
     for name, value in settings.items():
         connection.execute(f"PRAGMA {name} = {value}")
 
 
-def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:
+def _client_settings(url_settings: Mapping[str, Any]) -> dict[str, int]:
     """Return the settings by which this side gives up a connection; those in the URL are left out."""
     settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
-    settings |= {"keepalives": 1, "tcp_user_timeout": VANISHED_MS, "connect_timeout": CONNECT_S}
-    return {name: value for name, value in settings.items() if name not in given}
+    settings |= {"keepalives": 1, "tcp_user_timeout": TCP_TIMEOUT_MS, "connect_timeout": CONNECT_TIMEOUT_S}
+    return {name: value for name, value in settings.items() if name not in url_settings}
 
 
 def _set_up_postgres(connection: Any, _record: Any) -> None:
@@ -127,7 +127,7 @@ def _set_up_postgres(connection: Any, _record: Any) -> None:
     connection.autocommit = True
     for name, value in KEEPALIVE.items():
         connection.execute(f"SET tcp_keepalives_{name} = {value}")
-    connection.execute(f"SET tcp_user_timeout = {VANISHED_MS}")
+    connection.execute(f"SET tcp_user_timeout = {TCP_TIMEOUT_MS}")
     connection.autocommit = False
 
 

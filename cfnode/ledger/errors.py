@@ -12,13 +12,15 @@ __all__ = [
     "Discarded",
     "LedgerError",
     "MissingLibrary",
+    "NodeAway",
     "NodeError",
+    "NodeSlow",
     "TooLarge",
     "WrongChain",
 ]
 
 
-MAX_TEXT = 2_000
+MAX_ERROR_CHARACTERS = 2_000
 
 
 class LedgerError(Exception):
@@ -28,7 +30,7 @@ class LedgerError(Exception):
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__(printable(text, MAX_TEXT))
+        super().__init__(printable(text, MAX_ERROR_CHARACTERS))
 
 
 class MissingLibrary(LedgerError):
@@ -49,6 +51,14 @@ class DatabaseError(LedgerError):
 
 class NodeError(LedgerError):
     """The node did not answer, or sent something malformed; trying again later may help."""
+
+
+class NodeAway(NodeError):
+    """The connection to the node failed or broke."""
+
+
+class NodeSlow(NodeError):
+    """The node did not answer in time."""
 
 
 class AccessRefused(LedgerError):

@@ -25,13 +25,21 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.events import transaction_texts
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
-__all__ = ["MAX_TERM", "ChannelLine", "Found", "LoneDeposit", "PartnerRequest", "channel_lines", "find"]
+__all__ = [
+    "MAX_TERM_CHARACTERS",
+    "ChannelLine",
+    "Found",
+    "LoneDeposit",
+    "PartnerRequest",
+    "channel_lines",
+    "find",
+]
 
-MAX_TERM: Final = 200
+MAX_TERM_CHARACTERS: Final = 200
 """Maximum characters of a term; no address, transaction or key has more."""
 MAX_MATCHES: Final = 50
 """Maximum swaps, and maximum channels, that are returned."""
-MAX_DIGITS: Final = 18
+MAX_NUMBER_DIGITS: Final = 18
 Record = dict[str, Any]
 
 
@@ -98,8 +106,8 @@ class Found:
 def find(connection: Connection, term: str) -> Found:
     """Return the swaps and channels that a term names."""
     term = term.strip()
-    if len(term) > MAX_TERM:
-        return Found(fault=f"A search term has at most {MAX_TERM} characters.")
+    if len(term) > MAX_TERM_CHARACTERS:
+        return Found(fault=f"A search term has at most {MAX_TERM_CHARACTERS} characters.")
     if not term or not term.isprintable():
         return Found(fault="A search term is a number, an address, a transaction, a channel or a reference.")
     search = _Search(connection)
@@ -109,7 +117,7 @@ def find(connection: Connection, term: str) -> Found:
         return Found(fault=str(error))
     if channel is not None:
         search.add_channels([channel])
-    elif term.isascii() and term.isdigit() and len(term) <= MAX_DIGITS:
+    elif term.isascii() and term.isdigit() and len(term) <= MAX_NUMBER_DIGITS:
         search.add_number(int(term))
     search.add_addresses(stored_texts(term) | {term})
     search.add_transactions(transaction_texts(term))
@@ -138,15 +146,15 @@ class _Search:
 
     def add_channels(self, channels: Iterable[ChannelId]) -> None:
         """Add channels; those that the books lack are left out later."""
-        self._channels.update(each for each in channels if each.number < 2**63)
+        self._channels.update(channel for channel in channels if channel.number < 2**63)
 
     def add_number(self, number: int) -> None:
         """Add the swap request with a number, or else that of the chunk with the number."""
-        own = select(schema.requests.c.request).where(schema.requests.c.request == number)
+        request_query = select(schema.requests.c.request).where(schema.requests.c.request == number)
         chunk = select(schema.swaps.c.request).where(schema.swaps.c.swap == number).limit(1)
-        found = self._connection.execute(own).scalar()
-        found = self._connection.execute(chunk).scalar() if found is None else found
-        self._requests.update(() if found is None else (found,))
+        request = self._connection.execute(request_query).scalar()
+        request = self._connection.execute(chunk).scalar() if request is None else request
+        self._requests.update(() if request is None else (request,))
 
     def add_addresses(self, texts: Iterable[str]) -> None:
         """Add the channels with an address, and the swaps and channels that pay to it, or back to it."""
@@ -166,16 +174,18 @@ class _Search:
                     self.add_channels([ChannelId(row["chain"], row["channel"], row["opened"])])
                 else:
                     self._deposits.append(row)
-            sent = self._rows(schema.outcomes, schema.outcomes.c.transaction == text)
-            self._requests.update(self._paid_by({(row["chain"], row["broadcast"]) for row in sent}))
+            outcomes = self._rows(schema.outcomes, schema.outcomes.c.transaction == text)
+            self._requests.update(self._paid_by({(row["chain"], row["broadcast"]) for row in outcomes}))
 
     def _paid_by(self, broadcasts: set[tuple[str, int]]) -> Iterator[int]:
         """Yield the requests of the payouts of broadcasts, and of the failed ones that these pay again."""
         for chain, broadcast in broadcasts:
             carried: list[int] = []
             for table in (schema.broadcasts, schema.failures):
-                same = (table.c.chain == chain, table.c.broadcast == broadcast)
-                carried += [row["egress"] for row in self._rows(table, *same) if row["egress"] is not None]
+                conditions = (table.c.chain == chain, table.c.broadcast == broadcast)
+                carried += [
+                    row["egress"] for row in self._rows(table, *conditions) if row["egress"] is not None
+                ]
             for payouts in related(self._connection, schema.payouts, "egress", carried, [chain]).values():
                 yield from (row["request"] for row in payouts if row["request"] is not None)
 
@@ -205,9 +215,13 @@ class _Search:
         query = query.order_by(table.block.desc(), table.event.desc())
         rows = [dict(row) for row in self._connection.execute(query).mappings()]
         reached = {(row["chain"], row["channel"], row["opened"]) for row in rows}
-        apart = [each for each in self._channels if (each.chain, each.number, each.block) not in reached]
+        other_channels = [
+            channel
+            for channel in self._channels
+            if (channel.chain, channel.number, channel.block) not in reached
+        ]
         swaps = swaps_now(self._connection, with_times(self._connection, rows[:MAX_MATCHES]))
-        channels = channel_lines(self._connection, apart)
+        channels = channel_lines(self._connection, other_channels)
         return Found(
             swaps,
             channels[:MAX_MATCHES],
@@ -235,16 +249,16 @@ def _channel(row: Record) -> ChannelId:
 
 def channel_lines(connection: Connection, channels: Iterable[ChannelId]) -> list[ChannelLine]:
     """Return channels that the books have, the newest first; another broker's are left out."""
-    wanted, table = set(channels), schema.channels.c
+    keys, table = set(channels), schema.channels.c
     query = select(schema.channels).where(
-        table.chain.in_(sorted({each.chain for each in wanted})),
-        table.channel.in_(sorted({each.number for each in wanted})),
-        table.block.in_(sorted({each.block for each in wanted})),
+        table.chain.in_(sorted({channel.chain for channel in keys})),
+        table.channel.in_(sorted({channel.number for channel in keys})),
+        table.block.in_(sorted({channel.block for channel in keys})),
         table.kind != OTHER,
     )
     query = query.order_by(table.block.desc(), table.event.desc())
-    rows = [dict(row) for row in connection.execute(query).mappings()] if wanted else []
-    rows = [row for row in rows if _channel(row) in wanted]
+    rows = [dict(row) for row in connection.execute(query).mappings()] if keys else []
+    rows = [row for row in rows if _channel(row) in keys]
     partners = partners_of(connection, [_channel(row) for row in rows])
     names = ("kind", "account", "source", "target", "address", "destination", "time")
     return [

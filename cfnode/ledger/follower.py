@@ -36,7 +36,7 @@ from cfnode.ledger.errors import (
 from cfnode.ledger.leader import Leadership, only_follower
 from cfnode.ledger.prices import Price, prices_of
 from cfnode.ledger.restarts import Restarts
-from cfnode.ledger.unread import SLACK, read_unread
+from cfnode.ledger.unread import DISCARD_MARGIN_BLOCKS, read_unread
 
 __all__ = ["CHECK_BLOCKS", "Follower", "Source"]
 
@@ -46,10 +46,10 @@ Opening: TypeAlias = tuple[Block, dict[tuple[str, str], int], str]
 """The block after which the books begin, the balances at it, and the chain's network."""
 CHECK_BLOCKS: Final = 100
 """Blocks from one comparison with the chain to the next."""
-MAX_BLOCKS: Final = 28
+MAX_BATCH_BLOCKS: Final = 28
 """Most blocks of one exchange, of three calls each."""
-PAUSE_S: Final = 1.0
-MAX_PAUSE_S: Final = 60.0
+RECONNECT_S: Final = 1.0
+MAX_RECONNECT_S: Final = 60.0
 PROGRESS_BLOCKS: Final = 1_000
 """Blocks from one log line about progress to the next."""
 
@@ -76,8 +76,8 @@ class Follower:
         self._source, self._books = source, books
         self._archive: ChainReader | None = None
         self._leadership = Leadership(None)
-        self._size = MAX_BLOCKS
-        self._pause = PAUSE_S
+        self._size = MAX_BATCH_BLOCKS
+        self._pause = RECONNECT_S
         self.restarts = Restarts(log)
         self.leads = trio.Event()  # set once this process is the one that follows
 
@@ -107,12 +107,12 @@ class Follower:
                     raise
                 self.restarts.note("following", error, self._pause)
             await trio.sleep(self._pause)
-            self._pause = min(2 * self._pause, MAX_PAUSE_S)
+            self._pause = min(2 * self._pause, MAX_RECONNECT_S)
 
     async def _connection(self, once: bool) -> Comparison | None:
         async with AsyncExitStack() as stack:
-            only = only_follower(self._books.database, self._probe)
-            self._leadership = await stack.enter_async_context(only)
+            leadership = only_follower(self._books.database, self._probe)
+            self._leadership = await stack.enter_async_context(leadership)
             self.leads.set()
             client = await stack.enter_async_context(connected(self._source.url, self._source.token))
             reader = ChainReader(client)
@@ -204,7 +204,7 @@ class Follower:
     async def _tracked(self) -> list[bytes] | None:
         """Return the accounts of the books, None for all."""
         if self._source.accounts and await trio.to_thread.run_sync(self._books.tip) is None:
-            return [ss58.decode(each)[1] for each in self._source.accounts]
+            return [ss58.decode(account)[1] for account in self._source.accounts]
         return await trio.to_thread.run_sync(self._books.tracked) if self._source.accounts else None
 
     async def _begin_flip(self, reader: ChainReader) -> None:
@@ -228,7 +228,7 @@ class Follower:
         first = gaps[0].first
         if not await self._archive.has_state(first):
             origin = self._archive.client.origin
-            log.warning("%s does not have the state of block %d: the gap stays", origin, first)
+            log.warning("%s does not have the state of block %d: the gap stays open", origin, first)
             return
         log.info("Going back to block %d, to fill the gaps from %s", first, self._archive.client.origin)
         await trio.to_thread.run_sync(self._books.go_back, first)
@@ -242,7 +242,7 @@ class Follower:
                 high = middle
             else:
                 low = middle + 1
-        gap = Gap(first, min(low + SLACK, head))  # the node discards more meanwhile
+        gap = Gap(first, min(low + DISCARD_MARGIN_BLOCKS, head))  # the node discards more meanwhile
         anchor, balances = await self._anchor(reader, gap.last)
         await trio.to_thread.run_sync(self._books.skip, gap, anchor, balances)
         log.error(
@@ -284,7 +284,7 @@ class Follower:
                 async for blocks, prices in receive:
                     await self._write(reader, blocks, prices)
                     at = blocks[-1].number
-                    self._pause = PAUSE_S
+                    self._pause = RECONNECT_S
         if missing:
             at = (await self._skip(reader, at + 1, head)).number
         return at
@@ -346,11 +346,11 @@ class Follower:
 
     async def _compare(self, reader: ChainReader) -> Comparison | None:
         """Compare the books with the chain; None if no node has the state any more, or for empty books."""
-        for each in (reader, self._archive):
-            if each is None:
+        for candidate in (reader, self._archive):
+            if candidate is None:
                 continue
             try:
-                outcome = await compare(each, self._books)
+                outcome = await compare(candidate, self._books)
             except (Discarded, CallError) as error:
                 log.debug("no comparison: %s", error)
                 continue

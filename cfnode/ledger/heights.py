@@ -24,8 +24,8 @@ def heights(connection: Connection) -> dict[str, int]:
     """Return the last witnessed block of each foreign chain."""
     table = schema.ledger.c
     text = connection.execute(select(table.value).where(table.name == NAME)).scalar()
-    found: dict[str, int] = json.loads(text) if text else {}
-    return found
+    by_chain: dict[str, int] = json.loads(text) if text else {}
+    return by_chain
 
 
 def note_heights(connection: Connection, block: Block) -> None:
@@ -46,11 +46,11 @@ def note_heights(connection: Connection, block: Block) -> None:
 
 def _witnessed(block: Block) -> dict[str, int]:
     """Return the heights by foreign chain that a block witnesses; events of an unknown shape are skipped."""
-    found: dict[str, int] = {}
+    by_chain: dict[str, int] = {}
     for event in block.events:
         if event.name == "ChainStateUpdated" and event.pallet.endswith(_PALLET):
             state = event.fields.get("new_chain_state") if isinstance(event.fields, dict) else None
             height = state.get("block_height") if isinstance(state, dict) else None
             if isinstance(height, int):
-                found[event.pallet.removesuffix(_PALLET)] = height
-    return found
+                by_chain[event.pallet.removesuffix(_PALLET)] = height
+    return by_chain

@@ -21,5 +21,5 @@ class Owner(StrEnum):
 
 def is_of_customer(columns: Any) -> ColumnElement[bool]:
     """Return the condition that a row of `requests` is a customer's: kind Regular, or a variant of it."""
-    found: ColumnElement[bool] = columns.kind.startswith("Regular")
-    return found
+    condition: ColumnElement[bool] = columns.kind.startswith("Regular")
+    return condition

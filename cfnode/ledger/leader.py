@@ -1,7 +1,7 @@
 """Leader election of followers: the one with PostgreSQL's advisory lock writes, the others wait for it.
 
 The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
-lock to the next process that asks, `POLL_S` later at most. If its host vanishes without a packet, the
+lock to the next process that asks, `LOCK_POLL_S` later at most. If its host vanishes without a packet, the
 server's keepalives end the connection (`engines.KEEPALIVE`). SQLite has no such lock: there the second
 follower finds each block written, and does not change it.
 """
@@ -18,10 +18,10 @@ import trio
 from cfnode.ledger.database import Database, FollowerLock
 from cfnode.ledger.errors import DatabaseError
 
-__all__ = ["POLL_S", "Leadership", "only_follower"]
+__all__ = ["LOCK_POLL_S", "Leadership", "only_follower"]
 
 log = logging.getLogger("cfnode.ledger")
-POLL_S: Final = 1.0
+LOCK_POLL_S: Final = 1.0
 """Seconds between two attempts to get the lock."""
 
 
@@ -35,7 +35,7 @@ class Leadership:
         """Raise DatabaseError if the lock's connection is lost: another follower may have begun."""
         if self._lock is not None and not await trio.to_thread.run_sync(self._lock.is_held):
             raise DatabaseError(
-                "the connection with the follower's lock is gone: another follower may have it"
+                "the connection that held the follower's lock was lost: another follower may have it"
             )
 
 
@@ -51,10 +51,10 @@ async def only_follower(
     try:
         if not await trio.to_thread.run_sync(lock.acquire):
             await probe()
-            log.info("Another process follows into %s: waiting for its end", database.name)
+            log.info("Another process writes to %s: waiting until it ends", database.name)
             while not await trio.to_thread.run_sync(lock.acquire):  # noqa: ASYNC110  # another process ends
-                await trio.sleep(POLL_S)
-            log.warning("The other follower of %s is gone: this process follows now", database.name)
+                await trio.sleep(LOCK_POLL_S)
+            log.warning("The other follower of %s has ended: this process follows now", database.name)
         yield Leadership(lock)
     finally:
         with trio.CancelScope(shield=True):

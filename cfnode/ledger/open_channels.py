@@ -20,7 +20,7 @@ from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 
 __all__ = [
-    "MAX_COUNT",
+    "MAX_COUNTED_CHANNELS",
     "OpenChannel",
     "channel_of",
     "is_before",
@@ -29,11 +29,11 @@ __all__ = [
     "partners_of",
 ]
 
-MAX_COUNT: Final = 10_000
+MAX_COUNTED_CHANNELS: Final = 10_000
 """Most open channels that are counted."""
-FEW: Final = 2_000
+MIN_SCANNED_CHANNELS: Final = 2_000
 """Number of open channels from which on they are read from the newest rows, not by the index of ends."""
-PART: Final = 500
+PART_CHANNELS: Final = 500
 MAX_PARTS: Final = 20
 """Channels that are read at once, and how often at most, where many are open."""
 Record = dict[str, Any]
@@ -66,19 +66,19 @@ class OpenChannel:
 
 
 def open_channels(
-    connection: Connection, most: int = 50, before: tuple[int, int] | None = None
+    connection: Connection, limit: int = 50, before: tuple[int, int] | None = None
 ) -> list[OpenChannel]:
-    """Return at most `most` open channels, the newest first.
+    """Return at most `limit` open channels, the newest first.
 
     `before` is block and event of the last channel of the page before.
     """
-    known = heights(connection)
-    if open_count(connection, FEW) < FEW:
-        keys = sorted(key for key in _open_keys(connection, known) if before is None or key < before)
+    chain_heights = heights(connection)
+    if open_count(connection, MIN_SCANNED_CHANNELS) < MIN_SCANNED_CHANNELS:
+        keys = sorted(key for key in _open_keys(connection, chain_heights) if before is None or key < before)
     else:
-        keys = _newest_open(connection, known, most, before)[::-1]
-    rows = _channels_at(connection, set(keys[-most:]))
-    return _described(connection, [row | {"height": known[row["chain"]]} for row in rows])
+        keys = _newest_open(connection, chain_heights, limit, before)[::-1]
+    rows = _channels_at(connection, set(keys[-limit:]))
+    return _described(connection, [row | {"height": chain_heights[row["chain"]]} for row in rows])
 
 
 def _channels_at(connection: Connection, keys: set[tuple[int, int]]) -> list[Record]:
@@ -92,46 +92,50 @@ def _channels_at(connection: Connection, keys: set[tuple[int, int]]) -> list[Rec
 
 
 def _newest_open(
-    connection: Connection, known: dict[str, int], most: int, before: tuple[int, int] | None
+    connection: Connection, chain_heights: dict[str, int], limit: int, before: tuple[int, int] | None
 ) -> list[tuple[int, int]]:
     """Return the keys of the newest open channels, read from the table's end."""
     table = schema.channels.c
     query = select(table.block, table.event, table.chain, table.expiry_block)
-    query = _last_first(query.where(table.address.is_not(None))).limit(PART)
-    found: list[tuple[int, int]] = []
+    query = _last_first(query.where(table.address.is_not(None))).limit(PART_CHANNELS)
+    keys: list[tuple[int, int]] = []
     for _ in range(MAX_PARTS):
         part = query if before is None else query.where(is_before(schema.channels, before))
         rows = connection.execute(part).all()
-        found += [
-            (row.block, row.event) for row in rows if (row.expiry_block or 0) > known.get(row.chain, 2**63)
+        keys += [
+            (row.block, row.event)
+            for row in rows
+            if (row.expiry_block or 0) > chain_heights.get(row.chain, 2**63)
         ]
-        if len(found) >= most or len(rows) < PART:
+        if len(keys) >= limit or len(rows) < PART_CHANNELS:
             break
         before = (rows[-1].block, rows[-1].event)
-    return found[:most]
+    return keys[:limit]
 
 
 def _last_first(query: Any) -> Any:
     return query.order_by(schema.channels.c.block.desc(), schema.channels.c.event.desc())
 
 
-def _open_keys(connection: Connection, known: dict[str, int]) -> list[tuple[int, int]]:
+def _open_keys(connection: Connection, chain_heights: dict[str, int]) -> list[tuple[int, int]]:
     table = schema.channels.c
-    found: list[tuple[int, int]] = []
-    for chain, height in known.items():
+    keys: list[tuple[int, int]] = []
+    for chain, height in chain_heights.items():
         is_listed = and_(_is_open(chain, height), table.address.is_not(None))
-        query = select(table.block, table.event).where(is_listed).limit(FEW)
-        found += [(row.block, row.event) for row in connection.execute(query)]
-    return found
+        query = select(table.block, table.event).where(is_listed).limit(MIN_SCANNED_CHANNELS)
+        keys += [(row.block, row.event) for row in connection.execute(query)]
+    return keys
 
 
-def open_count(connection: Connection, most: int = MAX_COUNT) -> int:
-    """Return how many channels are open, at most `most`."""
+def open_count(connection: Connection, limit: int = MAX_COUNTED_CHANNELS) -> int:
+    """Return how many channels are open, at most `limit`."""
     count = 0
     for chain, height in heights(connection).items():
-        some = select(schema.channels.c.expiry_block).where(_is_open(chain, height)).limit(most).subquery()
-        count += connection.execute(select(func.count()).select_from(some)).scalar_one()
-    return min(count, most)
+        open_rows = (
+            select(schema.channels.c.expiry_block).where(_is_open(chain, height)).limit(limit).subquery()
+        )
+        count += connection.execute(select(func.count()).select_from(open_rows)).scalar_one()
+    return min(count, limit)
 
 
 def _is_open(chain: str, height: int) -> Any:
@@ -154,7 +158,7 @@ def channel_of(connection: Connection, chain: str, number: int) -> OpenChannel |
 
 def _channels() -> Any:
     table, blocks = schema.channels, schema.blocks.c
-    names = [each.name for each in fields(OpenChannel) if each.name in table.c]
+    names = [field.name for field in fields(OpenChannel) if field.name in table.c]
     query = select(blocks.time, *(table.c[name] for name in names))
     query = query.join(schema.blocks, blocks.number == table.c.block)
     return query.where(table.c.address.is_not(None))
@@ -170,20 +174,20 @@ def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
     rows = [row for row in rows if row["chain"] in CHAINS]
     keys = [ChannelId(row["chain"], row["channel"], row["block"]) for row in rows]
     partners, paid = partners_of(connection, keys), _deposits(connection, keys)
-    names = [each.name for each in fields(OpenChannel)]
-    found = []
+    names = [field.name for field in fields(OpenChannel)]
+    channels = []
     for key, row in zip(keys, rows, strict=True):
-        left = blocks_ms(row["chain"], row["expiry_block"] - row["height"])
-        known = row | {"partner": partners.get(key), "left_ms": left, "deposits": paid.get(key, 0)}
-        found.append(OpenChannel(**{name: known[name] for name in names}))
-    return found
+        left_ms = blocks_ms(row["chain"], row["expiry_block"] - row["height"])
+        values = row | {"partner": partners.get(key), "left_ms": left_ms, "deposits": paid.get(key, 0)}
+        channels.append(OpenChannel(**{name: values[name] for name in names}))
+    return channels
 
 
 def _deposits(connection: Connection, channels: list[ChannelId]) -> dict[ChannelId, int]:
     table = schema.deposits.c
     query = select(table.chain, table.channel, table.opened, func.count()).where(
         table.chain.in_(list(CHAINS)),
-        table.channel.in_(sorted({each.number for each in channels})),
+        table.channel.in_(sorted({channel.number for channel in channels})),
         table.opened.is_not(None),
         table.state.in_(("finalised", "boosted")),
     )
@@ -194,7 +198,7 @@ def _deposits(connection: Connection, channels: list[ChannelId]) -> dict[Channel
 def partners_of(connection: Connection, channels: Iterable[ChannelId]) -> dict[ChannelId, str]:
     """Return the partners' names by channel, for the channels that were opened for a partner."""
     table = partner_channels.c
-    numbers = sorted({each.number for each in channels})
+    numbers = sorted({channel.number for channel in channels})
     query = select(table.chain, table.channel, table.opened, table.partner).where(
         table.chain.in_(list(CHAINS)), table.channel.in_(numbers), table.state == "opened"
     )

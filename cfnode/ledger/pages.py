@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, Table, tuple_
 
-__all__ = ["PAGE", "pages"]
+__all__ = ["PAGE_ROWS", "pages"]
 
-PAGE: Final = 1_000
+PAGE_ROWS: Final = 1_000
 """Rows that are read at once."""
-_LAST: Final = 2**31 - 1
+_MAX_INDEX: Final = 2**31 - 1
 """Highest index of an event, and highest place."""
 
 
@@ -28,10 +28,10 @@ def pages(
     """
     first, end = blocks
     keys = list(table.primary_key.columns)
-    query = query.where(table.c.block < end).order_by(*keys).limit(PAGE)
-    after: tuple[int, ...] = (first - 1, *(_LAST for _ in keys[1:]))
-    count = PAGE if first < end else 0
-    while count == PAGE:
+    query = query.where(table.c.block < end).order_by(*keys).limit(PAGE_ROWS)
+    after: tuple[int, ...] = (first - 1, *(_MAX_INDEX for _ in keys[1:]))
+    count = PAGE_ROWS if first < end else 0
+    while count == PAGE_ROWS:
         rows = connection.execute(query.where(tuple_(*keys) > tuple_(*after))).all()
         count = len(rows)
         if rows:

@@ -17,7 +17,7 @@ from cfnode.ledger.statements import COLUMNS, Line, Statement
 
 __all__ = ["write_parquet"]
 
-GROUP: Final = 10_000
+GROUP_LINES: Final = 10_000
 """Lines of a row group, which are in memory at the same time."""
 _INTEGERS: Final = ("block", "event", "request", "swap", "channel", "egress")
 _AMOUNTS: Final = ("amount", "to_amount")
@@ -40,19 +40,19 @@ def write_parquet(statement: Statement, path: Path) -> None:
         for group in _groups(statement.lines()):
             columns = {name: [_value(line, name) for line in group] for name in COLUMNS}
             writer.write_table(pyarrow.table(columns, schema=schema))
-        about = {
+        details = {
             "month": statement.month.text,
             "account": statement.account,
             "partner": statement.partner,
-            "totals": [each.document() for each in statement.totals],
+            "totals": [total.document() for total in statement.totals],
             "notes": statement.notes,
         }
-        writer.add_key_value_metadata({"cfnode.statement": json.dumps(about)})
+        writer.add_key_value_metadata({"cfnode.statement": json.dumps(details)})
 
 
 def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    found = iter(lines)
-    while group := list(islice(found, GROUP)):
+    remaining = iter(lines)
+    while group := list(islice(remaining, GROUP_LINES)):
         yield group
 
 

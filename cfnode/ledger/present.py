@@ -23,7 +23,7 @@ from cfnode.swaps.journey import State
 
 __all__ = ["FailedPayout", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
 
-NEWEST: Final = 200
+NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
 Record = dict[str, Any]
 
@@ -55,7 +55,7 @@ class SwapNow:
 
 @dataclass(frozen=True, slots=True)
 class FailedPayout:
-    """Transfer that its receiver did not take; `call` is the broadcast of the call that pays it again."""
+    """Transfer that its receiver rejected; `call` is the broadcast of the call that pays it again."""
 
     block: int
     event: int
@@ -83,27 +83,27 @@ class _Progress:
 # Swaps
 
 
-def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
-    """Return at most `most` swaps of users that moved last, the newest first."""
+def recent_swaps(connection: Connection, limit: int = 30) -> list[SwapNow]:
+    """Return at most `limit` swaps of users that moved last, the newest first."""
     moved = _moved(connection)
-    newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * most]
+    newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * limit]
     requests = {row["request"]: row for row in _requests(connection, newest)}
-    return swaps_now(connection, [requests[number] for number in newest if number in requests][:most])
+    return swaps_now(connection, [requests[number] for number in newest if number in requests][:limit])
 
 
 def swaps_now(connection: Connection, rows: list[Record]) -> list[SwapNow]:
     """Return the swaps of request rows, which have their block's `time`, in the order of the rows."""
     progress = _progress(connection, [row["request"] for row in rows])
-    facts = payout_facts(connection, [each for now in progress.values() for each in now.payouts])
+    facts = payout_facts(connection, [payout for now in progress.values() for payout in now.payouts])
     channels = [_channel(row) for row in rows]
-    partners = partners_of(connection, [each for each in channels if each is not None])
-    found = []
+    partners = partners_of(connection, [channel for channel in channels if channel is not None])
+    swaps = []
     for row, channel in zip(rows, channels, strict=True):
         now = progress[row["request"]]
-        about = [facts[each["block"], each["event"]] for each in now.payouts]
-        states = [(each["kind"], fact.state) for each, fact in zip(now.payouts, about, strict=True)]
+        outcomes = [facts[payout["block"], payout["event"]] for payout in now.payouts]
+        states = [(payout["kind"], fact.state) for payout, fact in zip(now.payouts, outcomes, strict=True)]
         shared = ("request", "block", "event", "time", "account", "source", "target", "amount", "destination")
-        found.append(
+        swaps.append(
             SwapNow(
                 **{name: row[name] for name in shared},
                 partner=None if channel is None else partners.get(channel),
@@ -111,10 +111,10 @@ def swaps_now(connection: Connection, rows: list[Record]) -> list[SwapNow]:
                 chunks=row["chunks"] or 1,
                 executed=now.executed,
                 state=swap_state([{}] if now.is_over else [], states),
-                transaction=next((each.transaction for each in about if each.transaction), None),
+                transaction=next((outcome.transaction for outcome in outcomes if outcome.transaction), None),
             )
         )
-    return found
+    return swaps
 
 
 def _channel(row: Record) -> ChannelId | None:
@@ -124,20 +124,20 @@ def _channel(row: Record) -> ChannelId | None:
 
 def _moved(connection: Connection) -> dict[int, int]:
     """Return the block of the newest fact of each request that moved lately."""
-    found: dict[int, int] = {}
+    blocks: dict[int, int] = {}
     for table in (schema.requests, schema.swaps, schema.completions, schema.payouts):
         newest = _newest(table, table.c.request)
         for request, block in connection.execute(newest):
             if request is not None:
-                found[request] = max(block, found.get(request, 0))
+                blocks[request] = max(block, blocks.get(request, 0))
     for request, block in _of_outcomes(connection).items():
-        found[request] = max(block, found.get(request, 0))
-    return found
+        blocks[request] = max(block, blocks.get(request, 0))
+    return blocks
 
 
 def _newest(table: Table, *columns: Any) -> Any:
     order = [column.desc() for column in table.primary_key.columns]
-    return select(*columns, table.c.block).order_by(*order).limit(NEWEST)
+    return select(*columns, table.c.block).order_by(*order).limit(NEWEST_ROWS)
 
 
 def _of_outcomes(connection: Connection) -> dict[int, int]:
@@ -152,15 +152,15 @@ def _of_outcomes(connection: Connection) -> dict[int, int]:
     batches = related(connection, schema.broadcasts, "broadcast", numbers, chains)
     egresses = {
         (row["chain"], row["egress"]): blocks[row["chain"], row["broadcast"]]
-        for found in batches.values()
-        for row in found
+        for batch_rows in batches.values()
+        for row in batch_rows
         if (row["chain"], row["broadcast"]) in blocks
     }
     payouts = related(connection, schema.payouts, "egress", [egress for _, egress in egresses], chains)
     return {
         row["request"]: egresses[row["chain"], row["egress"]]
-        for found in payouts.values()
-        for row in found
+        for payout_rows in payouts.values()
+        for row in payout_rows
         if row["request"] is not None and (row["chain"], row["egress"]) in egresses
     }
 
@@ -174,27 +174,27 @@ def _requests(connection: Connection, numbers: list[int]) -> list[Record]:
 
 
 def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress]:
-    found: dict[int, _Progress] = defaultdict(_Progress)
+    progress: dict[int, _Progress] = defaultdict(_Progress)
     chunk = schema.swaps.c
     sums = exact_sum(chunk.output, connection.dialect.name)
     query = select(chunk.request, func.count(), *sums)
     query = query.where(chunk.request.in_(numbers), chunk.state == "executed").group_by(chunk.request)
     for request, count, *parts in connection.execute(query):
-        found[request].executed, found[request].output = count, whole(parts)
+        progress[request].executed, progress[request].output = count, whole(parts)
     for request in related(connection, schema.completions, "request", numbers):
-        found[request].is_over = True
+        progress[request].is_over = True
     for request, rows in related(connection, schema.payouts, "request", numbers).items():
-        found[request].payouts = [each for each in rows if each["kind"] in ("swap", "refund")]
-    return found
+        progress[request].payouts = [payout for payout in rows if payout["kind"] in ("swap", "refund")]
+    return progress
 
 
 # Failed payouts
 
 
 def failed_payouts(
-    connection: Connection, most: int = 50, before: tuple[int, int] | None = None
+    connection: Connection, limit: int = 50, before: tuple[int, int] | None = None
 ) -> list[FailedPayout]:
-    """Return at most `most` failed transfers, the newest first.
+    """Return at most `limit` failed transfers, the newest first.
 
     `before` is block and event of the last transfer of the page before.
     """
@@ -202,16 +202,21 @@ def failed_payouts(
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     if before is not None:
         query = query.where(is_before(table, before))
-    query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(most)
+    query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(limit)
     return _failed(connection, [dict(row) for row in connection.execute(query).mappings()])
 
 
 def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[FailedPayout]:
     """Return the failed transfers among payouts, which are rows of their table, oldest first."""
-    own = {(row["chain"], row["egress"]) for row in payouts if row["egress"] is not None}
-    chains = {chain for chain, _ in own}
-    known = related(connection, schema.failures, "egress", [egress for _, egress in own], chains)
-    rows = [row for found in known.values() for row in found if (row["chain"], row["egress"]) in own]
+    egresses = {(row["chain"], row["egress"]) for row in payouts if row["egress"] is not None}
+    chains = {chain for chain, _ in egresses}
+    failures = related(connection, schema.failures, "egress", [egress for _, egress in egresses], chains)
+    rows = [
+        row
+        for failure_rows in failures.values()
+        for row in failure_rows
+        if (row["chain"], row["egress"]) in egresses
+    ]
     times = times_of(connection, [row["block"] for row in rows])
     return _failed(connection, [row | {"time": times[row["block"]]} for row in rows])
 
@@ -221,25 +226,25 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayout]:
     chains = {row["chain"] for row in rows}
     calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
     payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows], chains)
-    found = []
+    failed = []
     for row in rows:
-        seen = {each["state"] for each in calls[row["broadcast"]] if each["chain"] == row["chain"]}
-        paid = [each for each in payouts[row["egress"]] if each["chain"] == row["chain"]]
-        known = Evidence(
+        call_states = {call["state"] for call in calls[row["broadcast"]] if call["chain"] == row["chain"]}
+        paid = [payout for payout in payouts[row["egress"]] if payout["chain"] == row["chain"]]
+        evidence = Evidence(
             row["chain"],
-            State.EXPIRED if "expired" in seen else State.FAILED,
-            signed=Signed.UNCHECKED if "signed" in seen else Signed.NOT,
+            State.EXPIRED if "expired" in call_states else State.FAILED,
+            signed=Signed.UNCHECKED if "signed" in call_states else Signed.NOT,
         )
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}
         owner = paid[0] if paid else {"request": None, "account": None}
-        found.append(
+        failed.append(
             FailedPayout(
                 **shared,
                 destination=row["destination"],
                 call=row["broadcast"],
-                fate=fate(known),
+                fate=fate(evidence),
                 request=owner["request"],
                 account=owner["account"],
             )
         )
-    return found
+    return failed

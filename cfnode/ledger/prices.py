@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.core.foreign import ForeignError, hex_number
-from cfnode.ledger.chain import MAX_CALLS
+from cfnode.ledger.chain import MAX_BATCH_CALLS
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block
 from cfnode.ledger.errors import CallError
@@ -33,33 +33,33 @@ _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
 
 async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, list[Price]]:
     """Return the prices of the assets that each block moves, by block number. Raises NodeError."""
-    wanted: list[tuple[int, str | None]] = []
+    requested: list[tuple[int, str | None]] = []
     calls: list[Call] = []
     for block in blocks:
         assets = _moved(block)
         if assets:
-            wanted.append((block.number, None))
+            requested.append((block.number, None))
             calls.append(("cf_oracle_prices", [None, block.hash]))
         for moved in assets:
             base = {"chain": ASSETS[moved].chain, "asset": ASSETS[moved].symbol}
-            wanted.append((block.number, moved))
+            requested.append((block.number, moved))
             calls.append(("cf_pool_price_v2", [base, _STABLE, block.hash]))
-    found: dict[int, list[Price]] = {}
-    for start in range(0, len(calls), MAX_CALLS):
-        answers = await client.batch(calls[start : start + MAX_CALLS])
-        for (number, asset), answer in zip(wanted[start : start + MAX_CALLS], answers, strict=True):
+    by_block: dict[int, list[Price]] = {}
+    for start in range(0, len(calls), MAX_BATCH_CALLS):
+        answers = await client.batch(calls[start : start + MAX_BATCH_CALLS])
+        for (number, asset), answer in zip(requested[start : start + MAX_BATCH_CALLS], answers, strict=True):
             prices = _oracle(answer) if asset is None else _pool(asset, answer)
-            found.setdefault(number, []).extend(prices)
-    return found
+            by_block.setdefault(number, []).extend(prices)
+    return by_block
 
 
 def _moved(block: Block) -> list[str]:
     """Return the assets that the block's events move, other than USDC."""
-    found = set()
+    assets = set()
     for event in block.events:
         if event.name in _EVENTS and isinstance(event.fields, dict):
-            found |= {each for member in _MEMBERS if isinstance(each := event.fields.get(member), str)}
-    return sorted(each for each in found if each in ASSETS and each != "Usdc")
+            assets |= {asset for member in _MEMBERS if isinstance(asset := event.fields.get(member), str)}
+    return sorted(asset for asset in assets if asset in ASSETS and asset != "Usdc")
 
 
 def _pool(asset: str, answer: Any) -> list[Price]:
@@ -71,13 +71,13 @@ def _pool(asset: str, answer: Any) -> list[Price]:
 def _oracle(answer: Any) -> list[Price]:
     if isinstance(answer, CallError) or not isinstance(answer, list):
         return []
-    found: list[Price] = []
-    for each in answer[:100]:
-        if isinstance(each, dict) and isinstance(asset := each.get("base_asset"), str) and len(asset) <= 12:
-            digits = _digits(each.get("price"))
+    prices: list[Price] = []
+    for entry in answer[:100]:
+        if isinstance(entry, dict) and isinstance(asset := entry.get("base_asset"), str) and len(asset) <= 12:
+            digits = _digits(entry.get("price"))
             if digits is not None:
-                found.append(("oracle", asset, digits))
-    return found
+                prices.append(("oracle", asset, digits))
+    return prices
 
 
 def _digits(value: Any) -> str | None:

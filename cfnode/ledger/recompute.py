@@ -27,7 +27,7 @@ COPIED: Final = ("ledger", "gaps", "openings")
 NOT_OF_EVENTS: Final = (*COPIED, "blocks", "checks", "expectations", "prices", *service_tables.NAMES)
 MODULE_ERROR: Final = "Module"
 """Name of a module error where the metadata is missing."""
-PAGE: Final = 500
+PAGE_BLOCKS: Final = 500
 """Blocks that are read at once."""
 
 
@@ -49,11 +49,11 @@ def recomputed(database: Database) -> list[TableDifference]:
         copy = Database(sqlite_url(Path(folder) / "copy.sqlite"))
         try:
             _make_again(connection, copy)
-            with copy.reading() as again:
-                found = [_compared(each, connection, again) for each in _tables(Books(database))]
+            with copy.reading() as copied:
+                differences = [_compared(table, connection, copied) for table in _tables(Books(database))]
         finally:
             copy.close()
-    return [each for each in found if each.rows]
+    return [difference for difference in differences if difference.rows]
 
 
 def _tables(books: Books) -> list[Table]:
@@ -85,7 +85,7 @@ def _make_again(connection: Connection, copy: Database) -> None:
 
 def _blocks(connection: Connection, after: int) -> list[dict[str, Any]]:
     table = schema.blocks
-    query = select(table).where(table.c.number > after).order_by(table.c.number).limit(PAGE)
+    query = select(table).where(table.c.number > after).order_by(table.c.number).limit(PAGE_BLOCKS)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
@@ -101,21 +101,21 @@ def _block(connection: Connection, row: dict[str, Any]) -> Block:
     for table in (schema.events, schema.unread):
         query = select(table.c.event, table.c.pallet, table.c.name, table.c.fields)
         events += [
-            Event(each.event, each.pallet, each.name, fields_of(each.fields))
-            for each in connection.execute(query.where(table.c.block == row["number"]))
+            Event(event_row.event, event_row.pallet, event_row.name, fields_of(event_row.fields))
+            for event_row in connection.execute(query.where(table.c.block == row["number"]))
         ]
-    events.sort(key=lambda each: each.index)
+    events.sort(key=lambda event: event.index)
     return Block(row["number"], row["hash"], row["parent"], row["time"], row["spec_version"], tuple(events))
 
 
-def _compared(table: Table, connection: Connection, again: Connection) -> TableDifference:
-    count, first = 0, -1
-    for ours, theirs in zip_longest(_rows(table, connection), _rows(table, again)):
+def _compared(table: Table, connection: Connection, copied: Connection) -> TableDifference:
+    count, first_block = 0, -1
+    for ours, theirs in zip_longest(_rows(table, connection), _rows(table, copied)):
         if ours is None or theirs is None or not _equal(ours, theirs):
             count += 1
-            if first < 0:
-                first = min(each["block"] for each in (ours, theirs) if each is not None)
-    return TableDifference(table.name, count, first)
+            if first_block < 0:
+                first_block = min(row["block"] for row in (ours, theirs) if row is not None)
+    return TableDifference(table.name, count, first_block)
 
 
 def _rows(table: Table, connection: Connection) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.pages import pages
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import Journey, PayoutKind, PayoutStep, State, Step, payout_state
+from cfnode.swaps.journey import Journey, JourneyStep, PayoutKind, PayoutStep, State, payout_state
 
 __all__ = [
     "REPORTS",
@@ -64,16 +64,16 @@ def related(
 
     Numbers that each foreign chain counts for itself need the `chains`, with which the indexes begin.
     """
-    found: dict[Any, list[Record]] = defaultdict(list)
-    wanted = sorted({each for each in values if each is not None})
-    query = select(table).where(table.c[column].in_(wanted)).order_by(*table.primary_key.columns)
+    by_value: dict[Any, list[Record]] = defaultdict(list)
+    keys = sorted({value for value in values if value is not None})
+    query = select(table).where(table.c[column].in_(keys)).order_by(*table.primary_key.columns)
     if of_chains := sorted(set(chains)):
         query = query.where(table.c.chain.in_(of_chains))
     names = table.columns.keys()
-    for row in connection.execute(query).all() if wanted else ():
+    for row in connection.execute(query).all() if keys else ():
         record = dict(zip(names, row, strict=True))  # a third of the time of a row's own mapping
-        found[record[column]].append(record)
-    return found
+        by_value[record[column]].append(record)
+    return by_value
 
 
 # Channels
@@ -92,15 +92,15 @@ def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
     for row in rows:
         if row["kind"] == "other":
             continue
-        own = [
-            each
-            for each in deposits[row["channel"]]
-            if (each["chain"], each["opened"]) == (row["chain"], row["block"])
-            and each["state"] in ("finalised", "boosted")
+        channel_deposits = [
+            deposit
+            for deposit in deposits[row["channel"]]
+            if (deposit["chain"], deposit["opened"]) == (row["chain"], row["block"])
+            and deposit["state"] in ("finalised", "boosted")
         ]
         channel = channel_text(row["chain"], row["channel"], row["block"])
-        found = {name: row[name] for name in (*shared, *terms)}
-        yield found | {"channel_id": channel, "deposits": len(own)}
+        values = {name: row[name] for name in (*shared, *terms)}
+        yield values | {"channel_id": channel, "deposits": len(channel_deposits)}
 
 
 # Swaps
@@ -117,23 +117,25 @@ def swap_records(connection: Connection, numbers: list[int]) -> Iterator[Record]
 def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
     numbers = [row["request"] for row in rows]
     chunks = related(connection, schema.swaps, "request", numbers)
-    ends = related(connection, schema.completions, "request", numbers)
+    completions = related(connection, schema.completions, "request", numbers)
     fees = related(connection, schema.fees, "request", numbers)
     payouts = related(connection, schema.payouts, "request", numbers)
-    states = _payout_states(connection, [each for found in payouts.values() for each in found])
+    states = _payout_states(connection, [payout for group in payouts.values() for payout in group])
     for row in rows:
         number = row["request"]
-        executed = [each for each in chunks[number] if each["state"] == "executed"]
-        about = [each for each in payouts[number] if each["kind"] in ("swap", "refund")]
+        executed = [chunk for chunk in chunks[number] if chunk["state"] == "executed"]
+        swap_payouts = [payout for payout in payouts[number] if payout["kind"] in ("swap", "refund")]
         shared = ("block", "time", "request", "kind", "account", "chain", "channel", "source", "target")
         yield {name: row[name] for name in shared} | {
             "channel_id": channel_text(row["chain"], row["channel"], row["opened"]),
             "input": row["amount"],
-            "output": sum(each["output"] for each in executed),
+            "output": sum(chunk["output"] for chunk in executed),
             "chunks": len(executed),
-            "state": swap_state(ends[number], [(each["kind"], states[_key(each)]) for each in about]),
-            "paid": _leaving(about, PayoutKind.OUTPUT),
-            "refunded": _leaving(about, PayoutKind.REFUND),
+            "state": swap_state(
+                completions[number], [(payout["kind"], states[_key(payout)]) for payout in swap_payouts]
+            ),
+            "paid": _leaving(swap_payouts, PayoutKind.OUTPUT),
+            "refunded": _leaving(swap_payouts, PayoutKind.REFUND),
             "network_fee": _sum(fees[number], "network"),
             "broker_fee": _sum(fees[number], "broker"),
             "egress_fee": _sum(fees[number], "egress", row["target"]),
@@ -142,11 +144,11 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
         }
 
 
-def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
+def swap_state(completions: list[Record], payouts: list[tuple[str, State]]) -> State:
     """Return the state of a swap, by its ends and its payouts: kind and state of each."""
     journey = Journey(State.SWAPPING)
-    if ends:
-        journey.receive(Step.ENDED)
+    if completions:
+        journey.receive(JourneyStep.ENDED)
     for kind, state in payouts:
         journey.receive_payout(PayoutKind(kind), state)
     return journey.state
@@ -154,13 +156,19 @@ def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
 
 def _leaving(payouts: list[Record], kind: PayoutKind) -> int:
     """Return the sum of a kind of payouts, without those that are too small or whose message is invalid."""
-    made = [each for each in payouts if each["kind"] == kind and each["state"] in ("scheduled", "credited")]
-    refused = {(each["chain"], each["egress"]) for each in payouts if each["state"] == "invalid"}
-    return sum(each["amount"] or 0 for each in made if (each["chain"], each["egress"]) not in refused)
+    of_kind = [
+        payout
+        for payout in payouts
+        if payout["kind"] == kind and payout["state"] in ("scheduled", "credited")
+    ]
+    refused = {(payout["chain"], payout["egress"]) for payout in payouts if payout["state"] == "invalid"}
+    return sum(
+        payout["amount"] or 0 for payout in of_kind if (payout["chain"], payout["egress"]) not in refused
+    )
 
 
 def _sum(rows: list[Record], kind: str, asset: str | None = None) -> int:
-    return sum(each["amount"] for each in rows if each["kind"] == kind and asset in (None, each["asset"]))
+    return sum(row["amount"] for row in rows if row["kind"] == kind and asset in (None, row["asset"]))
 
 
 # Fees
@@ -182,10 +190,10 @@ def _commissions(connection: Connection, rows: list[Record]) -> Iterator[Record]
 
 
 def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
-    found = payout_facts(connection, rows)
+    facts = payout_facts(connection, rows)
     shared = ("block", "time", "kind", "chain", "egress", "request", "account", "asset", "amount")
     for row in rows:
-        fact = found[_key(row)]
+        fact = facts[_key(row)]
         yield {name: row[name] for name in shared} | {
             "state": fact.state,
             "destination": row["destination"],
@@ -220,20 +228,23 @@ def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, 
     in_batches = related(connection, schema.broadcasts, "egress", numbers, chains)
     failures = related(connection, schema.failures, "egress", numbers, chains)
     broadcasts = [
-        each["broadcast"] for by in (in_batches, failures) for found in by.values() for each in found
+        record["broadcast"]
+        for by_egress in (in_batches, failures)
+        for records in by_egress.values()
+        for record in records
     ]
     broadcasts += [row["broadcast"] for row in rows]
     outcomes = related(connection, schema.outcomes, "broadcast", broadcasts, chains)
-    found = {}
+    facts = {}
     for row in rows:
         egress, chain = row["egress"], row["chain"]
-        own = [each["broadcast"] for each in in_batches[egress] if each["chain"] == chain]
-        broadcast = own[-1] if own else row["broadcast"]
-        failed = [each["broadcast"] for each in failures[egress] if each["chain"] == chain]
-        about = [each for each in outcomes[broadcast] if each["chain"] == chain]
-        call = [each for each in outcomes[failed[-1]] if each["chain"] == chain] if failed else []
-        found[_key(row)] = _payout_fact(row["state"], broadcast, about, failed, call)
-    return found
+        own_broadcasts = [record["broadcast"] for record in in_batches[egress] if record["chain"] == chain]
+        broadcast = own_broadcasts[-1] if own_broadcasts else row["broadcast"]
+        failed = [record["broadcast"] for record in failures[egress] if record["chain"] == chain]
+        chain_outcomes = [record for record in outcomes[broadcast] if record["chain"] == chain]
+        call = [record for record in outcomes[failed[-1]] if record["chain"] == chain] if failed else []
+        facts[_key(row)] = _payout_fact(row["state"], broadcast, chain_outcomes, failed, call)
+    return facts
 
 
 def _payout_fact(
@@ -248,11 +259,13 @@ def _payout_fact(
     if state != "scheduled" or broadcast is None:
         return PayoutFact(payout_state(steps))
     steps.append(PayoutStep.BATCHED)
-    steps += [_OUTCOMES[each["state"]] for each in outcomes if each["state"] in _OUTCOMES]
-    transaction = next((each["transaction"] for each in outcomes if each["state"] == "success"), None)
+    steps += [_OUTCOMES[outcome["state"]] for outcome in outcomes if outcome["state"] in _OUTCOMES]
+    transaction = next(
+        (outcome["transaction"] for outcome in outcomes if outcome["state"] == "success"), None
+    )
     if failed:
         steps.append(PayoutStep.NOT_TAKEN)
-    if any(each["state"] == "expired" for each in call):
+    if any(outcome["state"] == "expired" for outcome in call):
         steps.append(PayoutStep.CALL_EXPIRED)
     return PayoutFact(payout_state(steps), broadcast, transaction, failed[-1] if failed else None)
 

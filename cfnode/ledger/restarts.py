@@ -18,8 +18,8 @@ from cfnode.core.messages import reason_of
 
 __all__ = ["Restarts"]
 
-PAUSE_S: Final = 1.0
-MAX_PAUSE_S: Final = 60.0
+RESTART_PAUSE_S: Final = 1.0
+MAX_RESTART_PAUSE_S: Final = 60.0
 
 
 class Restarts:
@@ -32,25 +32,25 @@ class Restarts:
 
     async def keep(self, name: str, task: Callable[[], Awaitable[object]]) -> None:
         """Run a task until it returns or is cancelled; start it over after an error."""
-        pause = PAUSE_S
+        pause = RESTART_PAUSE_S
         while True:
             began = trio.current_time()
             try:
                 await task()
                 return
             except Exception as error:
-                if trio.current_time() - began > MAX_PAUSE_S:
-                    pause = PAUSE_S
+                if trio.current_time() - began > MAX_RESTART_PAUSE_S:
+                    pause = RESTART_PAUSE_S
                 self.note(name, error, pause)
             await trio.sleep(pause)
-            pause = min(2 * pause, MAX_PAUSE_S)
+            pause = min(2 * pause, MAX_RESTART_PAUSE_S)
 
     def note(self, name: str, error: Exception, pause: float) -> None:
         """Count an error, and log it unless the task's last error had the same text."""
         self.counts[name] += 1
         text = f"{type(error).__name__}: {reason_of(error)}"
         if self._said.get(name) == text:
-            self._log.debug("%s: %s again, the %d. time", name, text, self.counts[name])
+            self._log.debug("%s failed again: %s (failure %d)", name, text, self.counts[name])
             return
         self._said[name] = text
         self._log.error(

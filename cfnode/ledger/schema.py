@@ -72,7 +72,7 @@ events = facts(
     text("pallet", 40),
     text("name", 60),
     text("fields"),
-    by=(("pallet", "name"),),
+    indexed_by=(("pallet", "name"),),
 )
 """The events that concern the accounts, as the chain states them; the other tables follow from them."""
 
@@ -82,7 +82,7 @@ unread = facts(
     text("name", 60),
     text("fields"),
     text("reason"),
-    by=(("pallet", "name"),),
+    indexed_by=(("pallet", "name"),),
 )
 """Events of a known kind whose fields this version cannot read; no other table has anything of them."""
 
@@ -106,7 +106,7 @@ channels = facts(
     text("min_price", 80, null=True),
     number("retry_blocks", null=True),
     Column("has_message", Boolean, nullable=False),
-    by=(("address",), ("chain", "expiry_block")),
+    indexed_by=(("address",), ("chain", "expiry_block")),
     ordered_by=(("account",), ("chain", "channel")),
 )
 """Opened deposit channels; `kind` is swap, liquidity, account, or private, and in books of chosen accounts
@@ -130,7 +130,7 @@ deposits = facts(
     text("reason", null=True),
     text("origin", 16),
     text("transaction", null=True),
-    by=(("chain", "channel"), ("request",), ("transaction",), ("chain", "prewitnessed")),
+    indexed_by=(("chain", "channel"), ("request",), ("transaction",), ("chain", "prewitnessed")),
 )
 """Witnessed deposits; `opened` is the block of the channel's opening, here and in other tables, NULL if the
 books lack it; `state` is finalised, boosted, failed, or repaid (a boosted one, now confirmed)."""
@@ -146,8 +146,8 @@ boosts = facts(
     amount("fee"),
     number("channel", null=True),
     number("opened", null=True),
-    place=True,
-    by=(("chain", "prewitnessed"), ("chain", "channel")),
+    has_place=True,
+    indexed_by=(("chain", "prewitnessed"), ("chain", "channel")),
 )
 """Boosts: amounts that lenders advanced; `state` is lent, refused (not enough liquidity), or lost."""
 
@@ -167,7 +167,7 @@ requests = facts(
     text("refund_address", null=True),
     number("chunks", null=True),
     number("chunk_interval", null=True),
-    by=(("request",), ("chain", "channel")),
+    indexed_by=(("request",), ("chain", "channel")),
     ordered_by=(("account",),),
 )
 """Swap requests; `account` is the broker, or the account that swaps its own balance."""
@@ -177,8 +177,8 @@ shares = facts(
     number("request"),
     text("account", 60),
     number("bps"),
-    place=True,
-    by=(("request",),),
+    has_place=True,
+    indexed_by=(("request",),),
 )
 """Shares of a request in basis points: of the broker (place 0) and of the affiliates."""
 
@@ -194,11 +194,11 @@ swaps = facts(
     amount("intermediate", null=True),
     amount("output", null=True),
     text("reason", null=True),
-    by=(("request",), ("swap",)),
+    indexed_by=(("request",), ("swap",)),
 )
 """Chunks of requests; `state` is scheduled, rescheduled, executed, or aborted."""
 
-completions = facts("completions", number("request"), text("reason", 20), by=(("request",),))
+completions = facts("completions", number("request"), text("reason", 20), indexed_by=(("request",),))
 """Ends of swap requests."""
 
 fees = facts(
@@ -211,8 +211,8 @@ fees = facts(
     text("chain", 12, null=True),
     number("channel", null=True),
     number("opened", null=True),
-    place=True,
-    by=(("request",), ("kind",)),
+    has_place=True,
+    indexed_by=(("request",), ("kind",)),
     ordered_by=(("account",),),
 )
 """Fees; `kind` is ingress, egress, network, broker, boost, refund, opening, or transaction; `account` is the
@@ -226,8 +226,8 @@ commissions = facts(
     number("swap"),
     text("asset", 12),
     amount("amount"),
-    place=True,
-    by=(("request",),),
+    has_place=True,
+    indexed_by=(("request",),),
     ordered_by=(("account",),),
 )
 """Parts of a broker fee: the amount that each account got from a swap of `broker`'s."""
@@ -246,7 +246,7 @@ payouts = facts(
     number("broadcast", null=True),
     text("reason", null=True),
     text("explanation", null=True),
-    by=(("chain", "egress"), ("request",), ("destination",)),
+    indexed_by=(("chain", "egress"), ("request",), ("destination",)),
     ordered_by=(("account",),),
 )
 """Payouts; `kind` is swap, refund, withdrawal, liquidity, deposit (refunded without a swap), or rejection (of
@@ -259,8 +259,8 @@ broadcasts = facts(
     text("chain", 12),
     number("broadcast"),
     number("egress", null=True),
-    place=True,
-    by=(("chain", "broadcast"), ("chain", "egress")),
+    has_place=True,
+    indexed_by=(("chain", "broadcast"), ("chain", "egress")),
 )
 """Broadcasts: the payouts (`egress`) in each transaction."""
 
@@ -270,7 +270,7 @@ outcomes = facts(
     number("broadcast"),
     text("state", 12),
     text("transaction", null=True),
-    by=(("chain", "broadcast"), ("transaction",)),
+    indexed_by=(("chain", "broadcast"), ("transaction",)),
 )
 """Outcomes of broadcasts; `state` is sent, success, aborted, timeout, refused (a message that failed), signed
 (the call that recovers a failed transfer), or expired (that call)."""
@@ -283,9 +283,9 @@ failures = facts(
     text("destination"),
     number("broadcast"),
     number("egress", null=True),
-    by=(("chain", "egress"), ("chain", "broadcast"), ("destination",)),
+    indexed_by=(("chain", "egress"), ("chain", "broadcast"), ("destination",)),
 )
-"""Transfers that their receiver did not take; `broadcast` is that of the call that recovers the transfer,
+"""Transfers that their receiver rejected; `broadcast` is that of the call that recovers the transfer,
 `egress` the payout."""
 
 movements = facts(
@@ -295,7 +295,7 @@ movements = facts(
     Column("credit", Boolean, nullable=False),
     amount("amount"),
     amount("balance"),
-    by=(("account", "asset"),),
+    indexed_by=(("account", "asset"),),
 )
 """Credits and debits of free balances, and the balance after each."""
 
@@ -306,8 +306,8 @@ holdings = facts(
     text("kind", 12),
     Column("credit", Boolean, nullable=False),
     amount("amount"),
-    place=True,
-    by=(("account", "asset"),),
+    has_place=True,
+    indexed_by=(("account", "asset"),),
 )
 """Changes that other events than credits and debits state. Asset FLIP: what an account has on the State Chain
 to pay fees with (Flip is its deposited balance); `kind` is funded, fee, opening, slashed, redemption,
@@ -320,10 +320,10 @@ affiliates = facts(
     text("account", 60),
     text("address", null=True),
     Column("registered", Boolean, nullable=False),
-    by=(("broker",),),
+    indexed_by=(("broker",),),
 )
 
-prices = facts("prices", text("source", 8), text("asset", 12), text("value", 80), place=True)
+prices = facts("prices", text("source", 8), text("asset", 12), text("value", 80), has_place=True)
 """Prices at a block with facts (`event` is 0). Source pool: the square root of the price in USDC times 2^96,
 in smallest units; oracle: the price in dollars times 2^128."""
 

@@ -21,14 +21,14 @@ _NAME: Final = "service_key"
 def service_key(database: Database) -> bytes:
     """Return the key of 32 bytes, which the first call creates. Blocks. Raises LedgerError."""
     table = schema.ledger.c
-    wanted = select(table.value).where(table.name == _NAME)
+    query = select(table.value).where(table.name == _NAME)
     with database.reading() as connection:
-        found = connection.execute(wanted).scalar()
-    if found is None:
+        value = connection.execute(query).scalar()
+    if value is None:
         database.make_private()
         with database.writing() as connection:
-            found = connection.execute(wanted).scalar()
-            if found is None:
-                found = secrets.token_hex(32)
-                connection.execute(insert(schema.ledger), {"name": _NAME, "value": found})
-    return bytes.fromhex(found)
+            value = connection.execute(query).scalar()
+            if value is None:
+                value = secrets.token_hex(32)
+                connection.execute(insert(schema.ledger), {"name": _NAME, "value": value})
+    return bytes.fromhex(value)

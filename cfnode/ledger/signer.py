@@ -18,13 +18,13 @@ from sqlalchemy import Connection, text
 from cfnode.ledger.database import LOCK_KEY, Database, close_own, driver_of
 from cfnode.ledger.errors import BrokenBooks, DatabaseError, LedgerError
 
-__all__ = ["SLICE_S", "SignerLock", "signer_lock"]
+__all__ = ["LOCK_ATTEMPT_S", "SignerLock", "signer_lock"]
 
 SIGNER_KEY: Final = LOCK_KEY + 2
 """PostgreSQL's advisory lock of the process that signs."""
-SLICE_S: Final = 1.0
+LOCK_ATTEMPT_S: Final = 1.0
 """Seconds that one attempt to get the lock waits."""
-_LOOK_S: Final = 0.02
+_LOCK_POLL_S: Final = 0.02
 _WAITING: Final = (
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objsubid = 1 "
     f"AND classid = {SIGNER_KEY >> 32} AND objid = {SIGNER_KEY & 0xFFFFFFFF} "
@@ -36,7 +36,7 @@ class SignerLock(Protocol):
     """Lock of one process. Every method blocks, and raises LedgerError."""
 
     def acquire(self) -> bool:
-        """Wait for the lock for `SLICE_S` at most; return whether it was acquired."""
+        """Wait for the lock for `LOCK_ATTEMPT_S` at most; return whether it was acquired."""
         ...
 
     def is_held(self) -> bool:
@@ -73,7 +73,7 @@ class _AdvisoryLock:
 
         if self._connection is None:
             self._connection = self._database.own_connection()
-            self._run(f"SET lock_timeout = {int(SLICE_S * 1000)}")
+            self._run(f"SET lock_timeout = {int(LOCK_ATTEMPT_S * 1000)}")
         try:
             driver_of(self._connection).execute(f"SELECT pg_advisory_lock({SIGNER_KEY})")
         except psycopg.errors.LockNotAvailable:
@@ -102,8 +102,8 @@ class _AdvisoryLock:
         assert self._connection is not None
         try:
             with self._database.translated():
-                found = self._connection.execute(text(query))
-                return found.scalar() if found.returns_rows else None
+                result = self._connection.execute(text(query))
+                return result.scalar() if result.returns_rows else None
         except LedgerError:
             self.close()
             raise
@@ -116,13 +116,13 @@ class _FileLock:
         self._own, self._queue = _opened(f"{database}.signer"), _opened(f"{database}.signer-queue")
 
     def acquire(self) -> bool:
-        deadline = time.monotonic() + SLICE_S
+        deadline = time.monotonic() + LOCK_ATTEMPT_S
         fcntl.flock(self._queue, fcntl.LOCK_SH)
         try:
             while not _locked(self._own):
                 if time.monotonic() > deadline:
                     return False
-                time.sleep(_LOOK_S)
+                time.sleep(_LOCK_POLL_S)
             return True
         finally:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
@@ -138,7 +138,7 @@ class _FileLock:
 
     def release(self) -> None:
         fcntl.flock(self._own, fcntl.LOCK_UN)
-        time.sleep(2 * _LOOK_S)  # a process that waits tries the lock meanwhile
+        time.sleep(2 * _LOCK_POLL_S)  # a process that waits tries the lock meanwhile
 
     def close(self) -> None:
         os.close(self._own)

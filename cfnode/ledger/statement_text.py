@@ -15,10 +15,10 @@ __all__ = ["members", "write_csv", "write_json"]
 
 def members(line: Line) -> dict[str, Any]:
     """Return the members of a line: amounts as decimal digits, `time` as ISO 8601."""
-    found = {name: getattr(line, name) for name in COLUMNS}
+    values = {name: getattr(line, name) for name in COLUMNS}
     for name in ("amount", "to_amount"):
-        found[name] = None if found[name] is None else str(found[name])
-    return found | {"time": time_text(line.time)}
+        values[name] = None if values[name] is None else str(values[name])
+    return values | {"time": time_text(line.time)}
 
 
 def write_csv(statement: Statement, file: TextIO) -> None:
@@ -34,11 +34,11 @@ def write_csv(statement: Statement, file: TextIO) -> None:
 
 def write_json(statement: Statement, file: TextIO) -> None:
     """Write the statement as one JSON object; its lines are written as they are read."""
-    about = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
-    file.write(f'{encode(about).decode()[:-1]},"lines":[')
+    head = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
+    file.write(f'{encode(head).decode()[:-1]},"lines":[')
     separator = "\n"
     for line in statement.lines():
         file.write(separator + encode(members(line)).decode())
         separator = ",\n"
-    totals = encode([each.document() for each in statement.totals]).decode()
+    totals = encode([total.document() for total in statement.totals]).decode()
     file.write(f'\n],"totals":{totals},"notes":{encode(statement.notes).decode()}}}\n')

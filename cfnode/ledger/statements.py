@@ -181,7 +181,7 @@ class Statement:
             first, end = blocks_between(connection, self.month.start, self.month.end)
             self.notes = _notes(connection, self.month, books, (first, end))
             streams = [self._stream(connection, query, first, end) for query in _QUERIES]
-            for line in merge(*streams, key=lambda each: (each.block, each.event, each.line, each.place)):
+            for line in merge(*streams, key=lambda line: (line.block, line.event, line.line, line.place)):
                 self._count(line)
                 yield line
 
@@ -226,9 +226,11 @@ def _account_of(table: Table, query: Select[Any], dialect: str) -> ColumnElement
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
     """Return the condition that a row is about a partner's channel, or about a swap that began there."""
     requests, is_own = schema.requests.c, partner_channels.c.partner == partner
-    own = select(requests.request).join(partner_channels, is_at(requests)).where(is_own)
-    found: ColumnElement[bool] = table.c.request.in_(own)
-    return or_(found, exists().where(is_at(table.c), is_own)) if "opened" in table.c else found
+    requests_of_partner = select(requests.request).join(partner_channels, is_at(requests)).where(is_own)
+    is_of_request: ColumnElement[bool] = table.c.request.in_(requests_of_partner)
+    return (
+        or_(is_of_request, exists().where(is_at(table.c), is_own)) if "opened" in table.c else is_of_request
+    )
 
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
@@ -236,13 +238,13 @@ def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tu
 
     `join`: with the swap's request.
     """
-    given: dict[str, Any] = {"line": literal(line), "place": literal(0)}
-    given |= columns
-    chosen = []
+    known_columns: dict[str, Any] = {"line": literal(line), "place": literal(0)}
+    known_columns |= columns
+    selected = []
     for name in Line.__dataclass_fields__:
-        column = given.get(name, table.c[name] if name in table.c else null())
-        chosen.append(column.label(name))
-    query = select(*chosen).select_from(table)
+        column = known_columns.get(name, table.c[name] if name in table.c else null())
+        selected.append(column.label(name))
+    query = select(*selected).select_from(table)
     if join:
         query = query.outerjoin(schema.requests, schema.requests.c.request == table.c.request)
     return table, query
@@ -286,11 +288,11 @@ def _notes(
     gaps = schema.gaps.c
     overlapping = select(gaps.first, gaps.last).where(gaps.last >= first, gaps.first <= end)
     notes += [
-        f"the books lack blocks {each.first} to {each.last}"
-        for each in connection.execute(overlapping.order_by(gaps.first))
+        f"the books lack blocks {gap.first} to {gap.last}"
+        for gap in connection.execute(overlapping.order_by(gaps.first))
     ]
     unread = schema.unread.c.block
     count = connection.execute(select(func.count()).where(unread >= first, unread < end)).scalar_one()
     if count:
-        notes.append(f"{count} events are not in it: `cfnode ledger show unread`")
+        notes.append(f"the statement lacks {count} unread events: `cfnode ledger show unread` lists them")
     return notes

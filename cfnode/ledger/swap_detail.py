@@ -25,7 +25,7 @@ from cfnode.swaps.identity import ChannelId
 
 __all__ = ["Chunk", "Delivery", "Happening", "Payout", "Sum", "SwapDetail", "swap_detail"]
 
-MAX_ROWS: Final = 200
+MAX_DETAIL_ROWS: Final = 200
 """Maximum chunks, deposits, payouts, and deliveries that are returned."""
 Record = dict[str, Any]
 
@@ -159,15 +159,15 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
 def _of(connection: Connection, table: Any, number: int) -> list[Record]:
     """Return a request's rows of a table, oldest first, with their times."""
     query = select(table).where(table.c.request == number).order_by(*table.primary_key.columns)
-    rows = [dict(row) for row in connection.execute(query.limit(MAX_ROWS)).mappings()]
+    rows = [dict(row) for row in connection.execute(query.limit(MAX_DETAIL_ROWS)).mappings()]
     return with_times(connection, rows)
 
 
 def _channel(connection: Connection, request: Record) -> ChannelLine | None:
     if request["opened"] is None:
         return None
-    found = channel_lines(connection, [ChannelId(request["chain"], request["channel"], request["opened"])])
-    return found[0] if found else None
+    lines = channel_lines(connection, [ChannelId(request["chain"], request["channel"], request["opened"])])
+    return lines[0] if lines else None
 
 
 # Journey
@@ -176,26 +176,30 @@ def _channel(connection: Connection, request: Record) -> ChannelLine | None:
 def _journey(connection: Connection, request: Record, paid: list[Record]) -> list[Happening]:
     """Return what happened, oldest first; chunks are a list of their own."""
     number = request["request"]
-    found = [*_opening(connection, request), _happening(request, "requested", asset=request["source"])]
-    found += [_happening(row, f"deposit.{row['state']}") for row in _of(connection, schema.deposits, number)]
-    found += [_happening(row, "completed", chain=None) for row in _of(connection, schema.completions, number)]
-    found += [_happening(row, f"payout.{row['kind']}.{row['state']}", transaction=None) for row in paid]
-    found += _sending(connection, paid)
-    return sorted(found, key=lambda each: (each.block, each.event))
+    happenings = [*_opening(connection, request), _happening(request, "requested", asset=request["source"])]
+    happenings += [
+        _happening(row, f"deposit.{row['state']}") for row in _of(connection, schema.deposits, number)
+    ]
+    happenings += [
+        _happening(row, "completed", chain=None) for row in _of(connection, schema.completions, number)
+    ]
+    happenings += [_happening(row, f"payout.{row['kind']}.{row['state']}", transaction=None) for row in paid]
+    happenings += _sending(connection, paid)
+    return sorted(happenings, key=lambda happening: (happening.block, happening.event))
 
 
 def _happening(row: Record, what: str, **values: Any) -> Happening:
     names = ("block", "event", "time", "chain", "asset", "amount", "transaction", "reason")
-    known = {name: row[name] for name in names if name in row}
-    return Happening(what=what, **{**known, **values})
+    columns = {name: row[name] for name in names if name in row}
+    return Happening(what=what, **{**columns, **values})
 
 
 def _opening(connection: Connection, request: Record) -> Iterator[Happening]:
     if request["opened"] is None:
         return
     table = schema.channels
-    same = (table.c.chain == request["chain"], table.c.channel == request["channel"])
-    query = select(table).where(*same, table.c.block == request["opened"]).limit(1)
+    conditions = (table.c.chain == request["chain"], table.c.channel == request["channel"])
+    query = select(table).where(*conditions, table.c.block == request["opened"]).limit(1)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     for row in with_times(connection, rows):
         yield _happening(row, "opened", asset=row["source"])
@@ -204,30 +208,32 @@ def _opening(connection: Connection, request: Record) -> Iterator[Happening]:
 def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
     """Return the broadcasts of payouts, what became of them, and the transfers that were not taken."""
     chains = {row["chain"] for row in paid}
-    own = {(row["chain"], row["egress"]) for row in paid if row["egress"] is not None}
-    numbers = [egress for _, egress in own]
+    egresses = {(row["chain"], row["egress"]) for row in paid if row["egress"] is not None}
+    numbers = [egress for _, egress in egresses]
     rows: list[tuple[str, Record]] = []
     calls: dict[tuple[str, int], str] = {}
-    for table, what in ((schema.broadcasts, "batch"), (schema.failures, "call")):
+    for table, kind in ((schema.broadcasts, "batch"), (schema.failures, "call")):
         for facts in related(connection, table, "egress", numbers, chains).values():
             for row in facts:
-                if (row["chain"], row["egress"]) in own:
-                    calls[row["chain"], row["broadcast"]] = what
-                    rows.append((what, row))
-    sent = related(connection, schema.outcomes, "broadcast", [number for _, number in calls], chains)
-    for facts in sent.values():
-        about = [row for row in facts if (row["chain"], row["broadcast"]) in calls]
-        rows += [(f"{calls[row['chain'], row['broadcast']]}.{row['state']}", row) for row in about]
+                if (row["chain"], row["egress"]) in egresses:
+                    calls[row["chain"], row["broadcast"]] = kind
+                    rows.append((kind, row))
+    outcomes = related(connection, schema.outcomes, "broadcast", [number for _, number in calls], chains)
+    for facts in outcomes.values():
+        own_outcomes = [row for row in facts if (row["chain"], row["broadcast"]) in calls]
+        rows += [(f"{calls[row['chain'], row['broadcast']]}.{row['state']}", row) for row in own_outcomes]
     times = times_of(connection, (row["block"] for _, row in rows))
-    return [_happening(row | {"time": times[row["block"]]}, what) for what, row in rows[: 4 * MAX_ROWS]]
+    return [
+        _happening(row | {"time": times[row["block"]]}, name) for name, row in rows[: 4 * MAX_DETAIL_ROWS]
+    ]
 
 
 # Chunks, fees, payouts
 
 
-def _chunks(connection: Connection, wanted: Any) -> Iterator[Chunk]:
+def _chunks(connection: Connection, condition: Any) -> Iterator[Chunk]:
     table = schema.swaps
-    query = select(table).where(wanted).order_by(table.c.block, table.c.event).limit(MAX_ROWS)
+    query = select(table).where(condition).order_by(table.c.block, table.c.event).limit(MAX_DETAIL_ROWS)
     rows = [dict(row) for row in connection.execute(query).mappings()]
     for row in with_times(connection, rows):
         yield Chunk(**{name: row[name] for name in Chunk.__dataclass_fields__})
@@ -262,7 +268,7 @@ def _deliveries(connection: Connection, number: int) -> Iterator[Delivery]:
         .join(deliveries, and_(deliveries.c.webhook == webhooks.c.id, deliveries.c.change == changes.c.id))
         .where(changes.c.request == number)
         .order_by(changes.c.id, webhooks.c.id)
-        .limit(MAX_ROWS)
+        .limit(MAX_DETAIL_ROWS)
     )
     for row in connection.execute(query):
         yield Delivery(*row)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import base58
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, insert, select, union
 
-from cfnode.core.addresses import NETWORKS, Network, address_to_text, chain_of_address
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork, address_to_text, chain_of_address
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
@@ -25,9 +25,9 @@ from cfnode.swaps.identity import ChannelId, Place, opened_channel
 
 __all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
-MAX_EVENTS: Final = 100_000
+MAX_FOUND_EVENTS: Final = 100_000
 """Most events of one name; a swap in 14,400 chunks has three for each."""
-MAX_CHANNELS: Final = 100
+MAX_CHANNELS_OF_ADDRESS: Final = 100
 """Most channels with one address; the chain gives an address out again when its channel has expired."""
 _OF_CHANNELS: Final = frozenset(
     (Name.REQUESTED, Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED, Name.NOT_BOOSTED)
@@ -37,7 +37,7 @@ _CHANNELS: Final = (
     select(schema.channels.c.channel)
     .where(schema.channels.c.chain == bindparam("chain"), schema.channels.c.address == bindparam("address"))
     .order_by(schema.channels.c.block.desc())
-    .limit(MAX_CHANNELS)
+    .limit(MAX_CHANNELS_OF_ADDRESS)
 )
 """The channels of a chain with an address, the newest first."""
 
@@ -69,7 +69,7 @@ class SwapEvents:
         self._requests: dict[int, list[FoundEvent]] = {}
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         """The network that the chain's addresses belong to."""
         table = schema.ledger.c
         name = self._connection.execute(select(table.value).where(table.name == "network")).scalar()
@@ -96,8 +96,8 @@ class SwapEvents:
     def expected(self, channel: ChannelId) -> int | None:
         """Return the amount that was expected on a channel of the swap service; None without one."""
         query = select(schema.expectations.c.amount).where(*_is_channel(channel))
-        found: int | None = self._connection.execute(query).scalar()
-        return found
+        amount: int | None = self._connection.execute(query).scalar()
+        return amount
 
     def find(self, kind: str, *key: Any) -> list[FoundEvent]:
         """Return the events with a name: its kind, and the parts of its key; oldest first."""
@@ -105,17 +105,17 @@ class SwapEvents:
             return self._swaps[key[0]]
         if kind == "request" and key[0] in self._requests:
             return self._requests[key[0]]
-        if any(isinstance(each, int) and each >= 2**63 for each in key[:2]):
+        if any(isinstance(part, int) and part >= 2**63 for part in key[:2]):
             return []
-        found = _BY_KIND[kind](self, *key)
+        events = _BY_KIND[kind](self, *key)
         if kind == "request":
-            self._requests[key[0]] = found
-            self._keep_swaps(found)
-        return found
+            self._requests[key[0]] = events
+            self._keep_swaps(events)
+        return events
 
-    def _keep_swaps(self, found: list[FoundEvent]) -> None:
+    def _keep_swaps(self, events: list[FoundEvent]) -> None:
         """Cache the events of a request's chunks, which are usually asked for next."""
-        for event in found:
+        for event in events:
             if event.pallet == "Swapping" and "swap_id" in event.fields:
                 self._swaps.setdefault(event.fields["swap_id"], []).append(event)
 
@@ -123,9 +123,9 @@ class SwapEvents:
         if channel is None:
             return []
         tables = ("channels", "requests", "deposits", "boosts")
-        found = self._events(tables, chain=chain, channel=channel)
-        found = [each for each in found if each.name in _OF_CHANNELS or _is_opening(each)]
-        return found + self._just_opened(chain, channel)
+        events = self._events(tables, chain=chain, channel=channel)
+        events = [event for event in events if event.name in _OF_CHANNELS or _is_opening(event)]
+        return events + self._just_opened(chain, channel)
 
     def _just_opened(self, chain: str, channel: int) -> list[FoundEvent]:
         """Return openings by the swap service whose blocks are not in the books yet, as it stored them."""
@@ -146,24 +146,26 @@ class SwapEvents:
         Only those of the address's chain count, since EVM chains give out equal addresses.
         """
         at = {"chain": chain_of_address(address), "address": address_to_text(address)}
-        found = [each for each in self._events(("channels",), **at) if _is_opening(each)]
+        events = [event for event in self._events(("channels",), **at) if _is_opening(event)]
         for channel in set(self._connection.execute(_CHANNELS, at).scalars()):
             rejected = self._events(("deposits",), **at, channel=channel, state="failed")
-            found += [each for each in rejected if each.name == Name.DEPOSIT_FAILED]
-        return sorted(found, key=lambda each: (each.block, each.index))
+            events += [event for event in rejected if event.name == Name.DEPOSIT_FAILED]
+        return sorted(events, key=lambda event: (event.block, event.index))
 
     def _request(self, number: int) -> list[FoundEvent]:
         tables = ("requests", "swaps", "payouts", "completions", "deposits")
-        found = self._events(tables, request=number)
-        return [each for each in found if each.pallet == "Swapping" or is_deposit(each.name, each.fields)]
+        events = self._events(tables, request=number)
+        return [
+            event for event in events if event.pallet == "Swapping" or is_deposit(event.name, event.fields)
+        ]
 
     def _swap(self, number: int) -> list[FoundEvent]:
         return self._events(("swaps",), swap=number)
 
     def _transaction(self, data: bytes) -> list[FoundEvent]:
         texts = (f"0x{data.hex()}", data[::-1].hex(), base58.b58encode(data).decode())
-        found = [each for text in texts for each in self._events(("deposits",), transaction=text)]
-        return sorted(found, key=lambda each: (each.block, each.index))
+        events = [event for text in texts for event in self._events(("deposits",), transaction=text)]
+        return sorted(events, key=lambda event: (event.block, event.index))
 
     def _egress(self, chain: str, number: int) -> list[FoundEvent]:
         return self._events(("broadcasts", "payouts"), chain=chain, egress=number)
@@ -172,8 +174,8 @@ class SwapEvents:
         return self._events(("outcomes", "broadcasts", "failures"), chain=chain, broadcast=number)
 
     def _fallback(self, asset: str, receiver: Any, amount: int) -> list[FoundEvent]:
-        about = {"destination": address_to_text(receiver), "asset": asset, "amount": amount}
-        return self._events(("failures",), **about)
+        transfer = {"destination": address_to_text(receiver), "asset": asset, "amount": amount}
+        return self._events(("failures",), **transfer)
 
     def _credited(self, chain: str, prewitnessed: int) -> list[FoundEvent]:
         return self._events(("deposits",), chain=chain, prewitnessed=prewitnessed, state="repaid")
@@ -182,9 +184,9 @@ class SwapEvents:
         """Return the events behind the rows of tables with these values, oldest first."""
         rows = self._connection.execute(_query(tables, tuple(values)), values)
         return [
-            FoundEvent(each.number, each.hash, each.time, each.event, each.pallet, each.name,
-                       fields_of(each.fields))
-            for each in rows
+            FoundEvent(row.number, row.hash, row.time, row.event, row.pallet, row.name,
+                       fields_of(row.fields))
+            for row in rows
         ]  # fmt: skip
 
 
@@ -200,14 +202,14 @@ def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
         .join(schema.events, is_same)
         .join(schema.blocks, block.number == event.block)
         .order_by(event.block, event.event)
-        .limit(MAX_EVENTS)
+        .limit(MAX_FOUND_EVENTS)
     )
 
 
 def _places(table: Table, columns: tuple[str, ...]) -> Select[Any]:
     """Return a query for block and event of a table's rows, by the values of columns."""
-    wanted = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in columns]
-    return select(table.c.block, table.c.event).where(*wanted)
+    conditions = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in columns]
+    return select(table.c.block, table.c.event).where(*conditions)
 
 
 _BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {

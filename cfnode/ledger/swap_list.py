@@ -2,8 +2,8 @@
 
 A page reads rows in the order of their keys, so that an index answers, however far back the page is. What no
 index answers (a state, a pair of assets, a partner) is decided for each row that was read. So a page reads at
-most `MAX_PARTS` times `PART` rows: if that is not enough to fill it, `is_cut` is set, and the next page goes
-on where this one stopped.
+most `MAX_PARTS` times `PART_ROWS` rows: if that is not enough to fill it, `is_cut` is set, and the next page
+goes on where this one stopped.
 
 The state of a swap follows from the rows of several tables, and is in none of them. `MAY_HAVE` has
 conditions without which a swap cannot have a state: they leave out most rows, and the state of the others is
@@ -31,13 +31,13 @@ from cfnode.swaps.journey import PayoutKind, State
 
 __all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times"]
 
-PART: Final = 2_000
+PART_ROWS: Final = 2_000
 """Rows of one step of a page."""
 MAX_PARTS: Final = 5
 """Maximum steps of a page."""
-BATCH: Final = 200
+BATCH_ROWS: Final = 200
 """Rows whose states are derived at once."""
-PAGE: Final = 1_000
+PAGE_SWAPS: Final = 1_000
 """Swaps that are read at once, where all are wanted."""
 Record = dict[str, Any]
 _EVER: Final = Period()
@@ -83,15 +83,15 @@ class _Rows:
 
 
 def swap_page(
-    connection: Connection, wanted: SwapFilter, most: int = 50, before: Place | None = None
+    connection: Connection, swap_filter: SwapFilter, limit: int = 50, before: Place | None = None
 ) -> SwapPage:
-    """Return at most `most` swaps, the newest first; `before` is the place of the last one of a page."""
-    found = _rows(connection, wanted, most, before, is_newest_first=True)
-    swaps = swaps_now(connection, with_times(connection, found.rows))
-    return SwapPage(swaps, found.following, found.is_cut)
+    """Return at most `limit` swaps, the newest first; `before` is the place of the last one of a page."""
+    page = _rows(connection, swap_filter, limit, before, is_newest_first=True)
+    swaps = swaps_now(connection, with_times(connection, page.rows))
+    return SwapPage(swaps, page.following, page.is_cut)
 
 
-def swaps_of_filter(database: Database, wanted: SwapFilter) -> Iterator[Record]:
+def swaps_of_filter(database: Database, swap_filter: SwapFilter) -> Iterator[Record]:
     """Yield the records of all swaps that a filter takes, oldest first, as the report `swaps` has them.
 
     Blocks: call it in a thread.
@@ -99,9 +99,9 @@ def swaps_of_filter(database: Database, wanted: SwapFilter) -> Iterator[Record]:
     with database.reading() as connection:
         at: Place | None = None
         while True:
-            found = _rows(connection, wanted, PAGE, at, is_newest_first=False)
-            yield from swap_records(connection, [row["request"] for row in found.rows])
-            at = found.following
+            page = _rows(connection, swap_filter, PAGE_SWAPS, at, is_newest_first=False)
+            yield from swap_records(connection, [row["request"] for row in page.rows])
+            at = page.following
             if at is None:
                 return
 
@@ -113,35 +113,35 @@ def with_times(connection: Connection, rows: list[Record]) -> list[Record]:
 
 
 def _rows(
-    connection: Connection, wanted: SwapFilter, most: int, at: Place | None, *, is_newest_first: bool
+    connection: Connection, swap_filter: SwapFilter, limit: int, at: Place | None, *, is_newest_first: bool
 ) -> _Rows:
     """Return the rows of a page; `at` is the place behind which it begins."""
-    near = _near(connection, wanted)
-    found: list[Record] = []
+    near = _near(connection, swap_filter)
+    rows: list[Record] = []
     for _ in range(MAX_PARTS):
         end = _end_of_part(connection, near, at, is_newest_first)
-        for row in _matching(connection, wanted, near, at, end, is_newest_first):
-            if len(found) == most:
-                return _Rows(found, (found[-1]["block"], found[-1]["event"]))
-            found.append(row)
+        for row in _matching(connection, swap_filter, near, at, end, is_newest_first):
+            if len(rows) == limit:
+                return _Rows(rows, (rows[-1]["block"], rows[-1]["event"]))
+            rows.append(row)
         at = end
         if at is None:
-            return _Rows(found)
-    return _Rows(found, at, is_cut=True)
+            return _Rows(rows)
+    return _Rows(rows, at, is_cut=True)
 
 
-def _near(connection: Connection, wanted: SwapFilter) -> list[ColumnElement[bool]]:
+def _near(connection: Connection, swap_filter: SwapFilter) -> list[ColumnElement[bool]]:
     """Return the conditions that an index answers: blocks, account, channel."""
-    found: list[ColumnElement[bool]] = []
-    if wanted.period != _EVER:
-        first, end = blocks_between(connection, wanted.period.start, wanted.period.end)
-        found += [_request.block >= first, _request.block < end]
-    if wanted.account is not None:
-        found.append(_request.account == wanted.account)
-    if (channel := wanted.channel) is not None:
-        found += [_request.chain == channel.chain, _request.channel == channel.number]
-        found.append(_request.opened == channel.block)
-    return found
+    conditions: list[ColumnElement[bool]] = []
+    if swap_filter.period != _EVER:
+        first, end = blocks_between(connection, swap_filter.period.start, swap_filter.period.end)
+        conditions += [_request.block >= first, _request.block < end]
+    if swap_filter.account is not None:
+        conditions.append(_request.account == swap_filter.account)
+    if (channel := swap_filter.channel) is not None:
+        conditions += [_request.chain == channel.chain, _request.channel == channel.number]
+        conditions.append(_request.opened == channel.block)
+    return conditions
 
 
 def _ordered(query: Select[Any], is_newest_first: bool) -> Select[Any]:
@@ -153,7 +153,7 @@ def _end_of_part(
 ) -> Place | None:
     """Return the place of the last row of a part; None if fewer rows are left."""
     query = _ordered(select(*_KEY).where(*near, *_behind(at, is_newest_first)), is_newest_first)
-    row = connection.execute(query.offset(PART - 1).limit(1)).first()
+    row = connection.execute(query.offset(PART_ROWS - 1).limit(1)).first()
     return None if row is None else (row.block, row.event)
 
 
@@ -171,20 +171,20 @@ def _up_to(end: Place | None, is_newest_first: bool) -> list[ColumnElement[bool]
 
 def _matching(
     connection: Connection,
-    wanted: SwapFilter,
+    swap_filter: SwapFilter,
     near: list[ColumnElement[bool]],
     at: Place | None,
     end: Place | None,
     is_newest_first: bool,
 ) -> Iterator[Record]:
     """Yield the rows of a part that the filter takes."""
-    query = select(schema.requests).where(*near, *_far(wanted), *_up_to(end, is_newest_first))
-    query = _ordered(query, is_newest_first).limit(BATCH)
+    query = select(schema.requests).where(*near, *_far(swap_filter), *_up_to(end, is_newest_first))
+    query = _ordered(query, is_newest_first).limit(BATCH_ROWS)
     while True:
         page = connection.execute(query.where(*_behind(at, is_newest_first))).mappings()
         rows = [dict(row) for row in page]
-        yield from rows if wanted.state is None else _in_state(connection, rows, wanted.state)
-        if len(rows) < BATCH:
+        yield from rows if swap_filter.state is None else _in_state(connection, rows, swap_filter.state)
+        if len(rows) < BATCH_ROWS:
             return
         at = (rows[-1]["block"], rows[-1]["event"])
 
@@ -194,21 +194,21 @@ def _in_state(connection: Connection, rows: list[Record], state: State) -> list[
     return [row for row, swap in zip(rows, swaps, strict=True) if swap.state is state]
 
 
-def _far(wanted: SwapFilter) -> list[ColumnElement[bool]]:
+def _far(swap_filter: SwapFilter) -> list[ColumnElement[bool]]:
     """Return the conditions that are decided for each row."""
-    found: list[ColumnElement[bool]] = []
-    if wanted.owner is not None:
+    conditions: list[ColumnElement[bool]] = []
+    if swap_filter.owner is not None:
         is_customers = is_of_customer(_request)
-        found.append(is_customers if wanted.owner is Owner.CUSTOMER else not_(is_customers))
-    if wanted.source is not None:
-        found.append(_request.source == wanted.source)
-    if wanted.target is not None:
-        found.append(_request.target == wanted.target)
-    if wanted.partner is not None:
-        found.append(exists().where(is_at(_request), partner_channels.c.partner == wanted.partner))
-    if wanted.state is not None:
-        found.append(MAY_HAVE[wanted.state])
-    return found
+        conditions.append(is_customers if swap_filter.owner is Owner.CUSTOMER else not_(is_customers))
+    if swap_filter.source is not None:
+        conditions.append(_request.source == swap_filter.source)
+    if swap_filter.target is not None:
+        conditions.append(_request.target == swap_filter.target)
+    if swap_filter.partner is not None:
+        conditions.append(exists().where(is_at(_request), partner_channels.c.partner == swap_filter.partner))
+    if swap_filter.state is not None:
+        conditions.append(MAY_HAVE[swap_filter.state])
+    return conditions
 
 
 # States
@@ -221,8 +221,8 @@ def _has_payout(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _with(table: Any, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
     """Return the condition that a payout has a row of a table, by its egress."""
-    same = (table.c.chain == _payout.chain, table.c.egress == _payout.egress)
-    return exists().where(*same, *conditions)
+    same_egress = (table.c.chain == _payout.chain, table.c.egress == _payout.egress)
+    return exists().where(*same_egress, *conditions)
 
 
 _has_ended: Final = exists().where(schema.completions.c.request == _request.request)

@@ -25,10 +25,10 @@ from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
 from cfnode.ledger.webhooks.outbox import note_changes
 
-__all__ = ["SLACK", "UnreadKind", "read_unread", "unread_kinds"]
+__all__ = ["DISCARD_MARGIN_BLOCKS", "UnreadKind", "read_unread", "unread_kinds"]
 
 log = logging.getLogger("cfnode.ledger")
-SLACK = 8
+DISCARD_MARGIN_BLOCKS = 8
 """Blocks whose states a node may discard while older ones are looked for or read."""
 
 
@@ -49,14 +49,14 @@ def unread_kinds(database: Database) -> list[UnreadKind]:
     """Return the kinds of unread events, the oldest first. Blocks: call it in a thread."""
     table = schema.unread.c
     groups = select(table.pallet, table.name, func.count(), func.min(table.block))
-    found = []
+    kinds = []
     with database.reading() as connection:
         for pallet, name, count, first in connection.execute(groups.group_by(table.pallet, table.name)):
-            same = (table.pallet == pallet, table.name == name, table.block == first)
-            reason = select(table.reason).where(*same).order_by(table.event).limit(1)
+            conditions = (table.pallet == pallet, table.name == name, table.block == first)
+            reason = select(table.reason).where(*conditions).order_by(table.event).limit(1)
             kind = f"{pallet}.{name}"
-            found.append(UnreadKind(kind, count, first, connection.execute(reason).scalar() or ""))
-    return sorted(found, key=lambda each: (each.block, each.kind))
+            kinds.append(UnreadKind(kind, count, first, connection.execute(reason).scalar() or ""))
+    return sorted(kinds, key=lambda kind: (kind.block, kind.kind))
 
 
 async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
@@ -68,14 +68,14 @@ async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
     if first is None:
         return
     for reader in readers:
-        if await reader.has_state(max(first - SLACK, 0)):
+        if await reader.has_state(max(first - DISCARD_MARGIN_BLOCKS, 0)):
             log.info("Going back to block %d: this version can read an event of it", first)
             await trio.to_thread.run_sync(books.go_back, first)
             return
     count = await trio.to_thread.run_sync(_read_alone, books)
     log.warning(
-        "Read %d events again, the first of block %d. No node has its state any more: what later events say "
-        "of these stays as it is; new books of an archive node have all",
+        "Read %d events again, the first of block %d. No node still has that block's state, so rows of later "
+        "events that depend on these did not change: build new books with --archive to complete them",
         count,
         first,
     )
@@ -96,18 +96,21 @@ def _read_alone(books: Books) -> int:
     with books.database.writing() as connection:
         for block, unread in list(_blocks(connection)):
             rows = rows_of(block, known_of(connection))
-            read = unread - _still_unread(rows)
-            for event in read:
-                same = (table.c.block == block.number, table.c.event == event)
-                connection.execute(delete(table).where(*same))
-            own = {name: [row for row in found if row["event"] in read] for name, found in rows.items()}
-            insert_rows(connection, own)
-            if own.get("channels"):
+            read_events = unread - _still_unread(rows)
+            for event in read_events:
+                conditions = (table.c.block == block.number, table.c.event == event)
+                connection.execute(delete(table).where(*conditions))
+            read_rows = {
+                name: [row for row in table_rows if row["event"] in read_events]
+                for name, table_rows in rows.items()
+            }
+            insert_rows(connection, read_rows)
+            if read_rows.get("channels"):
                 note_openings(connection, block.number)
             forget_totals(connection, block.number)
             newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
-            note_changes(connection, newest, time.time_ns() // 1_000_000, own)
-            count += len(read)
+            note_changes(connection, newest, time.time_ns() // 1_000_000, read_rows)
+            count += len(read_events)
     books.forget()
     return count
 
@@ -121,12 +124,12 @@ def _blocks(connection: Connection) -> Iterator[tuple[Block, set[int]]]:
     numbers = select(schema.unread.c.block).distinct().order_by(schema.unread.c.block)
     for number in list(connection.execute(numbers).scalars()):
         unread = _events(connection, schema.unread, number)
-        events = sorted([*unread, *_events(connection, schema.events, number)], key=lambda each: each.index)
-        yield Block(number, "", "", 0, 0, tuple(events)), {each.index for each in unread}
+        events = sorted([*unread, *_events(connection, schema.events, number)], key=lambda event: event.index)
+        yield Block(number, "", "", 0, 0, tuple(events)), {event.index for event in unread}
 
 
 def _events(connection: Connection, table: Table, number: int) -> list[Event]:
-    found = connection.execute(
+    rows = connection.execute(
         select(table.c.event, table.c.pallet, table.c.name, table.c.fields).where(table.c.block == number)
     )
-    return [Event(row.event, row.pallet, row.name, fields_of(row.fields)) for row in found]
+    return [Event(row.event, row.pallet, row.name, fields_of(row.fields)) for row in rows]

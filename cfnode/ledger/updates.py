@@ -6,10 +6,10 @@
 
 The state of a swap changes only with a block, so its number announces both. On PostgreSQL the writer of a
 block notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its
-own. On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have
-not begun are waited for in the same way: their first block is news as any other. A database that does not
-answer cannot announce its return, so it is tried again with growing pauses; the stream goes on with the
-newest block.
+own. On SQLite, which has no notifications, the newest block is read every `NEWEST_BLOCK_POLL_S` seconds.
+Books that have not begun are waited for in the same way: their first block is news as any other. A database
+that does not answer cannot announce its return, so it is tried again with growing pauses; the stream goes on
+with the newest block.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from cfnode.ledger.database import Database, Listener
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.restarts import Restarts
 
-__all__ = ["CHANNEL", "POLL_S", "Updates", "announce", "updates"]
+__all__ = ["CHANNEL", "NEWEST_BLOCK_POLL_S", "Updates", "announce", "updates"]
 
 log = logging.getLogger("cfnode.ledger")
 CHANNEL: Final = "cfnode_blocks"
 """PostgreSQL's channel of notifications; the payload is the newest block's number."""
-POLL_S: Final = 0.5
+NEWEST_BLOCK_POLL_S: Final = 0.5
 """Seconds between two reads of the newest block from SQLite."""
-WAIT_S: Final = 1.0
+NOTIFICATION_TIMEOUT_S: Final = 1.0
 """Seconds that a thread waits for a notification, and that the end of the stream may take."""
-PAUSE_S: Final = 1.0
-MAX_PAUSE_S: Final = 15.0
+LISTEN_RETRY_S: Final = 1.0
+MAX_LISTEN_RETRY_S: Final = 15.0
 
 
 class Updates:
@@ -67,10 +67,10 @@ class Updates:
 
     async def __aiter__(self) -> AsyncIterator[int]:
         """Yield the newest block at once, then each change; a slow reader gets the newest of several."""
-        seen = 0
+        seen_count = 0
         while True:
-            await self.moved_since(seen)
-            seen = self.count
+            await self.moved_since(seen_count)
+            seen_count = self.count
             assert self.newest is not None
             yield self.newest
 
@@ -98,23 +98,23 @@ async def updates(database: Database) -> AsyncIterator[Updates]:
 
 async def _watch(database: Database, stream: Updates) -> None:
     """Watch the newest block until cancelled; try again after faults of the database."""
-    pause, limiter = PAUSE_S, trio.CapacityLimiter(1)
+    pause, limiter = LISTEN_RETRY_S, trio.CapacityLimiter(1)
     while True:
         try:
             watch = _poll if database.is_sqlite else _listen
             async for block in watch(database, limiter):
-                pause = PAUSE_S
+                pause = LISTEN_RETRY_S
                 stream.set(block)
         except LedgerError as error:
             log.warning("No live updates: %s; trying again in %g s", error, pause)
         await trio.sleep(pause)
-        pause = min(2 * pause, MAX_PAUSE_S)
+        pause = min(2 * pause, MAX_LISTEN_RETRY_S)
 
 
 async def _poll(database: Database, limiter: trio.CapacityLimiter) -> AsyncIterator[int | None]:
     while True:
         yield await trio.to_thread.run_sync(_newest, database, limiter=limiter)
-        await trio.sleep(POLL_S)
+        await trio.sleep(NEWEST_BLOCK_POLL_S)
 
 
 async def _listen(database: Database, limiter: trio.CapacityLimiter) -> AsyncIterator[int | None]:
@@ -132,12 +132,12 @@ def _newest(database: Database) -> int | None:
     with database.reading() as connection:
         if not inspect(connection).has_table(schema.blocks.name):
             return None
-        found: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
-        return found
+        number: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
+        return number
 
 
 def _heard(listener: Listener) -> int | None:
-    """Return the newest block of which a notification arrived within `WAIT_S`; None without one."""
+    """Return the newest block of a notification within `NOTIFICATION_TIMEOUT_S`; None without one."""
     with suppress(IndexError, ValueError):
-        return int(listener.wait(WAIT_S)[-1])
+        return int(listener.wait(NOTIFICATION_TIMEOUT_S)[-1])
     return None

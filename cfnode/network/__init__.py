@@ -2,30 +2,30 @@
 
 from cfnode.network.model import (
     Closed,
-    Network,
     NotificationLimits,
     NotificationProtocol,
-    Opened,
     PeerInfo,
+    PeerNetwork,
+    ProtocolOpened,
     Received,
     RequestFailed,
     RequestLimits,
 )
-from cfnode.network.service import Service
-from cfnode.network.settings import Settings
+from cfnode.network.service import NetworkService
+from cfnode.network.settings import NetworkSettings
 from cfnode.network.transport import DialError
 
 __all__ = [
     "Closed",
     "DialError",
-    "Network",
+    "NetworkService",
+    "NetworkSettings",
     "NotificationLimits",
     "NotificationProtocol",
-    "Opened",
     "PeerInfo",
+    "PeerNetwork",
+    "ProtocolOpened",
     "Received",
     "RequestFailed",
     "RequestLimits",
-    "Service",
-    "Settings",
 ]

@@ -31,7 +31,7 @@ __all__ = [
     "MAX_PENDING",
     "MAX_PER_ADDRESS",
     "USEFUL_SLOTS",
-    "Admission",
+    "ConnectionAdmission",
     "network_of",
     "newest_of_largest_network",
     "origin_of",
@@ -63,7 +63,7 @@ class _HalfOpen:
     scope: trio.CancelScope
 
 
-class Admission:
+class ConnectionAdmission:
     """The connection slots of one node.
 
     `slots`: the number of peer slots. `reserved`, `useful`: live views of the ids of such peers.

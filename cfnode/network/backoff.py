@@ -22,7 +22,7 @@ MAX_KNOWN = 4096
 
 
 @dataclass(slots=True)
-class _Wait:
+class _BackoffWait:
     failures: int = 0
     since: float = 0.0
     until: float = 0.0
@@ -32,13 +32,13 @@ class _Wait:
 class BackOff:
     """The waits of many peers for one kind of attempt."""
 
-    _waits: dict[str, _Wait] = field(default_factory=dict)
+    _waits: dict[str, _BackoffWait] = field(default_factory=dict)
 
     def failed(self, peer: str, now: float, *, isolated: bool = False) -> float:
         """Record a failure; return the seconds to wait, which are fewer if this node is `isolated`."""
         if peer not in self._waits and len(self._waits) >= MAX_KNOWN:
             del self._waits[min(self._waits, key=lambda known: self._waits[known].until)]
-        wait = self._waits.setdefault(peer, _Wait())
+        wait = self._waits.setdefault(peer, _BackoffWait())
         seconds = min(MAX_WAIT, FIRST_WAIT * 2.0 ** min(wait.failures, 16))
         wait.failures += 1
         wait.since, wait.until = now, now + seconds

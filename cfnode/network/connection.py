@@ -19,13 +19,13 @@ import trio
 from cfnode.core.p2p import yamux
 from cfnode.core.p2p.errors import FloodError, LocalError, RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.noise import Channel
-from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
+from cfnode.core.p2p.noise import SecureChannel
+from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, YamuxSession
 from cfnode.flow.rate import Rate
 from cfnode.network.buffers import Buffers
 from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["NO_PONG", "UNUSED", "Connection", "OnSubstream"]
+__all__ = ["NO_PONG", "UNUSED", "OnSubstream", "PeerConnection"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -41,11 +41,11 @@ CLOSE_TIMEOUT = 1.0
 """Seconds for sending the last frames of a connection that we close."""
 
 
-OnSubstream = Callable[["Connection", Substream], Awaitable[None]]
+OnSubstream = Callable[["PeerConnection", Substream], Awaitable[None]]
 """A function that serves a substream which the peer opened."""
 
 
-class Connection:
+class PeerConnection:
     """A secured connection to the node with the key `remote`. Start `run`, then open substreams.
 
     `flood_lock` is shared by all connections: connections that send many useless frames take turns under it.
@@ -54,7 +54,7 @@ class Connection:
     def __init__(
         self,
         stream: trio.abc.Stream,
-        channel: Channel,
+        channel: SecureChannel,
         *,
         remote: bytes,
         peer_id: str,
@@ -85,7 +85,7 @@ class Connection:
         self._flood_lock = flood_lock or trio.Lock()
         self._paid_until = trio.current_time()
         self.stream, self._channel = stream, channel
-        self._session = Session(dialer=not inbound)
+        self._session = YamuxSession(dialer=not inbound)
         self._on_substream = on_substream
         self._substreams: dict[int, Substream] = {}
         self._silent: set[int] = set()

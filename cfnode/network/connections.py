@@ -18,13 +18,13 @@ from cfnode.core.p2p.identify import Identify
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
-from cfnode.network.admission import Admission, origin_of
+from cfnode.network.admission import ConnectionAdmission, origin_of
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.dnsaddr import resolve
 from cfnode.network.model import PeerInfo
 from cfnode.network.peer_store import PeerStore
-from cfnode.network.settings import Settings
+from cfnode.network.settings import NetworkSettings
 from cfnode.network.traffic import ConnectionTraffic, counting
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
@@ -45,7 +45,7 @@ FLOODED = -(1 << 29)
 class Peer:
     """A connected node and its identify message."""
 
-    connection: Connection
+    connection: PeerConnection
     about: Identify | None = None
 
     def info(self, identity: str, opened: frozenset[str], reputation: int, handshake: bytes) -> PeerInfo:
@@ -72,12 +72,12 @@ class Connections:
     def __init__(
         self,
         identity: Keypair,
-        settings: Settings,
+        settings: NetworkSettings,
         peer_store: PeerStore,
         reserved: Container[str],
         useful: Container[str] = frozenset(),
         *,
-        on_connected: Callable[[Connection], Awaitable[None]],
+        on_connected: Callable[[PeerConnection], Awaitable[None]],
         on_substream: OnSubstream,
         on_fault: Callable[[str, int, str], None],
         on_ended: Callable[[], None],
@@ -89,7 +89,7 @@ class Connections:
         self._on_connected, self._on_substream, self._on_ended = on_connected, on_substream, on_ended
         self._on_fault = on_fault
         slots = settings.in_peers + settings.in_peers_light + settings.out_peers
-        self.admission = Admission(slots, reserved, useful)
+        self.admission = ConnectionAdmission(slots, reserved, useful)
         self.traffic = ConnectionTraffic()
         self._past_received = self._past_sent = 0
         self.buffers = Buffers(self._close_for_memory)
@@ -132,7 +132,7 @@ class Connections:
         else:
             await self._connect(*secured, address, inbound=True)
 
-    async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
+    async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> PeerConnection:
         """Return a connection to the address, served in the nursery from now on. Raise DialError."""
         reasons = []
         for resolved in await resolve(address):
@@ -142,10 +142,12 @@ class Connections:
                 reasons.append(str(error))
         raise DialError("; ".join(reasons))
 
-    async def _dial(self, address: Multiaddr, expected: bytes | None, nursery: trio.Nursery) -> Connection:
+    async def _dial(
+        self, address: Multiaddr, expected: bytes | None, nursery: trio.Nursery
+    ) -> PeerConnection:
         with counting(DialError, self.traffic.failed_dials, "transport-error"):
             stream = await transport.dial(address)
-        connection: Connection = await nursery.start(
+        connection: PeerConnection = await nursery.start(
             self._secured_dial, stream, address.without_peer, expected
         )
         return connection
@@ -156,11 +158,11 @@ class Connections:
         address: Multiaddr,
         expected: bytes | None,
         *,
-        task_status: trio.TaskStatus[Connection],
+        task_status: trio.TaskStatus[PeerConnection],
     ) -> None:
         connected = False
 
-        def started(connection: Connection) -> None:
+        def started(connection: PeerConnection) -> None:
             nonlocal connected
             connected = True
             task_status.started(connection)
@@ -195,10 +197,10 @@ class Connections:
         address: Multiaddr,
         *,
         inbound: bool,
-        started: Callable[[Connection], None] = lambda connection: None,
+        started: Callable[[PeerConnection], None] = lambda connection: None,
     ) -> None:
         """Serve a secured connection to its end. Raise DialError if it is refused."""
-        connection = Connection(
+        connection = PeerConnection(
             stream,
             secured.channel,
             remote=secured.remote,
@@ -215,7 +217,7 @@ class Connections:
         with self.traffic.open(connection):
             await self._serve(connection, secured.first, started)
 
-    def _accept(self, connection: Connection) -> None:
+    def _accept(self, connection: PeerConnection) -> None:
         """Add the connection, one for each peer. Raise DialError if it is refused."""
         identity, now = connection.peer_id, trio.current_time()
         if (origin := self._shared_origin(connection)) is not None:
@@ -236,7 +238,7 @@ class Connections:
             self._make_room(connection)
         self.peers[identity] = Peer(connection)
 
-    def _make_room(self, connection: Connection) -> None:
+    def _make_room(self, connection: PeerConnection) -> None:
         """Evict a peer for an inbound connection if needed. Raise DialError if no slot can be freed."""
         connections = {identity: peer.connection for identity, peer in self.peers.items()}
         evicted = self.admission.eviction_for(connection.peer_id, connection.address, connections)
@@ -255,7 +257,7 @@ class Connections:
         origin = None if connected is None else self._shared_origin(connected.connection)
         return self._peer_store.report(peer, change, trio.current_time(), origin)
 
-    def _shared_origin(self, connection: Connection) -> str | None:
+    def _shared_origin(self, connection: PeerConnection) -> str | None:
         """Return the origin that shares a peer's losses; None if none does.
 
         Only an inbound peer at a public address that the user did not name has one.
@@ -268,7 +270,7 @@ class Connections:
         return origin_of(connection.address)
 
     async def _serve(
-        self, connection: Connection, first: bytes, started: Callable[[Connection], None]
+        self, connection: PeerConnection, first: bytes, started: Callable[[PeerConnection], None]
     ) -> None:
         try:
             async with trio.open_nursery() as nursery:
@@ -285,12 +287,12 @@ class Connections:
 
     def _close_for_memory(self, connection: object) -> None:
         """Close the connection with the most unread data, since all together hold too much."""
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, PeerConnection)
         if not connection.end_reason:
             log.info("Disconnected %s: too much unread data, most of it from this peer", connection.peer_id)
             connection.close("too much unread data")
 
-    def _remove(self, connection: Connection) -> None:
+    def _remove(self, connection: PeerConnection) -> None:
         peer = self.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
             del self.peers[connection.peer_id]
@@ -302,7 +304,7 @@ class Connections:
             self._on_ended()
 
 
-def _outlives(new: Connection, old: Connection, own: bytes) -> bool:
+def _outlives(new: PeerConnection, old: PeerConnection, own: bytes) -> bool:
     """Return whether the newer of two connections with one peer stays. Both sides must decide alike.
 
     Of two in the same direction the newer stays, since the peer has restarted. Of two in opposite directions

@@ -16,7 +16,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.discovery import Ask, Discovery
 from cfnode.network.peer_store import PeerStore
-from cfnode.network.settings import Settings
+from cfnode.network.settings import NetworkSettings
 from cfnode.network.transport import DialError
 
 __all__ = ["Dialing"]
@@ -41,7 +41,7 @@ class Dialing:
     """
 
     def __init__(
-        self, settings: Settings, discovery: Discovery, peer_store: PeerStore,
+        self, settings: NetworkSettings, discovery: Discovery, peer_store: PeerStore,
         *, reserved: Container[str], connected: Container[str], isolated: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.unreachable = BoundedDict[str, str](MAX_UNREACHABLE)

@@ -1,8 +1,8 @@
 """The event queue between the peers of one notification protocol and its consumer.
 
-All peers share one first-in, first-out queue, so the events of a peer are always `Opened`, its notifications,
-`Closed`. `Opened` and notifications wait for room, which slows down a peer that sends more than is read.
-`Closed` does not wait: there is one for each `Opened`, and that one waited.
+All peers share one first-in, first-out queue, so the events of a peer are always `ProtocolOpened`, its
+notifications, `Closed`. `ProtocolOpened` and notifications wait for room, which slows down a peer that sends
+more than is read. `Closed` does not wait: there is one for each `ProtocolOpened`, and that one waited.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import trio
 
-from cfnode.network.model import Closed, NotificationEvent, Opened, Received
+from cfnode.network.model import Closed, NotificationEvent, ProtocolOpened, Received
 
-__all__ = ["Events"]
+__all__ = ["EventQueue"]
 
 
-class Events(trio.abc.ReceiveChannel[NotificationEvent]):
+class EventQueue(trio.abc.ReceiveChannel[NotificationEvent]):
     """The queue of one protocol. `room`: the number of events from which on `put` waits."""
 
     def __init__(self, room: int) -> None:
@@ -27,7 +27,7 @@ class Events(trio.abc.ReceiveChannel[NotificationEvent]):
         self._writers = trio.lowlevel.ParkingLot()
         self._closed = False
 
-    async def put(self, event: Opened | Received, is_current: Callable[[], bool]) -> bool:
+    async def put(self, event: ProtocolOpened | Received, is_current: Callable[[], bool]) -> bool:
         """Add an event as soon as there is room; return False if it is no longer `is_current` by then.
 
         No other task runs between the addition and the return to the caller.

@@ -19,16 +19,16 @@ from collections.abc import Container
 import trio
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.multistream import Dialer, Listener
+from cfnode.core.p2p.multistream import Dialer, MultistreamListener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.flow.fairness import FairSlots
 from cfnode.flow.rate import Rate
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.model import (
+    PeerRequestRefused,
     RequestFailed,
     RequestHandler,
     RequestLimits,
-    RequestRefused,
     RequestTimedOut,
 )
 from cfnode.network.substream import Substream, SubstreamEnded
@@ -39,7 +39,7 @@ __all__ = [
     "PING",
     "PINGS_AT_ONCE",
     "PINGS_PER_SECOND",
-    "Served",
+    "ServedProtocol",
     "accept_protocol",
     "answer_pings",
     "ask",
@@ -63,7 +63,7 @@ WAITING_PER_SLOT = 4
 
 async def accept_protocol(substream: Substream, known: Container[str]) -> tuple[str, bytes]:
     """Return the protocol of a substream that the peer opened, and the data after it. Raise RemoteError."""
-    listener = Listener(known)
+    listener = MultistreamListener(known)
     with trio.fail_after(NEGOTIATION):
         while True:
             await substream.send_all(listener.bytes_to_send())
@@ -96,7 +96,7 @@ async def _some(substream: Substream) -> bytes:
 
 
 async def ask(
-    connection: Connection, name: str, request: bytes | None, limits: RequestLimits, seconds: float
+    connection: PeerConnection, name: str, request: bytes | None, limits: RequestLimits, seconds: float
 ) -> bytes:
     """Send a request and return the answer; `request` None sends no data (identify).
 
@@ -120,11 +120,11 @@ async def _ask(substream: Substream, name: str, request: bytes | None, limits: R
     substream.finish()
     answer = await substream.receive_frame(frames)
     if answer is None:
-        raise RequestRefused(f"{name}: the peer refuses to answer")
+        raise PeerRequestRefused(f"{name}: the peer refuses to answer")
     return answer
 
 
-class Served:
+class ServedProtocol:
     """A protocol that we serve, within its limits over all peers, of which one peer gets half."""
 
     def __init__(
@@ -136,7 +136,7 @@ class Served:
         self._slots = FairSlots(limits.concurrent, per_client=share, max_waiting=max_waiting)
         self._unfinished: Counter[str] = Counter()
 
-    async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
+    async def serve(self, connection: PeerConnection, substream: Substream, first: bytes) -> None:
         """Answer the request of one substream, or end the substream if a limit is exceeded."""
         request = await self._read(connection.peer_id, substream, first)
         if request is None:

@@ -16,13 +16,13 @@ from collections.abc import Collection, Container, Mapping
 import trio
 
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.admission import USEFUL_SLOTS, newest_of_largest_network
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.connections import Peer
 from cfnode.network.model import BLOCK_ANNOUNCES
 from cfnode.network.notifications import Notifications
-from cfnode.network.settings import Settings
+from cfnode.network.settings import NetworkSettings
 
 __all__ = ["Membership"]
 
@@ -31,7 +31,7 @@ class Membership:
     """The notification protocols of one node. `reserved`, `connected`, `useful`: live views."""
 
     def __init__(
-        self, settings: Settings, reserved: Collection[str], connected: Mapping[str, Peer],
+        self, settings: NetworkSettings, reserved: Collection[str], connected: Mapping[str, Peer],
         useful: Container[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.protocols: dict[str, Notifications] = {}
@@ -119,7 +119,7 @@ class Membership:
             self._announces.close(evicted)
         return evicted is not None
 
-    def keep_open(self, connection: Connection) -> None:
+    def keep_open(self, connection: PeerConnection) -> None:
         """Open block announces with a node if a slot is free, or else the other protocols with a peer.
 
         Inbound nodes open block announces themselves.
@@ -133,17 +133,17 @@ class Membership:
         elif announces.includes(peer):
             self._open_others(connection)
 
-    def _open_others(self, connection: Connection) -> None:
+    def _open_others(self, connection: PeerConnection) -> None:
         for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
                 notifications.open(connection)
 
-    def _on_opened(self, connection: Connection) -> None:
+    def _on_opened(self, connection: PeerConnection) -> None:
         if connection.peer_since is None:
             connection.peer_since = trio.current_time()
         self._open_others(connection)
 
-    def _on_closed(self, connection: Connection) -> None:
+    def _on_closed(self, connection: PeerConnection) -> None:
         for protocol, notifications in self.protocols.items():
             if protocol != BLOCK_ANNOUNCES:
                 notifications.close(connection.peer_id)
@@ -154,6 +154,6 @@ class Membership:
 
 def _is_light(handshake: bytes) -> bool:
     try:
-        return Handshake.decode(handshake).roles == Roles.LIGHT
+        return AnnounceHandshake.decode(handshake).roles == Roles.LIGHT
     except WireError:
         return False

@@ -1,6 +1,6 @@
 """Interface of the network: peers, requests, notification protocols, and reports about peers.
 
-`Network` is all that the rest of the node uses. Protocols are named by their suffix (`sync/2`,
+`PeerNetwork` is all that the rest of the node uses. Protocols are named by their suffix (`sync/2`,
 `block-announces/1`); the network puts the genesis hash in front. All data from here is unverified.
 """
 
@@ -15,12 +15,12 @@ import trio
 __all__ = [
     "Accept",
     "Closed",
-    "Network",
     "NotificationEvent",
     "NotificationLimits",
     "NotificationProtocol",
-    "Opened",
     "PeerInfo",
+    "PeerNetwork",
+    "ProtocolOpened",
     "Received",
     "RequestFailed",
     "RequestHandler",
@@ -37,7 +37,7 @@ class RequestFailed(Exception):
     """A request without an answer; the text gives the reason (refused, timed out, disconnected, too long)."""
 
 
-class RequestRefused(RequestFailed):
+class PeerRequestRefused(RequestFailed):
     """The peer's end of a request without an answer: it lacks the data, or has too much to do."""
 
 
@@ -100,7 +100,7 @@ class NotificationLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ProtocolOpened:
     """The event that the protocol is open with a peer, both ways; `handshake` is the peer's."""
 
     peer_id: str
@@ -124,7 +124,7 @@ class Closed:
     peer_id: str
 
 
-NotificationEvent = Opened | Received | Closed
+NotificationEvent = ProtocolOpened | Received | Closed
 RequestHandler = Callable[[str, bytes], Awaitable[bytes | None]]
 """A function of (peer id, request) that returns the answer; None refuses. An exception refuses and is
 logged."""
@@ -150,7 +150,7 @@ class NotificationProtocol(Protocol):
         """Queue a notification; return False if it is not open with the peer, or the peer is too slow."""
 
 
-class Network(Protocol):
+class PeerNetwork(Protocol):
     """The connected nodes, and requests, notifications and reports for them."""
 
     @property

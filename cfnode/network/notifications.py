@@ -10,7 +10,7 @@ open with a peer when both substreams exist, and closed when either ends.
 - A slow peer is dropped from the protocol once its queue is full.
 - When a peer refuses or ends the protocol, we open it again only after a pause; the peer may do so sooner,
   but only a few times in a row.
-- `Closed` follows every `Opened`, even when the connection breaks, and later events follow it.
+- `Closed` follows every `ProtocolOpened`, even when the connection breaks, and later events follow it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.flow.rate import Rate
 from cfnode.network.backoff import BackOff
-from cfnode.network.connection import Connection
-from cfnode.network.events import Events
+from cfnode.network.connection import PeerConnection
+from cfnode.network.events import EventQueue
 from cfnode.network.exchange import propose
-from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import NotificationTraffic
 
@@ -51,7 +51,7 @@ MAX_REMEMBERED = 64
 class _Link:
     """The link with one peer in one protocol, from the first substream to the last."""
 
-    def __init__(self, connection: Connection, inbound: bool, limits: NotificationLimits) -> None:
+    def __init__(self, connection: PeerConnection, inbound: bool, limits: NotificationLimits) -> None:
         self.connection, self.inbound = connection, inbound
         self.handshake = b""
         self.theirs = trio.Event()
@@ -59,7 +59,7 @@ class _Link:
         self.since: float | None = None
         """When the protocol was open both ways; None before that."""
         self.reported = False
-        """Whether the consumer has received `Opened`."""
+        """Whether the consumer has received `ProtocolOpened`."""
         self.ended = False
         self.repeated = 0
         self._latest = BoundedDict[int, None](MAX_REMEMBERED)
@@ -105,9 +105,9 @@ class Notifications:
         self._handshake, self._limits, self._accept = handshake, limits, accept
         self._links: dict[str, _Link] = {}
         self._pauses = BackOff()
-        self._events = Events(EVENTS)
-        self.on_opened: Callable[[Connection], None] = lambda connection: None
-        self.on_closed: Callable[[Connection], None] = lambda connection: None
+        self._events = EventQueue(EVENTS)
+        self.on_opened: Callable[[PeerConnection], None] = lambda connection: None
+        self.on_closed: Callable[[PeerConnection], None] = lambda connection: None
         self.on_flood: Callable[[str, str], None] = lambda peer, reason: None
         """A function that receives a peer which repeats itself too often, and the reason to report it."""
 
@@ -171,7 +171,7 @@ class Notifications:
             return False
         return True
 
-    def open(self, connection: Connection, *, isolated: bool = False) -> None:
+    def open(self, connection: PeerConnection, *, isolated: bool = False) -> None:
         """Open our direction and wait for the peer's; do nothing if it is open, or during a pause."""
         peer = connection.peer_id
         if peer not in self._links and self._pauses.allows(peer, trio.current_time(), isolated=isolated):
@@ -184,7 +184,7 @@ class Notifications:
         if peer in self._links:
             self._links[peer].end()
 
-    async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:
+    async def serve(self, connection: PeerConnection, substream: Substream, first: bytes) -> None:
         """Serve the peer's direction: its handshake, then its notifications."""
         frames = Frames(self._limits.handshake)
         frames.feed(first)
@@ -271,7 +271,7 @@ class Notifications:
 
     async def _announce(self, link: _Link) -> None:
         link.since = trio.current_time()  # before the event: the consumer may send at once
-        event = Opened(link.connection.peer_id, link.handshake, link.inbound)
+        event = ProtocolOpened(link.connection.peer_id, link.handshake, link.inbound)
         link.reported = await self._events.put(event, link.is_current)
         if not link.reported:
             raise SubstreamEnded(f"{self.name}: it has ended")
@@ -279,7 +279,7 @@ class Notifications:
         self.traffic.opened += 1
         self.on_opened(link.connection)
 
-    def _begin(self, connection: Connection, *, inbound: bool) -> _Link:
+    def _begin(self, connection: PeerConnection, *, inbound: bool) -> _Link:
         link = self._links[connection.peer_id] = _Link(connection, inbound, self._limits)
         return link
 

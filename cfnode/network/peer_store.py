@@ -32,7 +32,7 @@ MIN_SCORE, MAX_SCORE = -(1 << 31), (1 << 31) - 1
 
 
 @dataclass(slots=True)
-class _Record:
+class _StoredPeer:
     score: float = 0.0
     at: float = 0.0
 
@@ -50,8 +50,8 @@ class PeerStore:
     """The number of bans so far."""
     dials: BackOff = field(default_factory=BackOff)
     """When a peer may be dialed again."""
-    _records: dict[str, _Record] = field(default_factory=dict)
-    _addresses: dict[str, _Record] = field(default_factory=dict)
+    _records: dict[str, _StoredPeer] = field(default_factory=dict)
+    _addresses: dict[str, _StoredPeer] = field(default_factory=dict)
 
     def report(self, peer: str, change: int, now: float, address: str | None = None) -> bool:
         """Add to a peer's score; return whether it is below the ban threshold afterwards.
@@ -90,12 +90,12 @@ class PeerStore:
 
 
 def _add(
-    records: dict[str, _Record], name: str, change: float, now: float, lowest: float = MIN_SCORE
+    records: dict[str, _StoredPeer], name: str, change: float, now: float, lowest: float = MIN_SCORE
 ) -> tuple[float, float]:
     """Add to a score; return the score before and after."""
     if name not in records and len(records) >= MAX_PEERS:
         del records[min(records, key=lambda known: abs(records[known].value(now)))]
-    record = records.setdefault(name, _Record(at=now))
+    record = records.setdefault(name, _StoredPeer(at=now))
     before = record.value(now)
     record.score, record.at = min(MAX_SCORE, max(lowest, before + change)), now
     return before, record.score

@@ -1,8 +1,8 @@
 """The network service of a node: connections, protocols, peers and discovery put together.
 
-`Service` is the `Network` (model.py) over real connections: it listens and dials, keeps one connection with
-each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia, and disconnects
-peers that break the rules. Declare the protocols, then `run` it.
+`NetworkService` is the `PeerNetwork` (model.py) over real connections: it listens and dials, keeps one
+connection with each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia,
+and disconnects peers that break the rules. Declare the protocols, then `run` it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cfnode.core.peer_id import peer_id
 from cfnode.flow.accept import accept_connections
 from cfnode.flow.rate import Rate
 from cfnode.network import transport
-from cfnode.network.connection import UNUSED, Connection
+from cfnode.network.connection import UNUSED, PeerConnection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
@@ -31,7 +31,7 @@ from cfnode.network.exchange import (
     PING,
     PINGS_AT_ONCE,
     PINGS_PER_SECOND,
-    Served,
+    ServedProtocol,
     accept_protocol,
     answer_pings,
     ask,
@@ -48,13 +48,13 @@ from cfnode.network.model import (
 from cfnode.network.notifications import Notifications
 from cfnode.network.peer_store import PeerStore
 from cfnode.network.reports import Reports
-from cfnode.network.settings import Settings
+from cfnode.network.settings import NetworkSettings
 from cfnode.network.substream import Substream
 from cfnode.network.traffic import RequestTraffic, Traffic
-from cfnode.network.transport import Listening
+from cfnode.network.transport import ListeningSocket
 from cfnode.network.useful import UsefulPeers
 
-__all__ = ["Service", "Settings"]
+__all__ = ["NetworkService", "NetworkSettings"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -71,10 +71,10 @@ KAD_RATE = (5.0, 40)
 IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
-class Service:
+class NetworkService:
     """The network of one node."""
 
-    def __init__(self, identity: Keypair, settings: Settings) -> None:
+    def __init__(self, identity: Keypair, settings: NetworkSettings) -> None:
         self.peer_id = peer_id(identity.public)
         self.listening: list[Multiaddr] = []
         """The addresses that we listen at, with real ports; set once `run` has started."""
@@ -107,7 +107,7 @@ class Service:
             isolated=lambda: self._membership.isolated,
         )
         self._limits: dict[str, RequestLimits] = {}
-        self._served: dict[str, Served] = {}
+        self._served: dict[str, ServedProtocol] = {}
         self._rates = {
             PING: (PINGS_PER_SECOND, PINGS_AT_ONCE),
             IDENTIFY: IDENTIFY_RATE,
@@ -209,7 +209,7 @@ class Service:
         self._limits[protocol], name = limits, self._settings.protocol(protocol)
         self.traffic.requests[name] = counts = RequestTraffic()
         if handler is not None:
-            self._served[name] = Served(handler, limits, counts)
+            self._served[name] = ServedProtocol(handler, limits, counts)
 
     def notifications(
         self,
@@ -262,7 +262,7 @@ class Service:
                 nursery.start_soon(self._accept, listener)
             task_status.started()
 
-    async def _accept(self, listening: Listening) -> None:
+    async def _accept(self, listening: ListeningSocket) -> None:
         layers = [name for name, _ in listening.address.parts[2:]]
 
         async def serve(stream: trio.SocketStream) -> None:
@@ -277,7 +277,7 @@ class Service:
 
     # Substreams
 
-    async def _on_substream(self, connection: Connection, substream: Substream) -> None:
+    async def _on_substream(self, connection: PeerConnection, substream: Substream) -> None:
         links = {notifications.name: notifications for notifications in self._membership.protocols.values()}
         connection.last_opened = trio.current_time()
         name, first_bytes = await accept_protocol(substream, {PING, IDENTIFY, *self._served, *links})
@@ -292,11 +292,11 @@ class Service:
         else:
             await self._served[name].serve(connection, substream, first_bytes)
 
-    def _rate(self, connection: Connection, name: str) -> Rate:
+    def _rate(self, connection: PeerConnection, name: str) -> Rate:
         per_second, burst = self._rates[name]
         return connection.rates.setdefault(name, Rate(per_second, burst))
 
-    async def _answer_identify(self, connection: Connection, substream: Substream) -> None:
+    async def _answer_identify(self, connection: PeerConnection, substream: Substream) -> None:
         """Answer an identify request, and end our direction only after the peer's, or after `LINGER`.
 
         js-libp2p loses an answer that arrives together with its end.
@@ -306,7 +306,7 @@ class Service:
             await substream.receive()
         substream.finish()
 
-    def _identify(self, connection: Connection) -> Identify:
+    def _identify(self, connection: PeerConnection) -> Identify:
         names = {notifications.name for notifications in self._membership.protocols.values()}
         return Identify(
             public=self._identity.public,
@@ -316,7 +316,7 @@ class Service:
             observed=connection.address,
         )
 
-    async def _on_connected(self, connection: Connection) -> None:
+    async def _on_connected(self, connection: PeerConnection) -> None:
         """Open the protocols with the node, and request its identify message."""
         self._dialing.reached(connection.peer_id)
         self._membership.keep_open(connection)

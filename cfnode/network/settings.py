@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 
-__all__ = ["Settings"]
+__all__ = ["NetworkSettings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class NetworkSettings:
     """Addresses, known nodes, slots and names. `genesis` and `fork_id` are part of the protocols' names."""
 
     genesis: bytes

@@ -45,7 +45,7 @@ class Carrier(Protocol):
 
 
 class Substream:
-    """One substream of a connection. `close` it at the end; `Connection.substream` does so by itself."""
+    """One substream of a connection. `close` it at the end; `PeerConnection.substream` does so by itself."""
 
     def __init__(self, carrier: Carrier, number: int, *, requested: bool) -> None:
         self._carrier = carrier

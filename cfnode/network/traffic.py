@@ -14,7 +14,7 @@ from typing import Final
 import trio
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.network.connection import NO_PONG, UNUSED, Connection
+from cfnode.network.connection import NO_PONG, UNUSED, PeerConnection
 from cfnode.network.model import RequestFailed, RequestTimedOut
 
 __all__ = [
@@ -118,7 +118,7 @@ class ConnectionTraffic:
         self.failed_dials = dict.fromkeys(FAILED_DIALS, 0)
 
     @contextmanager
-    def open(self, connection: Connection) -> Iterator[None]:
+    def open(self, connection: PeerConnection) -> Iterator[None]:
         """Count the connection that is open during this block."""
         direction = DIRECTIONS[not connection.inbound]
         self.opened[direction] += 1
@@ -128,7 +128,7 @@ class ConnectionTraffic:
             self.closed[direction, _end_of(connection)] += 1
 
 
-def _end_of(connection: Connection) -> str:
+def _end_of(connection: PeerConnection) -> str:
     if connection.at_fault:
         return "protocol-error"
     if connection.end_reason in _KNOWN_ENDS:

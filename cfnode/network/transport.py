@@ -21,7 +21,7 @@ from cfnode.network import websocket
 
 __all__ = [
     "DialError",
-    "Listening",
+    "ListeningSocket",
     "dial",
     "listen",
     "reachable",
@@ -42,7 +42,7 @@ class DialError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ListeningSocket:
     """A listening socket, and its address with the real port."""
 
     listener: trio.SocketListener
@@ -111,9 +111,9 @@ async def with_layers(stream: trio.abc.Stream, address: Multiaddr, *, dialed: bo
     return await websocket.connect(stream, f"{host}:{endpoint.port}")
 
 
-async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
+async def listen(addresses: Sequence[Multiaddr]) -> list[ListeningSocket]:
     """Return sockets that listen at the addresses. Raise DialError, which names the address that failed."""
-    listening: list[Listening] = []
+    listening: list[ListeningSocket] = []
     try:
         for address in addresses:
             listening += await _listen(address)
@@ -124,7 +124,7 @@ async def listen(addresses: Sequence[Multiaddr]) -> list[Listening]:
     return listening
 
 
-async def _listen(address: Multiaddr) -> list[Listening]:
+async def _listen(address: Multiaddr) -> list[ListeningSocket]:
     endpoint = address.endpoint
     if endpoint is None or endpoint.tls:
         raise DialError(f"cannot listen at {address}: use an /ip4 or /ip6 address over /tcp or /ws")
@@ -137,7 +137,8 @@ async def _listen(address: Multiaddr) -> list[Listening]:
         raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error
     layers = ("ws",) if endpoint.websocket else ()
     return [
-        Listening(listener, _address(listener.socket.getsockname()).inside(*layers)) for listener in listeners
+        ListeningSocket(listener, _address(listener.socket.getsockname()).inside(*layers))
+        for listener in listeners
     ]
 
 
@@ -151,7 +152,7 @@ def reachable(listening: Sequence[Multiaddr], stream: trio.abc.Stream) -> list[M
 
     A wildcard address becomes the address that the peer is connected to.
     """
-    while isinstance(stream, (trio.SSLStream, websocket.WebSocketStream)):
+    while isinstance(stream, (trio.SSLStream, websocket.WebSocketByteStream)):
         stream = stream.transport_stream
     assert isinstance(stream, trio.SocketStream)
     try:

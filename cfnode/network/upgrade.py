@@ -16,8 +16,8 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.multistream import Dialer, Listener
-from cfnode.core.p2p.noise import Channel, Handshake
+from cfnode.core.p2p.multistream import Dialer, MultistreamListener
+from cfnode.core.p2p.noise import NoiseHandshake, SecureChannel
 
 __all__ = ["NOISE", "YAMUX", "Secured", "upgrade"]
 
@@ -32,7 +32,7 @@ class Secured:
     """The peer's proven key, the channel to it, and the data it has already sent over the channel."""
 
     remote: bytes
-    channel: Channel
+    channel: SecureChannel
     first: bytes
 
 
@@ -51,7 +51,7 @@ async def upgrade(
     wire = _Wire(stream)
     outer = _negotiation(dialer, NOISE)
     await _drive(wire, outer, lambda: outer.chosen is not None)
-    handshake = Handshake(
+    handshake = NoiseHandshake(
         identity,
         dialer=dialer,
         static=secrets.token_bytes(32),
@@ -82,8 +82,8 @@ class _Wire:
         return data
 
 
-def _negotiation(dialer: bool, name: str) -> Dialer | Listener:
-    return Dialer([name]) if dialer else Listener({name})
+def _negotiation(dialer: bool, name: str) -> Dialer | MultistreamListener:
+    return Dialer([name]) if dialer else MultistreamListener({name})
 
 
 async def _drive(wire: _Wire, machine: _Machine, done: Callable[[], bool]) -> None:
@@ -95,7 +95,7 @@ async def _drive(wire: _Wire, machine: _Machine, done: Callable[[], bool]) -> No
         machine.receive_data(await wire.receive())
 
 
-async def _agree_inside(wire: _Wire, channel: Channel, inner: Dialer | Listener) -> bytes:
+async def _agree_inside(wire: _Wire, channel: SecureChannel, inner: Dialer | MultistreamListener) -> bytes:
     """Negotiate yamux within the channel; return the data after the choice."""
     arrived: list[bytes] = channel.receive_data(b"")
     while True:

@@ -31,16 +31,16 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.yamux.budget import TURN, FrameBudget
+from cfnode.core.p2p.yamux.budget import TURN, YamuxFrameBudget
 
-__all__ = ["WebSocketStream", "accept", "connect"]
+__all__ = ["WebSocketByteStream", "accept", "connect"]
 
 READ_SIZE = 64 * 1024
 MAX_HANDSHAKE = 16 * 1024
 """Bytes within which the peer's part of the handshake has to end."""
 
 
-class WebSocketStream(trio.abc.Stream):
+class WebSocketByteStream(trio.abc.Stream):
     """The bytes inside the binary messages of a WebSocket. A broken protocol raises RemoteError."""
 
     def __init__(self, stream: trio.abc.Stream, machine: WSConnection) -> None:
@@ -50,7 +50,7 @@ class WebSocketStream(trio.abc.Stream):
         self._ended = False
         self._pong: Pong | None = None
         self._sending = trio.Lock()
-        self._budget = FrameBudget()
+        self._budget = YamuxFrameBudget()
         self._paid_until = trio.current_time()
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
@@ -117,7 +117,7 @@ class WebSocketStream(trio.abc.Stream):
             await self.transport_stream.send_all(self._machine.send(pong))
 
 
-async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
+async def connect(stream: trio.abc.Stream, host: str) -> WebSocketByteStream:
     """Return a stream after the dialer's handshake; `host` with its port. Raise RemoteError."""
     machine = WSConnection(ConnectionType.CLIENT)
     await stream.send_all(machine.send(Request(host=host, target="/")))
@@ -130,7 +130,7 @@ async def connect(stream: trio.abc.Stream, host: str) -> WebSocketStream:
             raise RemoteError(f"websocket: {type(unexpected).__name__} instead of a handshake")
 
 
-async def accept(stream: trio.abc.Stream) -> WebSocketStream:
+async def accept(stream: trio.abc.Stream) -> WebSocketByteStream:
     """Return a stream after the listener's handshake. Raise RemoteError."""
     machine = WSConnection(ConnectionType.SERVER)
     request = await _handshake(stream, machine)
@@ -153,9 +153,9 @@ async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
     raise RemoteError(f"websocket: the handshake does not end within {MAX_HANDSHAKE} bytes")
 
 
-def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketStream:
+def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketByteStream:
     """Return the stream, with the data that arrived together with the handshake."""
-    websocket = WebSocketStream(stream, machine)
+    websocket = WebSocketByteStream(stream, machine)
     for event in _events(machine):
         websocket._on_event(event)
     return websocket

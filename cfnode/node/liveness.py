@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import trio
 
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.events import ChainEvent, Imported
 
 __all__ = ["ANSWER_S", "MAX_SILENCE_S", "WARN_S", "Liveness"]
@@ -48,7 +48,7 @@ class Liveness:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: NodeChain,
         peers: Callable[[], int],
         *,
         excused: Callable[[], bool],

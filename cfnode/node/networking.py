@@ -9,10 +9,10 @@ from cfnode import __version__
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
-from cfnode.network.service import Service
-from cfnode.network.settings import Settings
+from cfnode.network.service import NetworkService
+from cfnode.network.settings import NetworkSettings
 from cfnode.network.useful import FILE_NAME as USEFUL_PEERS
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkCounters
 from cfnode.node.pool.pool import TransactionPool
@@ -30,13 +30,13 @@ LOCAL_TYPES = ("Development", "Local")
 
 def open_network(
     config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes, paths: ChainPaths | None = None
-) -> Service:
+) -> NetworkService:
     """Return the network of a node, not running yet.
 
     Without `paths` it stores no peers for its next start.
     """
     flags = config.network
-    settings = Settings(
+    settings = NetworkSettings(
         genesis=genesis_hash,
         fork_id=spec.fork_id,
         listen=listen_addresses(flags),
@@ -51,7 +51,7 @@ def open_network(
         private_addresses=_private(flags, spec),
         useful_peers=None if paths is None else paths.network / USEFUL_PEERS,
     )
-    return Service(identity, settings)
+    return NetworkService(identity, settings)
 
 
 def _private(flags: NetworkConfig, spec: ChainSpec) -> bool:
@@ -75,7 +75,7 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
     return tuple(addresses)
 
 
-def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
+def network_counters(network: NetworkService, sync: ChainSync) -> NetworkCounters:
     """Return the counters of network and sync for the metrics."""
     return NetworkCounters(
         peers=lambda: network.peer_count,
@@ -96,8 +96,8 @@ def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
 
 
 def chain_sync(
-    config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store,
-    pool: TransactionPool, *, author: bool,
+    config: Config, spec: ChainSpec, paths: ChainPaths, network: NetworkService, chain: NodeChain,
+    store: Store, pool: TransactionPool, *, author: bool,
 ) -> ChainSync:  # fmt: skip
     """Return the sync of the configured mode: it downloads a state, or executes every block.
 

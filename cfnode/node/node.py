@@ -13,8 +13,8 @@ import trio
 from cfnode.core.chainspec import ChainSpec
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
-from cfnode.network.service import Service
-from cfnode.node.chain.chain import Chain
+from cfnode.network.service import NetworkService
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import NodeMetrics
@@ -51,12 +51,12 @@ class Node:
     version: str
     store: Store
     executor: Executor
-    chain: Chain
+    chain: NodeChain
     pool: TransactionPool
     keystore: Keystore
     metrics: NodeMetrics
     identity: Keypair = field(repr=False)
-    network: Service
+    network: NetworkService
     sync: ChainSync
     liveness: Liveness
     broker: BrokerClient | None = None

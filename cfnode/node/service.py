@@ -26,7 +26,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
 from cfnode.node.asking.progress import no_peers_reason
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.slots import present_slot
 from cfnode.node.config import Config
 from cfnode.node.genesis import open_store
@@ -136,7 +136,7 @@ async def _assemble(
     keystore: Keystore, identity: Keypair, produces: bool,
 ) -> Node:  # fmt: skip
     """Return a node with the parts that every node has."""
-    chain = await Chain.open(store, executor, present_slot)
+    chain = await NodeChain.open(store, executor, present_slot)
     limit = Limit(config.pool_limit, config.pool_bytes)
     pool = TransactionPool(chain, ready_limit=limit, authoring=produces)
     network = open_network(config, spec, identity, chain.genesis_hash, paths)

@@ -19,12 +19,12 @@ from typing import Final
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.forwarded import forwarded_client
 from cfnode.rpc.table.rows import Access
-from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
+from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
 from cfnode.web.networks import NEARBY, is_loopback, is_within, networks
 from cfnode.web.origins import Headers, origin_policy
 from cfnode.web.tokens import Group, Tokens
 
-__all__ = ["AccessPolicy", "Refusal", "RequestHeaders", "Verdict", "allows_unsafe", "joined"]
+__all__ = ["AccessDecision", "AccessPolicy", "HttpRefusal", "RequestHeaders", "allows_unsafe", "joined"]
 
 ADDRESS_NOT_LISTED: Final = "--rpc-broker-clients does not list this address"
 MISSING_GROUP: Final = "a token of the group {} is required (Authorization: Bearer TOKEN)"
@@ -39,12 +39,12 @@ _GROUPS: Final = {Access.BROKER: Group.BROKER, Access.LP: Group.LP}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccessDecision:
     """What one request may do, or one WebSocket, whose handshake is the request."""
 
     address: str
     """The client's address: that of the other end, or the one that a trusted proxy names."""
-    refusal: Refusal | None = None
+    refusal: HttpRefusal | None = None
     closed: Mapping[Access, str] = field(default_factory=dict)
     """The groups of methods that are refused, with the reason ("" without one)."""
     is_proxied: bool = False
@@ -65,7 +65,7 @@ class AccessPolicy:
         self._proxies = networks("--rpc-trusted-proxies", config.trusted_proxies)
         self._believed = self._proxies or (NEARBY if config.trust_proxy_headers else ())
 
-    def judge(self, peer: str, headers: RequestHeaders, *, is_public: bool = False) -> Verdict:
+    def judge(self, peer: str, headers: RequestHeaders, *, is_public: bool = False) -> AccessDecision:
         """Return the verdict on a request from `peer`.
 
         `is_public`: a health page or a preflight needs no token.
@@ -75,15 +75,15 @@ class AccessPolicy:
         address = peer if forwarded is None else forwarded
         refused = self._origins.refusal(headers.get(b"host"), origin)
         if refused is not None:
-            return Verdict(address, Refusal(403, refused))
+            return AccessDecision(address, HttpRefusal(403, refused))
         granted = frozenset(Group)
         if self.tokens is not None and not is_public:
             judgement = granted_groups(self.tokens, headers.get(b"authorization", b""))
-            if isinstance(judgement, Refusal):
-                return Verdict(address, judgement)
+            if isinstance(judgement, HttpRefusal):
+                return AccessDecision(address, judgement)
             granted = judgement
         is_proxied = forwarded is not None
-        return Verdict(
+        return AccessDecision(
             address,
             closed=self._closed(address, is_proxied, origin, granted),
             is_proxied=is_proxied,

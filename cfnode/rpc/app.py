@@ -3,7 +3,7 @@
 A service of a higher layer may add HTTP requests of its own (`pages`).
 
 hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
-as they arrive, allows `BODY_DEADLINE` seconds for the whole body, accepts only JSON, and checks Host and
+as they arrive, allows `BODY_DEADLINE_S` seconds for the whole body, accepts only JSON, and checks Host and
 Origin first.
 """
 
@@ -20,13 +20,13 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
-from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.access import AccessDecision, AccessPolicy, HttpRefusal, joined
+from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.landing import HEADERS, PAGE, wants_html
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
-from cfnode.rpc.session import Session
+from cfnode.rpc.session import RpcSession
 from cfnode.rpc.table.rows import SIGNING, Access
-from cfnode.serving.connection import Connection
+from cfnode.serving.connection import ServedConnection
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Reply
 from cfnode.serving.responses import (
@@ -42,12 +42,12 @@ from cfnode.serving.responses import (
     with_head,
     with_status,
 )
-from cfnode.serving.short_request import Admission, ShortRequest
+from cfnode.serving.short_request import RequestAdmission, ShortRequest
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.pages import Pages
 
 
-class App:
+class RpcApp:
     """The ASGI application of one listener."""
 
     def __init__(
@@ -62,7 +62,7 @@ class App:
         self._config = config
         self._policy = policy
         self._rates = RateLimits(config.rate_limit)
-        self._limiters = WeakKeyDictionary[Connection, RateLimiter]()
+        self._limiters = WeakKeyDictionary[ServedConnection, RateLimiter]()
         self.stopping = trio.Event()
         """The event that is set when the server stops: WebSocket connections are then closed properly."""
 
@@ -86,7 +86,7 @@ class App:
         else:
             await self._other(scope, headers, send)
 
-    async def _refuse(self, refusal: Refusal, headers: dict[bytes, bytes], send: Send) -> None:
+    async def _refuse(self, refusal: HttpRefusal, headers: dict[bytes, bytes], send: Send) -> None:
         """Send a refusal.
 
         A page may read why it needs a token (401), but nothing about a refused Host or Origin (403).
@@ -95,7 +95,7 @@ class App:
         await respond(send, refusal.status, refusal.text, [TEXT, *refusal.headers, *cors])
 
     async def _post(
-        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, verdict: Verdict
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, verdict: AccessDecision
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
         if not is_json(headers):
@@ -115,7 +115,9 @@ class App:
             status, reply = await self._answer(client, message, hold)
             await respond(send, status, reply, [JSON, *cors])
 
-    def admit(self, connection: Connection, request: ShortRequest) -> Admission[Client] | None:
+    def admit(
+        self, connection: ServedConnection, request: ShortRequest
+    ) -> RequestAdmission[RpcClient] | None:
         """Return what the head of a short request allows.
 
         None if the request has to come as an ASGI scope, because it is refused, or no JSON-RPC.
@@ -133,15 +135,17 @@ class App:
         start = answer_start([JSON, *self._policy.cors_headers(headers.get(b"origin"))])
         # The limit of a client behind a proxy is looked up with each request, so that it is not forgotten.
         is_repeatable = client.throttle is None or not verdict.is_proxied
-        return Admission(request.head, len(request.body), client, start, ends, is_repeatable)
+        return RequestAdmission(request.head, len(request.body), client, start, ends, is_repeatable)
 
-    def answer_now(self, admission: Admission[Client], body: bytes) -> Reply | None:
+    def answer_now(self, admission: RequestAdmission[RpcClient], body: bytes) -> Reply | None:
         """Return the whole answer to a call that needs no waiting; None for any other."""
         call = jsonrpc.parse_short(body)
         reply = None if call is None else self._dispatcher.answer_now(call, admission.client)
         return None if reply is None else with_head(reply, admission.answer_start)
 
-    async def answer(self, connection: Connection, admission: Admission[Client], body: bytes) -> Reply:
+    async def answer(
+        self, connection: ServedConnection, admission: RequestAdmission[RpcClient], body: bytes
+    ) -> Reply:
         """Return the whole answer to a short request, with its head."""
         with connection.budget.holding() as hold:
             hold(len(body))
@@ -151,12 +155,12 @@ class App:
         return with_head(reply, with_status(admission.answer_start, status))
 
     async def _answer(
-        self, client: Client, message: Incoming, hold: Callable[[int], None]
+        self, client: RpcClient, message: Incoming, hold: Callable[[int], None]
     ) -> tuple[int, Reply]:
         """Return the status and the body of an answer."""
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
-        status = 400 if isinstance(parsed, jsonrpc.Refused) and parsed.is_no_message else 200
+        status = 400 if isinstance(parsed, jsonrpc.RefusedMessage) and parsed.is_no_message else 200
         return status, await self._dispatcher.answer(parsed, client)
 
     async def _page(
@@ -224,15 +228,15 @@ class App:
         exposures = {access: self._policy.exposure(access) for access in signing}
         return {access: text for access, text in exposures.items() if text is not None}
 
-    def _client(self, connection: Connection, verdict: Verdict) -> Client:
-        return Client(
+    def _client(self, connection: ServedConnection, verdict: AccessDecision) -> RpcClient:
+        return RpcClient(
             address=verdict.address,
             closed=verdict.closed,
             throttle=self._rates.throttle(verdict, self._limiter(connection)),
             memory=connection.budget,
         )
 
-    def _limiter(self, connection: Connection) -> RateLimiter | None:
+    def _limiter(self, connection: ServedConnection) -> RateLimiter | None:
         """Return the rate limit of a connection."""
         limiter = self._limiters.get(connection)
         if limiter is None and (limiter := self._rates.of_connection()) is not None:
@@ -245,7 +249,7 @@ class App:
         headers: dict[bytes, bytes],
         receive: Receive,
         send: Send,
-        verdict: Verdict,
+        verdict: AccessDecision,
     ) -> None:
         await receive()  # websocket.connect
         if verdict.refusal is not None:
@@ -253,9 +257,9 @@ class App:
             return
         await send({"type": "websocket.accept"})
         wire = Wire(receive, send, budget_of(scope))
-        connection: Connection = scope["state"]["connection"]
+        connection: ServedConnection = scope["state"]["connection"]
         client = replace(self._client(connection, verdict), protocol="ws")
-        session = Session(self._dispatcher, self._config, client, wire.send, budget_of(scope))
+        session = RpcSession(self._dispatcher, self._config, client, wire.send, budget_of(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
@@ -277,7 +281,7 @@ class App:
                 observer.rpc_session_closed()
 
     async def _end_when_revoked(
-        self, scope: Scope, headers: dict[bytes, bytes], given: Verdict, ending: trio.CancelScope
+        self, scope: Scope, headers: dict[bytes, bytes], given: AccessDecision, ending: trio.CancelScope
     ) -> None:
         """End a WebSocket if, by tokens that were read again, its handshake would get another verdict."""
         tokens = self._policy.tokens

@@ -16,7 +16,16 @@ from typing import Any, Protocol
 
 import trio
 
-from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
+from cfnode.core.jsonrpc import (
+    LARGE,
+    ErrorCode,
+    Incoming,
+    InvalidParams,
+    RefusedMessage,
+    RpcBatch,
+    RpcCall,
+    RpcError,
+)
 from cfnode.core.suggestions import NearNames
 from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
@@ -62,7 +71,7 @@ class ServedNode(Protocol):
 
 
 @dataclass
-class Client:
+class RpcClient:
     """One connection, as far as calls depend on it."""
 
     address: str = ""
@@ -117,7 +126,7 @@ class Dispatcher:
         """Return whether there are methods of this kind."""
         return any(row.access is access for row in self._table.rows)
 
-    async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
+    async def parse(self, incoming: Incoming) -> RpcCall | RpcBatch | RefusedMessage:
         """Read one message within the limits of this server.
 
         Other clients get a turn before and after a large message.
@@ -129,40 +138,40 @@ class Dispatcher:
         await trio.lowlevel.checkpoint()
         return message
 
-    def is_quick(self, message: Call | Batch | Refused) -> bool:
+    def is_quick(self, message: RpcCall | RpcBatch | RefusedMessage) -> bool:
         """Return whether the answer needs no waiting.
 
         The session then answers before it reads the next message.
         """
-        if type(message) is Call:
+        if type(message) is RpcCall:
             row = self._rows.get(message.method)
             return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
-        return type(message) is Refused
+        return type(message) is RefusedMessage
 
-    def awaits_block(self, message: Call | Batch | Refused) -> bool:
+    def awaits_block(self, message: RpcCall | RpcBatch | RefusedMessage) -> bool:
         """Return whether the message only waits for a block: many of these may run concurrently."""
-        if type(message) is Batch:
+        if type(message) is RpcBatch:
             return all(map(self.awaits_block, message.entries))
-        row = self._rows.get(message.method) if type(message) is Call else None
+        row = self._rows.get(message.method) if type(message) is RpcCall else None
         return type(row) is Method and row.awaits_block
 
-    async def answer(self, message: Call | Batch | Refused, client: Client) -> Reply:
+    async def answer(self, message: RpcCall | RpcBatch | RefusedMessage, client: RpcClient) -> Reply:
         """Return the answer as JSON text; empty for a notification."""
-        if type(message) is Call:
+        if type(message) is RpcCall:
             return await self._answer_call(message, client)
-        if type(message) is Batch:
+        if type(message) is RpcBatch:
             return await self._answer_batch(message, client)
-        assert isinstance(message, Refused)
+        assert isinstance(message, RefusedMessage)
         return failure(message.id, message.error)
 
-    async def _answer_batch(self, entries: Batch, client: Client) -> Reply:
+    async def _answer_batch(self, entries: RpcBatch, client: RpcClient) -> Reply:
         replies = Replies(self._config.max_response_size)
         holding = nullcontext(_hold_nothing) if client.memory is None else client.memory.holding()
         with holding as hold:
             return await self._answer_entries(entries, client, replies, hold)
 
     async def _answer_entries(
-        self, entries: Batch, client: Client, replies: Replies, hold: Callable[[int], None]
+        self, entries: RpcBatch, client: RpcClient, replies: Replies, hold: Callable[[int], None]
     ) -> Reply:
         async with trio.open_nursery() as nursery:
             for index, entry in enumerate(entries.entries):
@@ -178,20 +187,25 @@ class Dispatcher:
         return replies.together
 
     async def _answer_entry(
-        self, entry: Call | Refused, client: Client, replies: Replies, place: int, hold: Callable[[int], None]
+        self,
+        entry: RpcCall | RefusedMessage,
+        client: RpcClient,
+        replies: Replies,
+        place: int,
+        hold: Callable[[int], None],
     ) -> None:
         reply = await self.answer(entry, client)
         hold(reply.size)  # it waits for the other answers
         replies.put(place, reply)
 
-    def answer_now(self, call: Call, client: Client) -> Reply | None:
+    def answer_now(self, call: RpcCall, client: RpcClient) -> Reply | None:
         """Return the answer to a call that needs no waiting.
 
         None if the call needs waiting: then nothing was done for it.
         """
         return None if client.throttle is not None else self._now(call, client, is_limited=False)
 
-    def _now(self, call: Call, client: Client, *, is_limited: bool) -> Reply | None:
+    def _now(self, call: RpcCall, client: RpcClient, *, is_limited: bool) -> Reply | None:
         row = self._rows.get(call.method)
         if type(row) is not Method or call.is_large or row.takes_connection or row.submits:
             return None
@@ -211,7 +225,7 @@ class Dispatcher:
             )
         return reply
 
-    def _text_now(self, row: Method, call: Call, client: Client) -> Part | None:
+    def _text_now(self, row: Method, call: RpcCall, client: RpcClient) -> Part | None:
         """Return the JSON text of a result, kept or computed now; None if it needs waiting."""
         _check_access(row.access, client)
         if (
@@ -234,7 +248,7 @@ class Dispatcher:
             return None
         return self._keep(row, call, result, revision)
 
-    def _keep(self, row: AnyRow | None, call: Call, result: Any, revision: int) -> Part:
+    def _keep(self, row: AnyRow | None, call: RpcCall, result: Any, revision: int) -> Part:
         """Return the JSON text of a result, which is kept if a block fixes it."""
         text = text_of(result, self._config.max_response_size)
         fixed_by = row.fixed_by if type(row) is Method else None
@@ -243,10 +257,10 @@ class Dispatcher:
             self._kept.keep((row.name, bytes(call.params)), text, revision)
         return text
 
-    def _failed(self, call: Call, error: Exception) -> Reply:
+    def _failed(self, call: RpcCall, error: Exception) -> Reply:
         return failed(call.reply_id, call.method, error, self._config.max_response_size)
 
-    async def _answer_call(self, call: Call, client: Client) -> Reply:
+    async def _answer_call(self, call: RpcCall, client: RpcClient) -> Reply:
         limited = client.throttle is not None and await client.throttle()
         if (reply := self._now(call, client, is_limited=limited)) is not None:
             return reply
@@ -262,7 +276,7 @@ class Dispatcher:
         )
         return reply
 
-    async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[Reply, bool]:
+    async def _reply(self, row: AnyRow | None, call: RpcCall, client: RpcClient) -> tuple[Reply, bool]:
         """Return the answer, empty for a notification, and whether it is an error."""
         revision = self._kept.revision
         try:
@@ -271,7 +285,7 @@ class Dispatcher:
         except Exception as error:
             return self._failed(call, error), True
 
-    async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
+    async def _result(self, row: AnyRow | None, call: RpcCall, client: RpcClient) -> Any:
         if type(row) is Method:
             arguments = await self._checked(row, call, client)
             state = (client.connection,) if row.takes_connection else ()
@@ -287,25 +301,25 @@ class Dispatcher:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {similar}?")
         raise METHOD_NOT_FOUND
 
-    async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:
+    async def _subscribe(self, row: Subscription, call: RpcCall, client: RpcClient) -> str:
         if client.subscribe is None:
             raise NO_SUBSCRIPTIONS
         return await client.subscribe(row, await self._checked(row, call, client))
 
-    async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
+    async def _checked(self, row: Row, call: RpcCall, client: RpcClient) -> list[Any]:
         _check_access(row.access, client)
         arguments = await self._bound(row, call)
         self._check_call(row, arguments, client)
         return arguments
 
-    def _check_call(self, row: Row, arguments: list[Any], client: Client) -> None:
+    def _check_call(self, row: Row, arguments: list[Any], client: RpcClient) -> None:
         """Raise RpcError if a call with these arguments is refused."""
         if row.unsafe_if is not None and row.unsafe_if(arguments):
             _check_access(Access.UNSAFE, client)
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
 
-    async def _bound(self, row: Row, call: Call) -> list[Any]:
+    async def _bound(self, row: Row, call: RpcCall) -> list[Any]:
         """Return the handler's arguments.
 
         Other clients get a turn between the steps of reading a large call.
@@ -321,22 +335,22 @@ class Dispatcher:
         await trio.lowlevel.checkpoint()
         return arguments
 
-    async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
+    async def _read(self, row: Row, call: RpcCall, given: list[Any] | dict[str, Any]) -> list[Any]:
         return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
 
-def _check_access(access: Access, client: Client) -> None:
+def _check_access(access: Access, client: RpcClient) -> None:
     """Raise RpcError if the methods are closed to the client."""
     if (reason := client.closed.get(access)) is not None:
         raise RpcError(UNSAFE.code, UNSAFE.message, reason or None)
 
 
-def read_arguments(row: Row, call: Call) -> list[Any]:
+def read_arguments(row: Row, call: RpcCall) -> list[Any]:
     """Read the arguments of a row's handler. Raises InvalidParams."""
     return _read(row, call, arguments_of(call))
 
 
-def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
+def _read(row: Row, call: RpcCall, given: list[Any] | dict[str, Any]) -> list[Any]:
     """Return the arguments of a row's handler.
 
     Raises InvalidParams with the official node's text, line and column.
@@ -351,7 +365,7 @@ def _hold_nothing(size: int) -> None:
     """Count nothing: the client has no memory budget."""
 
 
-def _unsubscribe(call: Call, client: Client) -> bool:
+def _unsubscribe(call: RpcCall, client: RpcClient) -> bool:
     if client.unsubscribe is None:
         raise NO_SUBSCRIPTIONS
     arguments = call.arguments()

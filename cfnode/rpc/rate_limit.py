@@ -14,7 +14,7 @@ from typing import Final
 import trio
 
 from cfnode.flow.rate import Rate
-from cfnode.rpc.access import Verdict
+from cfnode.rpc.access import AccessDecision
 from cfnode.rpc.forwarded import UNKNOWN
 
 __all__ = ["RateLimiter", "RateLimits"]
@@ -49,7 +49,9 @@ class RateLimits:
         """Return the limit of a new connection; None without a limit."""
         return None if self._calls is None else RateLimiter(self._calls)
 
-    def throttle(self, verdict: Verdict, own: RateLimiter | None) -> Callable[[], Awaitable[bool]] | None:
+    def throttle(
+        self, verdict: AccessDecision, own: RateLimiter | None
+    ) -> Callable[[], Awaitable[bool]] | None:
         """Return the function that waits until the client may make one more call; None without a limit.
 
         `own`: the limit of the client's connection.

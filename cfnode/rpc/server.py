@@ -12,16 +12,16 @@ import trio
 
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
-from cfnode.rpc.app import App
+from cfnode.rpc.app import RpcApp
 from cfnode.rpc.cf.account_figures import read_accounts_for_metrics
 from cfnode.rpc.dispatch import Dispatcher, ServedNode
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
 from cfnode.rpc.observer import Observer
 from cfnode.rpc.table.rows import SIGNING, Access, Table
-from cfnode.serving.limits import Limits
+from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, addresses, allow_files, listen
-from cfnode.serving.server import SPARE_CONNECTIONS, Server
+from cfnode.serving.server import SPARE_CONNECTIONS, PortServer
 from cfnode.web.hangup import on_hangups
 from cfnode.web.networks import BadFlagError, Network, networks
 from cfnode.web.pages import Pages
@@ -100,7 +100,7 @@ async def serve_table(
             sock.close()
         raise
     dispatcher = Dispatcher(node, table, config, absent=absent, observer=observer, kept=kept)
-    app = App(dispatcher, config, policy, pages)
+    app = RpcApp(dispatcher, config, policy, pages)
     if observer is not None:
         for access in SIGNING:
             observer.watch_exposure(access.value, partial(_is_exposed, app, access))
@@ -111,7 +111,7 @@ async def serve_table(
         for text in app.exposures.values():
             log.warning("JSON-RPC is open to other machines: %s", text)
         task_status.started(names)
-        limits = Limits(
+        limits = PortLimits(
             what="JSON-RPC",
             log=log,
             max_connections=config.max_connections,
@@ -122,7 +122,7 @@ async def serve_table(
             grace_s=GRACE_S,
             before_grace=app.stop,
         )
-        await Server(app, limits, short=app).run(sockets)
+        await PortServer(app, limits, short=app).run(sockets)
 
 
 def exempt_networks(config: RpcConfig) -> tuple[Network, ...]:
@@ -133,5 +133,5 @@ def exempt_networks(config: RpcConfig) -> tuple[Network, ...]:
     )
 
 
-def _is_exposed(app: App, access: Access) -> bool:
+def _is_exposed(app: RpcApp, access: Access) -> bool:
     return access in app.exposures

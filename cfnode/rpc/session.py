@@ -23,10 +23,10 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Incoming, Refused, RpcError
+from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcBatch, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.connection_state import ConnectionState, Job
-from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.outbox import Outbox
 from cfnode.rpc.reply import notification
 from cfnode.rpc.table.errors import BUSY, explain
@@ -54,7 +54,7 @@ WAITING_CALL_BYTES = 16 * 1024
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenSubscription:
     """An open subscription; unsubscribing cancels `scope`."""
 
     identity: str
@@ -69,7 +69,7 @@ class Opened:
 class Caller:
     """The client as one message sees it, and the jobs that the message creates."""
 
-    client: Client
+    client: RpcClient
     later: list[Job]
 
 
@@ -94,14 +94,14 @@ def _weight(arguments: list[Any]) -> int:
     return sum(LISTED_BYTES + (len(entry) if isinstance(entry, bytes) else 0) for entry in listed)
 
 
-class Session:
+class RpcSession:
     """One WebSocket connection, from its first message to its last."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        client: Client,
+        client: RpcClient,
         send: Callable[[Reply], Awaitable[None]],
         budget: MemoryBudget,
     ) -> None:
@@ -111,7 +111,7 @@ class Session:
         self._outbox = Outbox(send, config.message_buffer, budget)
         self._budget = budget
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
-        self._subscriptions: dict[str, Opened] = {}
+        self._subscriptions: dict[str, OpenSubscription] = {}
         self._connection = ConnectionState(dispatcher.pins)
         self._kept = 0
         self._waiting = 0
@@ -167,11 +167,11 @@ class Session:
         self._client.unsubscribe = None
         del self._caller
 
-    async def _take(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _take(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         waits = self._dispatcher.awaits_block(message)
         if self._is_full(size) or (waits and self._waiting >= WAITING_CALLS):
-            identity = message.reply_id if type(message) is Call else jsonrpc.NULL
-            message = Refused(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
+            identity = message.reply_id if type(message) is RpcCall else jsonrpc.NULL
+            message = RefusedMessage(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
         if self._dispatcher.is_quick(message):
             await self._answer(message, size, self._caller)
         elif waits:
@@ -187,7 +187,7 @@ class Session:
         """Return whether too much of earlier messages is kept for one more of this size."""
         return self._kept > 0 and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
 
-    async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_with_a_block(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         with self._budget.holding() as hold:
             hold(WAITING_CALL_BYTES)
             try:
@@ -195,13 +195,13 @@ class Session:
             finally:
                 self._waiting -= 1
 
-    async def _answer_in_slot(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_slot(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         try:
             await self._answer_in_task(message, size)
         finally:
             self._slots.release()
 
-    async def _answer_in_task(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_task(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
         try:
             with _DroppingFrames():
                 await self._answer(message, size, self._new_caller())
@@ -222,7 +222,7 @@ class Session:
         state = self._connection.with_jobs(jobs)
         return Caller(replace(self._client, subscribe=subscribe, connection=state), jobs)
 
-    async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
+    async def _answer(self, message: RpcCall | RpcBatch | RefusedMessage, size: int, caller: Caller) -> None:
         """Answer, then start the jobs of the call.
 
         The client must know an id before it gets events for it.
@@ -247,7 +247,7 @@ class Session:
         self._check_room(row)
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
-        subscription = self._subscriptions[identity] = Opened(identity, row, weight)
+        subscription = self._subscriptions[identity] = OpenSubscription(identity, row, weight)
         leading_arguments = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
         try:
             subscription.stream = await row.handler(self._dispatcher.node, *leading_arguments, *arguments)
@@ -273,7 +273,7 @@ class Session:
         subscription.scope.cancel()
         return True
 
-    async def _forward(self, opened: Opened) -> None:
+    async def _forward(self, opened: OpenSubscription) -> None:
         try:
             with opened.scope, self._budget.holding() as hold:
                 hold(opened.weight)
@@ -286,7 +286,7 @@ class Session:
         finally:
             self._subscriptions.pop(opened.identity, None)
 
-    async def _push_all(self, opened: Opened) -> None:
+    async def _push_all(self, opened: OpenSubscription) -> None:
         row, identity = opened.row, opened.identity
         assert opened.stream is not None
         async with aclosing(opened.stream) as stream:

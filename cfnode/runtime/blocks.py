@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.header import DigestItem, Header
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.core.state import Changes
 from cfnode.core.trie import ordered_root
 from cfnode.runtime.calls import BlockRefused, BuiltBlock, InherentData, Runtime, RuntimeTrap
@@ -168,7 +168,7 @@ def _versions(runtime: Runtime) -> _Versions:
 
     System version 0: both roots version 0; 1: state version 1; 2: extrinsics version 1 too.
     """
-    cursor = Cursor(runtime.version())
+    cursor = ByteCursor(runtime.version())
     cursor.text(), cursor.text()  # spec and implementation
     cursor.take(12)
     cursor.take(12 * cursor.count(12))  # APIs
@@ -179,7 +179,7 @@ def _versions(runtime: Runtime) -> _Versions:
 
 def _read_extrinsics(data: bytes) -> list[bytes]:
     """Read the SCALE Vec<Extrinsic>; each extrinsic keeps its length prefix."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     extrinsics = []
     for _ in range(cursor.count()):
         start = cursor.offset

@@ -17,7 +17,7 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
-from cfnode.runtime.requests import AnyRequest, Request, outputs
+from cfnode.runtime.requests import AnyRequest, ExecutorRequest, outputs
 from cfnode.runtime.worker_queue import WorkerQueue
 
 __all__ = ["CallWorkers"]
@@ -152,6 +152,6 @@ async def _load(worker: WorkerQueue, call: AnyRequest) -> None:
     (order,) = call.orders
     assert isinstance(order, frames.Call)
     version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)
-    request = Request(order.id, "Core_version", LOAD_S, [version], outputs)
+    request = ExecutorRequest(order.id, "Core_version", LOAD_S, [version], outputs)
     worker.put(request)
     await request.wait()

@@ -29,10 +29,10 @@ __all__ = [
     "BuiltBlock",
     "Deadline",
     "ExecutorDied",
+    "ExecutorMessageTooLarge",
     "HostFault",
     "InherentData",
     "LocalFault",
-    "MessageTooLarge",
     "Missing",
     "OutOfMemory",
     "Prepares",
@@ -181,7 +181,7 @@ class OutOfMemory(LocalFault):
     """A lack of memory on this machine for the call. A runtime that exceeds its own heap traps instead."""
 
 
-class MessageTooLarge(LocalFault):
+class ExecutorMessageTooLarge(LocalFault):
     """The request or its answer exceeds the message size between node and executor process."""
 
 

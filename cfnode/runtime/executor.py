@@ -26,7 +26,7 @@ from cfnode.runtime.calls import (
     InherentData,
     StateSource,
 )
-from cfnode.runtime.requests import Request
+from cfnode.runtime.requests import ExecutorRequest
 from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Overlay, Store, UnknownBlock
 
@@ -50,7 +50,7 @@ BUILD_GRACE_S = 15.0
 class BlockExecution:
     """A block that is being executed, or will be. Wait for its `changes`, or `abandon` it."""
 
-    def __init__(self, request: Request[Changes]) -> None:
+    def __init__(self, request: ExecutorRequest[Changes]) -> None:
         self._request = request
 
     async def changes(self) -> Changes:
@@ -118,7 +118,7 @@ class Executor:
         """
         request = next(self._ids)
         order = frames.Call(request, at, list(calls))
-        return await self._ask(Request(request, calls[0][0], seconds, [order], requests.outputs))
+        return await self._ask(ExecutorRequest(request, calls[0][0], seconds, [order], requests.outputs))
 
     async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
         """Return the encoded proof of what a call reads, for a peer without the state.
@@ -128,7 +128,7 @@ class Executor:
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
         name = f"the proof of {function}"
-        (proof,) = await self._ask(Request(request, name, CALL_S, [order], requests.outputs))
+        (proof,) = await self._ask(ExecutorRequest(request, name, CALL_S, [order], requests.outputs))
         return proof
 
     async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
@@ -158,7 +158,7 @@ class Executor:
             raise BlockRefused(str(error)) from error
         request = next(self._ids)
         order = frames.Execute(request, unsealed.encode(), list(body))
-        execution = Request(
+        execution = ExecutorRequest(
             request, "Core_execute_block", EXECUTE_S, [order], requests.changes, block_work=True
         )
         self._first.put(execution)
@@ -186,7 +186,7 @@ class Executor:
         )
         seconds = deadline_s + BUILD_GRACE_S
         return await self._ask(
-            Request(request, "building a block", seconds, [order], requests.built, block_work=True)
+            ExecutorRequest(request, "building a block", seconds, [order], requests.built, block_work=True)
         )
 
     async def overlay_added(self, overlay: Overlay) -> None:
@@ -223,7 +223,7 @@ class Executor:
     def _workers(self) -> list[WorkerQueue]:
         return [self._first, *self._calls.all]
 
-    async def _ask(self, request: Request[T]) -> T:
+    async def _ask(self, request: ExecutorRequest[T]) -> T:
         try:
             (self._first if request.block_work else self._calls).put(request)
         except ExecutorDied:

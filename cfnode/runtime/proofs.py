@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from cfnode.core.state import State
 from cfnode.core.trie import Recorder, TrieError
-from cfnode.runtime.calls import MessageTooLarge, Runtime, RuntimeTrap
+from cfnode.runtime.calls import ExecutorMessageTooLarge, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
 
 __all__ = ["MAX_BYTES", "prove_call"]
@@ -30,4 +30,4 @@ def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> li
     try:
         return recorder.proof(MAX_BYTES)
     except TrieError as error:
-        raise MessageTooLarge(f"the proof of {function}: {error}") from error
+        raise ExecutorMessageTooLarge(f"the proof of {function}: {error}") from error

@@ -14,8 +14,8 @@ from cfnode.runtime.calls import (
     BlockRefused,
     BuiltBlock,
     Deadline,
+    ExecutorMessageTooLarge,
     HostFault,
-    MessageTooLarge,
     Missing,
     OutOfMemory,
     ProofRefused,
@@ -26,7 +26,7 @@ from cfnode.runtime.calls import (
 )
 from cfnode.store import StateDiscarded, UnknownBlock
 
-__all__ = ["AnyRequest", "Request", "built", "changes", "failure", "outputs"]
+__all__ = ["AnyRequest", "ExecutorRequest", "built", "changes", "failure", "outputs"]
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ def _other(result: frames.Result, asked: str) -> HostFault:
     return HostFault(f"the executor process was asked for {asked}, and answers {type(result).__name__}")
 
 
-class Request(Generic[T]):
+class ExecutorRequest(Generic[T]):
     """One request and its future answer, which `read` returns."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Request(Generic[T]):
             self._answered.set()
 
 
-AnyRequest = Request[Any]
+AnyRequest = ExecutorRequest[Any]
 """A request whatever the type of its answer."""
 
 
@@ -147,7 +147,7 @@ _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
     "StoreError": lambda failed: StoreFault(failed.text),
     "StoreFault": lambda failed: StoreFault(failed.text),
     "OutOfMemory": lambda failed: OutOfMemory(failed.text),
-    "MessageTooLarge": lambda failed: MessageTooLarge(failed.text),
+    "MessageTooLarge": lambda failed: ExecutorMessageTooLarge(failed.text),
     "HostFault": lambda failed: HostFault(failed.text),
 }
 

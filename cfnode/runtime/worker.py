@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.state import CODE, State
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
@@ -34,9 +34,9 @@ from cfnode.runtime.calls import (
     BlockRefused,
     BlockSource,
     Deadline,
+    ExecutorMessageTooLarge,
     HostFault,
     LocalFault,
-    MessageTooLarge,
     OutOfMemory,
     Prepares,
     ProofSource,
@@ -117,7 +117,7 @@ class Worker:
         self._send(chain(frames.changes_in_slices(changes), [frames.Changed(order.id, changes.root)]))
 
     def _build(self, order: frames.Build) -> None:
-        digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
+        digest = tuple(DigestItem.read(ByteCursor(item)) for item in order.digest)
         build_order = BuildOrder(
             order.parent, order.number, digest, order.inherents, order.candidates, order.seconds
         )
@@ -265,7 +265,7 @@ def _frame(answer: frames.Answer) -> bytes:
     try:
         return frames.encode_frame(answer)
     except ValueError as error:
-        raise MessageTooLarge(str(error)) from error
+        raise ExecutorMessageTooLarge(str(error)) from error
 
 
 def _listen(connection: socket.socket, orders: queue.SimpleQueue[bytes]) -> None:

@@ -19,9 +19,9 @@ from contextlib import suppress
 import trio
 
 from cfnode.runtime import frames
-from cfnode.runtime.calls import Deadline, ExecutorDied, MessageTooLarge, OutOfMemory
+from cfnode.runtime.calls import Deadline, ExecutorDied, ExecutorMessageTooLarge, OutOfMemory
 from cfnode.runtime.child import Child
-from cfnode.runtime.requests import AnyRequest, Request
+from cfnode.runtime.requests import AnyRequest, ExecutorRequest
 from cfnode.store import Overlay, Store, StoreError
 
 __all__ = ["WorkerQueue"]
@@ -90,7 +90,7 @@ class WorkerQueue:
             self._queue.send_nowait(item)
         except trio.ClosedResourceError:
             raise _stopping() from None
-        if isinstance(item, Request):
+        if isinstance(item, ExecutorRequest):
             self._count(1, item.block_work)
 
     def take_calls(self) -> list[AnyRequest]:
@@ -140,7 +140,7 @@ class WorkerQueue:
         if self._child is not None:
             await self._child.end()
         for item in (*self._sent, *self._unsent, *self._take_waiting()):
-            if isinstance(item, Request):
+            if isinstance(item, ExecutorRequest):
                 item.fail(_stopping())
 
     def _take_waiting(self) -> list[AnyRequest | Overlay]:
@@ -149,7 +149,7 @@ class WorkerQueue:
         with suppress(trio.EndOfChannel, trio.WouldBlock):
             while True:
                 items.append(self._inbox.receive_nowait())
-        requests = [item.block_work for item in items if isinstance(item, Request)]
+        requests = [item.block_work for item in items if isinstance(item, ExecutorRequest)]
         self._count(-len(requests), -sum(requests))
         return items
 
@@ -225,7 +225,7 @@ class WorkerQueue:
             try:
                 encoded += [frames.encode_frame(order) for order in request.orders]
             except ValueError as error:
-                request.fail(MessageTooLarge(str(error)))
+                request.fail(ExecutorMessageTooLarge(str(error)))
                 break  # it is the first, or will be
             self._sent.append(self._unsent.popleft())
             request.sent = True
@@ -239,7 +239,7 @@ class WorkerQueue:
         if not self._unsent and self._held is None:
             with suppress(trio.EndOfChannel, trio.WouldBlock):
                 self._held = self._inbox.receive_nowait()
-            if isinstance(self._held, Request) and not self._held.block_work:
+            if isinstance(self._held, ExecutorRequest) and not self._held.block_work:
                 self._unsent.append(self._held)
                 self._held = None
         if not self._unsent or (self._sent and self._unsent[0].block_work):

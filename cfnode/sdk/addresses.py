@@ -22,13 +22,13 @@ __all__ = ["is_account", "is_address"]
 _ICAP = re.compile(r"XE(\d{2})([0-9A-Za-z]{30,31})\Z")
 _HEX_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{64}\Z")
 _RESERVED_PREFIXES = (46, 47)
-_MAX_LENGTH = 256
+_MAX_ADDRESS_CHARS = 256
 _BASE58 = frozenset("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
 
 
 def is_address(text: object, chain: str, network: Network) -> bool:
     """Return whether `text` is an address of `chain` on the foreign network behind `network`."""
-    if not isinstance(text, str) or not text or len(text) > _MAX_LENGTH:
+    if not isinstance(text, str) or not text or len(text) > _MAX_ADDRESS_CHARS:
         return False
     return _RULES[chain](text, network)
 
@@ -44,11 +44,11 @@ def _evm(text: str, network: Network) -> bool:
 
 def _icap(text: str) -> bool:
     """Return whether a text is an ICAP: an IBAN of the country XE with the address in base 36."""
-    found = _ICAP.match(text)
-    if not found:
+    match = _ICAP.match(text)
+    if not match:
         return False
     digits = "".join(str(int(character, 36)) for character in (text[4:] + text[:4]).upper())
-    return int(digits) % 97 == 1 and int(found[2], 36) < 1 << 160
+    return int(digits) % 97 == 1 and int(match[2], 36) < 1 << 160
 
 
 def _bitcoin(text: str, network: Network) -> bool:

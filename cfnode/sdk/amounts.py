@@ -47,11 +47,11 @@ def _units(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
     spec = asset_given(asset, "asset")
     if isinstance(amount, int) and not isinstance(amount, bool):
         return amount
-    over, under = exact_number(amount, field).scaleb(spec.decimals, _EXACT).as_integer_ratio()
-    if under != 1:
+    numerator, denominator = exact_number(amount, field).scaleb(spec.decimals, _EXACT).as_integer_ratio()
+    if denominator != 1:
         text = f"{spec.name} has {spec.decimals} decimals, and {amount!s:.60} has more"
         raise ValidationError.at(field, text)
-    return over
+    return numerator
 
 
 def whole_units(amount: int, asset: AssetName | Asset) -> Decimal:

@@ -8,14 +8,14 @@ from cfnode.core.suggestions import closest
 
 __all__ = ["unknown_value"]
 
-_EXCERPT = 40
+_MAX_EXCERPT_CHARS = 40
 """Characters of an unknown value that an error quotes."""
 
 
 def unknown_value(kind: str, value: object, valid: Iterable[str]) -> str:
     """Return `unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
     names = list(valid)
-    text = str(value)[:_EXCERPT]
-    close = closest(text, names)[:1]
-    hint = f"did you mean {close[0]}? Choose" if close else "choose"
+    text = str(value)[:_MAX_EXCERPT_CHARS]
+    closest_names = closest(text, names)[:1]
+    hint = f"did you mean {closest_names[0]}? Choose" if closest_names else "choose"
     return f"unknown {kind} {text!r}; {hint} from {', '.join(names)}"

@@ -20,9 +20,9 @@ from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
-WATCH_SECONDS = 6.0
+STATUS_POLL_S = 6.0
 """Polling interval of a status: one State Chain block."""
-WATCH_FAILURES = 5
+MAX_POLL_FAILURES = 5
 """Requests in a row that may fail: half a minute."""
 
 
@@ -49,7 +49,7 @@ class _Client(Driver):
 
         Raises ValidationError for an unknown option; its text lists the valid ones.
         """
-        named = {
+        by_name = {
             "network": network,
             "broker": broker,
             "rpc_url": rpc_url,
@@ -61,8 +61,8 @@ class _Client(Driver):
             "rpc_token": rpc_token,
             "rpc_token_file": rpc_token_file,
         }
-        given = {name: value for name, value in named.items() if value is not None} | unknown
-        super().__init__(_session(options, given))
+        options_by_name = {name: value for name, value in by_name.items() if value is not None} | unknown
+        super().__init__(_session(options, options_by_name))
 
 
 class SwapSDK(_Client, BlockingDriver, BlockingMethods):
@@ -78,7 +78,7 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
     """
 
     def watch_status(
-        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
+        self, reference: str | int, *, seconds: float = STATUS_POLL_S, failures: int = MAX_POLL_FAILURES
     ) -> Iterator[SwapStatus]:
         """Yield the status at once and after each change, until it is final.
 
@@ -87,8 +87,8 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
         """
         watch = StatusWatch(reference, failures)
         while True:
-            if (changed := watch.receive(self._poll(reference))) is not None:
-                yield changed
+            if (status := watch.receive(self._poll(reference))) is not None:
+                yield status
             if watch.is_over:
                 return
             time.sleep(seconds)
@@ -120,7 +120,7 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
     """
 
     async def watch_status(
-        self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
+        self, reference: str | int, *, seconds: float = STATUS_POLL_S, failures: int = MAX_POLL_FAILURES
     ) -> AsyncIterator[SwapStatus]:
         """Yield the status at once and after each change, until it is final, for `async for`.
 
@@ -130,8 +130,8 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
 
         watch = StatusWatch(reference, failures)
         while True:
-            if (changed := watch.receive(await self._poll(reference))) is not None:
-                yield changed
+            if (status := watch.receive(await self._poll(reference))) is not None:
+                yield status
             if watch.is_over:
                 return
             await anyio.sleep(seconds)
@@ -143,10 +143,10 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
             return error
 
 
-def _session(options: Options | Mapping[str, Any] | None, named: Mapping[str, Any]) -> Session:
+def _session(options: Options | Mapping[str, Any] | None, by_name: Mapping[str, Any]) -> Session:
     chosen = options if isinstance(options, Options) else Options.from_json(options or {})
     return Session(
-        chosen.replaced(named),
+        chosen.replaced(by_name),
         now_ms=lambda: time.time_ns() // 1_000_000,
         monotonic=time.monotonic,
         random_bytes=os.urandom,

@@ -22,7 +22,7 @@ from cfnode.sdk.options import Session
 
 __all__ = ["NO_CREDENTIALS", "Credentials", "credentials_of", "given_token", "is_public", "read_token"]
 
-MAX_FILE: Final = 4096
+MAX_TOKEN_FILE_BYTES: Final = 4096
 """Bytes of a token's file."""
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -47,7 +47,7 @@ NO_CREDENTIALS: Final = Credentials({})
 def is_public(url: str) -> bool:
     """Return whether an address is that of a network's public node or swap service, which get no token."""
     public = (network for network in NETWORKS.values() if not network.is_one_server)
-    return any(_server(url) in (_server(each.rpc_url), _server(each.backend_url)) for each in public)
+    return any(_server(url) in (_server(network.rpc_url), _server(network.backend_url)) for network in public)
 
 
 def credentials_of(session: Session) -> Credentials:
@@ -97,7 +97,7 @@ def read_token(file: str | os.PathLike[str], field: str) -> str:
     try:
         with path.open("rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
-            text = stream.read(MAX_FILE + 1).decode("latin-1").strip()
+            text = stream.read(MAX_TOKEN_FILE_BYTES + 1).decode("latin-1").strip()
     except OSError as error:
         raise ValidationError.at(field, f"{path} cannot be read: {error.strerror}") from None
     if mode & _OTHERS:

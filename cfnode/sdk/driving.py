@@ -12,7 +12,7 @@ from typing import Generic, Self, TypeVar
 from cfnode.sdk.calls import Call
 from cfnode.sdk.credentials import credentials_of
 from cfnode.sdk.errors import TransportError
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.transport import AsyncTransport, Transport
 
@@ -42,7 +42,7 @@ class BlockingDriver(Driver):
         """Run any call; return its result."""
         steps = call.steps(self.session)
         answer = _start(steps)
-        while isinstance(answer, HttpCall):
+        while isinstance(answer, SdkHttpCall):
             answer = _advance(steps, self._try(answer))
         return answer.value
 
@@ -58,7 +58,7 @@ class BlockingDriver(Driver):
     ) -> None:
         self.close()
 
-    def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
+    def _try(self, call: SdkHttpCall) -> HttpAnswer | TransportError:
         try:
             return self._transport.exchange(call)
         except TransportError as error:
@@ -75,7 +75,7 @@ class AwaitingDriver(Driver):
         """Run any call; return its result."""
         steps = call.steps(self.session)
         answer = _start(steps)
-        while isinstance(answer, HttpCall):
+        while isinstance(answer, SdkHttpCall):
             answer = _advance(steps, await self._try(answer))
         return answer.value
 
@@ -91,7 +91,7 @@ class AwaitingDriver(Driver):
     ) -> None:
         await self.close()
 
-    async def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
+    async def _try(self, call: SdkHttpCall) -> HttpAnswer | TransportError:
         try:
             return await self._transport.exchange(call)
         except TransportError as error:
@@ -105,7 +105,7 @@ class _Done(Generic[T]):
         self.value = value
 
 
-def _start(steps: Generator[HttpCall, HttpAnswer, T]) -> HttpCall | _Done[T]:
+def _start(steps: Generator[SdkHttpCall, HttpAnswer, T]) -> SdkHttpCall | _Done[T]:
     try:
         return next(steps)
     except StopIteration as stop:
@@ -113,8 +113,8 @@ def _start(steps: Generator[HttpCall, HttpAnswer, T]) -> HttpCall | _Done[T]:
 
 
 def _advance(
-    steps: Generator[HttpCall, HttpAnswer, T], answer: HttpAnswer | TransportError
-) -> HttpCall | _Done[T]:
+    steps: Generator[SdkHttpCall, HttpAnswer, T], answer: HttpAnswer | TransportError
+) -> SdkHttpCall | _Done[T]:
     try:
         return steps.throw(answer) if isinstance(answer, TransportError) else steps.send(answer)
     except StopIteration as stop:

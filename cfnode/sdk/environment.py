@@ -6,23 +6,23 @@ from collections.abc import Mapping
 
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
-from cfnode.sdk.limits import Environment
+from cfnode.sdk.limits import SwapEnvironment
 from cfnode.sdk.options import Session
 
 __all__ = ["environment"]
 
-KEPT_SECONDS = 60.0
+ENVIRONMENT_CACHE_S = 60.0
 
 
-def environment(session: Session) -> Steps[Environment]:
-    """Return the environment, cached for KEPT_SECONDS; a failure is not cached."""
-    if session.environment and session.monotonic() - session.environment[0] < KEPT_SECONDS:
+def environment(session: Session) -> Steps[SwapEnvironment]:
+    """Return the environment, cached for ENVIRONMENT_CACHE_S; a failure is not cached."""
+    if session.environment and session.monotonic() - session.environment[0] < ENVIRONMENT_CACHE_S:
         return session.environment[1]
     document = yield from rpc(session, session.rpc_url, "cf_environment", [])
     parts = document if isinstance(document, Mapping) else {}
     if not all(isinstance(parts.get(name), Mapping) for name in ("ingress_egress", "swapping")):
         text = "cf_environment without ingress_egress and swapping"
         raise BadAnswer(text, url=origin_of(session.rpc_url), sent=True, retryable=False)
-    found = Environment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
-    session.environment = session.monotonic(), found
-    return found
+    fetched = SwapEnvironment(parts["ingress_egress"], parts["swapping"], origin_of(session.rpc_url))
+    session.environment = session.monotonic(), fetched
+    return fetched

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from cfnode.core.messages import printable
-from cfnode.core.refusals import Refusal, read_refusal, refusal_text
+from cfnode.core.refusals import ModuleRefusal, read_refusal, refusal_text
 
 __all__ = [
     "BackendError",
@@ -49,8 +49,8 @@ _WITH_REASON = (-32601, -32020)
 
 The node lacks the method, or does not open it to this client; or a call has failed.
 """
-MAX_REASON = 300
-MAX_MESSAGE = 4_000
+MAX_REASON_CHARS = 300
+MAX_MESSAGE_CHARS = 4_000
 ErrorCode: TypeAlias = Literal[
     "SDK",
     "VALIDATION",
@@ -90,7 +90,7 @@ class SdkError(Exception):
     code: ClassVar[ErrorCode] = "SDK"
 
     def __init__(self, message: str) -> None:
-        self.message = printable(message, MAX_MESSAGE)
+        self.message = printable(message, MAX_MESSAGE_CHARS)
         super().__init__(self.message)
 
 
@@ -199,7 +199,9 @@ class RpcCallError(SdkError):
 
     def __init__(self, rpc_code: int, message: str, data: Any = None, text: str | None = None) -> None:
         """Take the members of the error object; `text` is printed instead of the node's message."""
-        reason = f" ({data:.{MAX_REASON}})" if rpc_code in _WITH_REASON and isinstance(data, str) else ""
+        reason = (
+            f" ({data:.{MAX_REASON_CHARS}})" if rpc_code in _WITH_REASON and isinstance(data, str) else ""
+        )
         super().__init__(f"RPC error [{rpc_code}]: {message}{reason}" if text is None else text)
         self.rpc_code = rpc_code
         self.rpc_message = message
@@ -208,7 +210,7 @@ class RpcCallError(SdkError):
     @property
     def raw_text(self) -> str:
         """Code and message as the server sent them, on one line."""
-        return printable(f"{self.rpc_message} [code {self.rpc_code}]", MAX_MESSAGE)
+        return printable(f"{self.rpc_message} [code {self.rpc_code}]", MAX_MESSAGE_CHARS)
 
 
 class ChainError(RpcCallError):
@@ -219,16 +221,16 @@ class ChainError(RpcCallError):
 
     code: ClassVar[ErrorCode] = "CHAIN"
 
-    def __init__(self, rpc_code: int, message: str, data: Any, refusal: Refusal) -> None:
+    def __init__(self, rpc_code: int, message: str, data: Any, refusal: ModuleRefusal) -> None:
         super().__init__(rpc_code, message, data, _chain_text(refusal, data))
         self.pallet = refusal.pallet
         self.error = refusal.name
         self.text = refusal.words or message
 
 
-def _chain_text(refusal: Refusal, data: Any) -> str:
+def _chain_text(refusal: ModuleRefusal, data: Any) -> str:
     """Return the text of a refusal, with the node's advice from `data` if the refusal has none."""
-    advice = f"; {data:.{MAX_REASON}}" if isinstance(data, str) and not refusal.advice else ""
+    advice = f"; {data:.{MAX_REASON_CHARS}}" if isinstance(data, str) and not refusal.advice else ""
     return f"{refusal_text(refusal)}{advice}"
 
 

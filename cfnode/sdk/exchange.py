@@ -1,7 +1,7 @@
 """Requests to a node and to the swap service, and the meaning of their answers, without I/O.
 
-A call is a generator: it yields `HttpCall`s, receives an `HttpAnswer` for each (or a TransportError is thrown
-into it) and returns its result. The blocking and the async client drive the same generators.
+A call is a generator: it yields `SdkHttpCall`s, receives an `HttpAnswer` for each (or a TransportError is
+thrown into it) and returns its result. The blocking and the async client drive the same generators.
 
 No request is ever sent twice. The caller may repeat one that is `retryable`; an exchange that opens a deposit
 channel (`opens_channel`) is retryable only if it certainly never left this machine.
@@ -28,7 +28,7 @@ from cfnode.sdk.record import R
 
 __all__ = [
     "HttpAnswer",
-    "HttpCall",
+    "SdkHttpCall",
     "Steps",
     "backend",
     "error_text",
@@ -53,33 +53,33 @@ ACCESS_ADVICE = {
 """Advice for the HTTP statuses of a server's access rules."""
 
 _IDS = count(1)
-_MESSAGE_LIMIT = 500
+_MAX_MESSAGE_CHARS = 500
 _METHOD_NOT_ALLOWED = 405
 """A node's answer to a GET request."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class HttpCall(http.HttpCall):
+class SdkHttpCall(http.HttpCall):
     """One HTTP exchange of the SDK. `opens_channel`: it is not certain that repeating it is harmless."""
 
     opens_channel: bool = False
 
 
-Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
+Steps: TypeAlias = Generator[SdkHttpCall, HttpAnswer, T]
 
 
-def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
+def rpc(session: Session, url: str, method: str, params: Sequence[Any], **options: Any) -> Steps[Any]:
     """Make one JSON-RPC call; return its result."""
-    (result,) = yield from rpc_batch(session, url, [(method, params)], **more)
+    (result,) = yield from rpc_batch(session, url, [(method, params)], **options)
     return result
 
 
 def rpc_batch(
-    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **more: Any
+    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **options: Any
 ) -> Steps[list[Any]]:
     """Make several calls in one exchange; return their results, or raise the first error."""
-    outcomes = yield from rpc_outcomes(session, url, calls, **more)
+    outcomes = yield from rpc_outcomes(session, url, calls, **options)
     for outcome in outcomes:
         if isinstance(outcome, RpcCallError):
             raise outcome
@@ -97,7 +97,7 @@ def rpc_outcomes(
     """Make several calls in one exchange; return the result or the error of each."""
     requests = [request(_identity(), method, params) for method, params in calls]
     call = _post(url, requests, timeout or session.options.timeout, opens_channel)
-    return _outcomes(call, (yield call), [each["id"] for each in requests])
+    return _outcomes(call, (yield call), [single_request["id"] for single_request in requests])
 
 
 def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
@@ -114,8 +114,8 @@ def _identity() -> str:
     return str(next(_IDS))
 
 
-def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpCall:
-    return HttpCall(
+def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> SdkHttpCall:
+    return SdkHttpCall(
         "POST",
         http_url(url),
         timeout,
@@ -130,12 +130,12 @@ def http_url(url: str) -> str:
     return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
 
 
-def _outcomes(call: HttpCall, answer: HttpAnswer, identities: Sequence[str]) -> list[Any | RpcCallError]:
+def _outcomes(call: SdkHttpCall, answer: HttpAnswer, identities: Sequence[str]) -> list[Any | RpcCallError]:
     """Return the result or the error of each call; an error for the whole request is that of each."""
     if not 200 <= answer.status < 300:
         raise _bad_status(call, answer, f"HTTP error: {answer.status}")
     try:
-        return [_own(each) for each in outcomes(read_json(answer.body), identities)]
+        return [_own(outcome) for outcome in outcomes(read_json(answer.body), identities)]
     except RequestRefused as error:
         return [_own(error)] * len(identities)
     except ForeignError as error:
@@ -162,7 +162,7 @@ def backend(
     headers = [("x-chainflip-sdk-version", SDK_VERSION), ("accept", "application/json")]
     if body is not None:
         headers.append(("content-type", "application/json"))
-    call = HttpCall(
+    call = SdkHttpCall(
         method,
         session.backend_url + path,
         session.options.channel_timeout if opens_channel else session.options.timeout,
@@ -185,7 +185,7 @@ def _is_jsonrpc(document: Any) -> bool:
     return isinstance(document, dict) and "jsonrpc" in document
 
 
-def _no_service(call: HttpCall, answer: HttpAnswer) -> BadStatus:
+def _no_service(call: SdkHttpCall, answer: HttpAnswer) -> BadStatus:
     """Return the error of a node without a swap service, which has opened no channel."""
     url = origin_of(call.url)
     text = (
@@ -195,7 +195,7 @@ def _no_service(call: HttpCall, answer: HttpAnswer) -> BadStatus:
     return BadStatus(text, url=url, status=answer.status, sent=True, retryable=False)
 
 
-def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
+def _refusal(call: SdkHttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
     """Return an error with the service's message, or with the status if there is no message."""
     try:
         document = read_json(answer.body)
@@ -205,12 +205,12 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
     if _is_jsonrpc(document) or (message is None and answer.status == _METHOD_NOT_ALLOWED):
         return _no_service(call, answer)
     if isinstance(message, str) and answer.status < 500:
-        return BackendError(printable(message, _MESSAGE_LIMIT), status=answer.status)
-    detail = f": {printable(message, _MESSAGE_LIMIT)}" if isinstance(message, str) else ""
+        return BackendError(printable(message, _MAX_MESSAGE_CHARS), status=answer.status)
+    detail = f": {printable(message, _MAX_MESSAGE_CHARS)}" if isinstance(message, str) else ""
     return _bad_status(call, answer, f"Request failed with status code {answer.status}{detail}")
 
 
-def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
+def _bad_status(call: SdkHttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
     return BadStatus(
         error_text(call, message + ACCESS_ADVICE.get(answer.status, "")),
@@ -221,18 +221,18 @@ def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     )
 
 
-def _json(call: HttpCall, answer: HttpAnswer) -> Any:
+def _json(call: SdkHttpCall, answer: HttpAnswer) -> Any:
     try:
         return read_json(answer.body)
     except ForeignError as error:
         raise _bad_answer(call, f"the answer {error}") from None
 
 
-def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
+def _bad_answer(call: SdkHttpCall, message: str) -> BadAnswer:
     return BadAnswer(error_text(call, message), url=origin_of(call.url), sent=True, retryable=False)
 
 
-def error_text(call: HttpCall, message: str, *, sent: bool = True) -> str:
+def error_text(call: SdkHttpCall, message: str, *, sent: bool = True) -> str:
     """Return a transport error's text, with a warning if a deposit channel may have been opened."""
     text = f"{message} ({origin_of(call.url)})"
     if call.opens_channel and sent:

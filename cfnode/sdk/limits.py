@@ -14,13 +14,13 @@ from cfnode.core.assets import Asset
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.record import read_amount
 
-__all__ = ["Environment", "check_amount"]
+__all__ = ["SwapEnvironment", "check_amount"]
 
 _U128 = 2**128 - 1
 
 
 @dataclass(frozen=True)
-class Environment:
+class SwapEnvironment:
     """The two parts of `cf_environment` that swaps depend on, as JSON."""
 
     ingress_egress: Mapping[str, Any]
@@ -58,23 +58,23 @@ class Environment:
         Older nodes have the limit by source chain.
         """
         by_chain = self.ingress_egress.get("max_swap_retry_duration_blocks")
-        found = by_chain.get(chain) if isinstance(by_chain, Mapping) else None
-        return found if found is not None else self.swapping.get("max_swap_retry_duration_blocks")
+        of_chain = by_chain.get(chain) if isinstance(by_chain, Mapping) else None
+        return of_chain if of_chain is not None else self.swapping.get("max_swap_retry_duration_blocks")
 
-    def _leaf(self, part: Mapping[str, Any], name: str, asset: Asset) -> int | None:
-        chain = _member(part, name).get(asset.chain)
+    def _leaf(self, section: Mapping[str, Any], name: str, asset: Asset) -> int | None:
+        chain = _member(section, name).get(asset.chain)
         value = chain.get(asset.symbol) if isinstance(chain, Mapping) else None
         return None if value is None else self._amount(value, f"{name}.{asset.chain}.{asset.symbol}")
 
-    def _amount(self, value: Any, where: str) -> int:
+    def _amount(self, value: Any, field: str) -> int:
         try:
-            return read_amount(value, where)
+            return read_amount(value, field)
         except ValidationError as error:
             text = f"unexpected cf_environment: {error.message}"
             raise BadAnswer(text, url=self.source, sent=True, retryable=False) from None
 
 
-def check_amount(asset: Asset, amount: int, limits: Environment, field: str) -> None:
+def check_amount(asset: Asset, amount: int, limits: SwapEnvironment, field: str) -> None:
     """Raise ValidationError for an amount that the chain would ignore or refuse."""
     if amount < (minimum := limits.minimum_deposit(asset)):
         raise ValidationError(field, f"expected amount is below minimum swap amount ({minimum})")
@@ -83,6 +83,6 @@ def check_amount(asset: Asset, amount: int, limits: Environment, field: str) -> 
         raise ValidationError(field, f"expected amount is above maximum swap amount ({maximum})")
 
 
-def _member(part: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = part.get(name)
+def _member(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = section.get(name)
     return value if isinstance(value, Mapping) else {}

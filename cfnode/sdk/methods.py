@@ -13,7 +13,7 @@ from typing import TypeVar
 from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
-from cfnode.sdk.calls.development import DevAnnounce, DevDeposit
+from cfnode.sdk.calls.development import DevAnnounce, DevDeposit, DevSendToVault
 from cfnode.sdk.calls.infos import (
     GetAssets,
     GetBoostLiquidity,
@@ -202,6 +202,18 @@ class BlockingMethods:
         """
         return self.call(DevAnnounce(channel, amount))
 
+    def dev_send_to_vault(
+        self, vault_swap: VaultSwapData, amount: int | None = None, refund_address: str | None = None,
+    ) -> str:
+        """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
+
+        `watch_status` follows the swap by this transaction; one from Solana only by the swap's number. From
+        Bitcoin, `amount` (base units) is what the transaction pays, and `refund_address` gets a refund; the
+        transactions of other chains contain both. Raises RpcCallError if the vault refuses the transaction, and
+        on a real network.
+        """
+        return self.call(DevSendToVault(vault_swap, amount, refund_address))
+
 
 class AwaitedMethods:
     """Each call as a method whose result is awaited."""
@@ -369,3 +381,12 @@ class AwaitedMethods:
         Arguments and errors are those of `SwapSDK.dev_announce`.
         """
         return await self.call(DevAnnounce(channel, amount))
+
+    async def dev_send_to_vault(
+        self, vault_swap: VaultSwapData, amount: int | None = None, refund_address: str | None = None,
+    ) -> str:
+        """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
+
+        Arguments and errors are those of `SwapSDK.dev_send_to_vault`.
+        """
+        return await self.call(DevSendToVault(vault_swap, amount, refund_address))

@@ -20,7 +20,7 @@ from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
-    from cfnode.sdk.limits import Environment
+    from cfnode.sdk.limits import SwapEnvironment
 
 __all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
@@ -86,15 +86,17 @@ class Options(GivenRecord):
         for name in named:
             if name not in names:
                 raise ValidationError(name, unknown_value("option", name, names))
-        changed = replace(self, **named)
-        settle(changed)
-        changed.check()
-        return changed
+        options = replace(self, **named)
+        settle(options)
+        options.check()
+        return options
 
     def refund_address_on(self, chain: str) -> str | None:
         """Return the default refund address of a chain; the option may name the chain in any case."""
-        named = {chain_named(name, name): address for name, address in self.default_refund_addresses.items()}
-        return named.get(chain)
+        addresses = {
+            chain_named(name, name): address for name, address in self.default_refund_addresses.items()
+        }
+        return addresses.get(chain)
 
     def check(self) -> None:
         """Raise ValidationError for an invalid value."""
@@ -135,13 +137,15 @@ class Session:
         self.options = options
         self.network: Network = network_named(options.network)
         self.rpc_url = options.rpc_url or self.network.rpc_url
-        own = re.sub("^ws", "http", self.rpc_url) if self.network.is_one_server else self.network.backend_url
-        self.backend_url = (options.backend_url or own).rstrip("/")
+        network_backend_url = (
+            re.sub("^ws", "http", self.rpc_url) if self.network.is_one_server else self.network.backend_url
+        )
+        self.backend_url = (options.backend_url or network_backend_url).rstrip("/")
         """A development node is its own swap service."""
         self.now_ms = now_ms
         self.monotonic = monotonic
         self.random_bytes = random_bytes
-        self.environment: tuple[float, Environment] | None = None
+        self.environment: tuple[float, SwapEnvironment] | None = None
         self.metadata: dict[tuple[str, int], Metadata] = {}
         """The metadata by node address and runtime version, cached for reading events."""
 

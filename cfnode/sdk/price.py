@@ -22,7 +22,7 @@ __all__ = ["minimum_price", "output_at", "price_from_x128", "price_to_x128", "re
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 _DIVISION_DIGITS = 20
-_MAX_ADJUSTED = 80  # the largest X128 price, 2^256, has 78 digits
+_MAX_PRICE_EXPONENT = 80  # the largest X128 price, 2^256, has 78 digits
 _TWO_128 = Decimal(2**128)
 _MAX_X128 = 2**256 - 1
 
@@ -36,19 +36,19 @@ def read_number(value: object, field: str) -> Decimal:
         number = decimal_number(str(value).strip())
     except ForeignError:
         raise refusal from None
-    if len(number.as_tuple().digits) > 2 * _MAX_ADJUSTED:
+    if len(number.as_tuple().digits) > 2 * _MAX_PRICE_EXPONENT:
         raise refusal
-    if number and abs(number.adjusted()) > 2 * _MAX_ADJUSTED:
+    if number and abs(number.adjusted()) > 2 * _MAX_PRICE_EXPONENT:
         raise refusal
     return number
 
 
 def minimum_price(estimated: Number, tolerance_percent: Number, destination: Asset) -> str:
     """Return the minimum price as decimal text; raise ValidationError for a malformed tolerance or price."""
-    where = "fill_or_kill_params.slippage_tolerance_percent"
-    tolerance = read_number(tolerance_percent, where)
+    field = "fill_or_kill_params.slippage_tolerance_percent"
+    tolerance = read_number(tolerance_percent, field)
     if not 0 <= tolerance <= 100:
-        raise ValidationError.at(where, "expected a percentage between 0 and 100 inclusive")
+        raise ValidationError.at(field, "expected a percentage between 0 and 100 inclusive")
     price = read_number(estimated, "quote.estimated_price")
     factor = _rounded(_EXACT.divide(_EXACT.subtract(Decimal(100), tolerance), Decimal(100)), _DIVISION_DIGITS)
     return number_text(_rounded(_EXACT.multiply(price, factor), destination.decimals))
@@ -61,7 +61,9 @@ def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
     scaled = _EXACT.multiply(number, _TWO_128).scaleb(destination.decimals - source.decimals, _EXACT)
     if number.is_signed() and number:
         raise ValidationError.at(field, "must not be negative")
-    if (number and number.adjusted() > _MAX_ADJUSTED) or (result := int(_rounded(scaled, 0))) > _MAX_X128:
+    if (number and number.adjusted() > _MAX_PRICE_EXPONENT) or (
+        result := int(_rounded(scaled, 0))
+    ) > _MAX_X128:
         raise ValidationError.at(field, "larger than the State Chain can hold (256 bits)")
     return result
 

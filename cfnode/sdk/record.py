@@ -66,7 +66,7 @@ NULLABLE = {"nullable": True}
 SECRET = {"secret": True}
 """Field metadata of a text that `to_json` leaves out and that errors do not repeat."""
 
-_MAX_DIGITS = 100  # far above any u256; bounds the cost of a hostile answer
+_MAX_EXPONENT = 100  # far above any u256; bounds the cost of a hostile answer
 R = TypeVar("R", bound="Record")
 
 
@@ -77,8 +77,8 @@ def alias(*names: str, default: Any = None) -> Any:
 
 def camel(name: str) -> str:
     """Return a Python name as a JSON name: `retry_duration_blocks` → `retryDurationBlocks`."""
-    head, *rest = name.split("_")
-    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+    head, *words = name.split("_")
+    return head + "".join(word[:1].upper() + word[1:] for word in words)
 
 
 class _Style(Enum):
@@ -144,8 +144,8 @@ _PLANS: dict[tuple[type[Record], _Style], tuple[_Plan, ...]] = {}
 
 
 def _plans(cls: type[Record], style: _Style) -> tuple[_Plan, ...]:
-    if found := _PLANS.get((cls, style)):
-        return found
+    if plans_kept := _PLANS.get((cls, style)):
+        return plans_kept
     inner = _Style.HANDED_ON if style is _Style.GIVEN and issubclass(cls, OpenRecord) else style
     hints = get_type_hints(cls, include_extras=True)
     plans = tuple(_plan(item, hints[item.name], inner) for item in fields(cls) if item.name != "extra")
@@ -158,64 +158,64 @@ def _plan(item: Field[Any], hint: Any, style: _Style) -> _Plan:
     keys = (key, *item.metadata.get("aliases", ()), *([item.name] if style is _Style.GIVEN else []))
     required = item.default is MISSING and item.default_factory is MISSING
     nullable, secret = bool(item.metadata.get("nullable")), bool(item.metadata.get("secret"))
-    read = _read_secret if secret else _reader(hint, style)
-    return _Plan(item.name, key, keys, read, required, nullable, _is_amount(hint), secret)
+    reader = _read_secret if secret else _reader(hint, style)
+    return _Plan(item.name, key, keys, reader, required, nullable, _is_amount(hint), secret)
 
 
-def _read_record(cls: type[R], style: _Style, document: Any, where: str) -> R:
+def _read_record(cls: type[R], style: _Style, document: Any, path: str) -> R:
     if isinstance(document, cls):
-        return _settled(document, where) if issubclass(cls, GivenRecord) else document
+        return _settled(document, path) if issubclass(cls, GivenRecord) else document
     if not isinstance(document, Mapping):
-        raise ValidationError(where or cls.__name__, f"{where or cls.__name__}: expected an object")
+        raise ValidationError(path or cls.__name__, f"{path or cls.__name__}: expected an object")
     plans = _plans(cls, style)
-    seen = {key for plan in plans for key in plan.keys}
+    known_keys = {key for plan in plans for key in plan.keys}
     if style is _Style.GIVEN and issubclass(cls, GivenRecord):
         for key in document:
-            if key not in seen:
-                raise _unknown(cls.member_kind, str(key), plans, where)
+            if key not in known_keys:
+                raise _unknown(cls.member_kind, str(key), plans, path)
     values: dict[str, Any] = {}
     for plan in plans:
         key = next((key for key in plan.keys if document.get(key) is not None), plan.key)
-        place = _place(where, key if style is _Style.ANSWER else plan.name)
+        member_path = _place(path, key if style is _Style.ANSWER else plan.name)
         if document.get(key) is not None:
-            values[plan.name] = plan.read(document[key], place)
+            values[plan.name] = plan.read(document[key], member_path)
         elif plan.required and not plan.nullable:
-            raise ValidationError(place, f"{place}: Required")
+            raise ValidationError(member_path, f"{member_path}: Required")
         elif plan.required:
             values[plan.name] = None
     if issubclass(cls, OpenRecord):
-        values["extra"] = {key: value for key, value in document.items() if key not in seen}
+        values["extra"] = {key: value for key, value in document.items() if key not in known_keys}
     return cls(**values)
 
 
-def _unknown(kind: str, name: str, plans: Sequence[_Plan], where: str) -> ValidationError:
+def _unknown(kind: str, name: str, plans: Sequence[_Plan], path: str) -> ValidationError:
     text = unknown_value(kind, name, [plan.name for plan in plans])
-    return ValidationError(_place(where, name), f"{where}: {text}" if where else text)
+    return ValidationError(_place(path, name), f"{path}: {text}" if path else text)
 
 
-def _place(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
+def _place(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
-def settle(given: Record, where: str = "") -> None:
+def settle(record: Record, path: str = "") -> None:
     """Convert the fields of a caller's new record to their declared types."""
-    for plan in _plans(type(given), _Style.GIVEN):
-        place = _place(where, plan.name)
-        if (value := getattr(given, plan.name)) is not None:
-            object.__setattr__(given, plan.name, plan.read(value, place))
+    for plan in _plans(type(record), _Style.GIVEN):
+        member_path = _place(path, plan.name)
+        if (value := getattr(record, plan.name)) is not None:
+            object.__setattr__(record, plan.name, plan.read(value, member_path))
         elif plan.required:
-            raise ValidationError(place, f"{place}: Required")
+            raise ValidationError(member_path, f"{member_path}: Required")
 
 
-def _settled(given: R, where: str) -> R:
+def _settled(record: R, path: str) -> R:
     """Return a copy with converted fields; the caller's own record stays unchanged."""
-    copy = replace(given)
-    settle(copy, where)
+    copy = replace(record)
+    settle(copy, path)
     return copy
 
 
 def _is_amount(hint: Any) -> bool:
-    return any(_is_amount(part) for part in get_args(hint)) if hint != Amount else True
+    return any(_is_amount(argument) for argument in get_args(hint)) if hint != Amount else True
 
 
 def _reader(hint: Any, style: _Style) -> Callable[[Any, str], Any]:
@@ -223,7 +223,7 @@ def _reader(hint: Any, style: _Style) -> Callable[[Any, str], Any]:
         return read_amount
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        choices = [part for part in parts if part is not types.NoneType]
+        choices = [argument for argument in parts if argument is not types.NoneType]
         return _reader(choices[0], style) if len(choices) == 1 else _any_of(choices, style)
     if origin in (tuple, Sequence):
         return partial(_read_list, _reader(parts[0], style))
@@ -243,77 +243,86 @@ def _any_of(choices: list[Any], style: _Style) -> Callable[[Any, str], Any]:
     if all(_is_name(choice) for choice in choices):
         return _read_str
     records = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, Record)]
+    if len(records) > 1:
+        return partial(_read_instance, tuple(records))
     return partial(_read_record, records[0], style) if records else _as_it_is
 
 
-def _as_it_is(value: Any, where: str) -> Any:
+def _read_instance(classes: tuple[type[Record], ...], value: Any, path: str) -> Record:
+    if not isinstance(value, classes):
+        names = " or ".join(each.__name__ for each in classes)
+        raise ValidationError(path, f"{path}: expected a record, {names}, not {value!r:.80}")
     return value
 
 
-def _read_list(read: Callable[[Any, str], Any], value: Any, where: str) -> tuple[Any, ...]:
+def _as_it_is(value: Any, path: str) -> Any:
+    return value
+
+
+def _read_list(read_item: Callable[[Any, str], Any], value: Any, path: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise ValidationError(where, f"{where}: expected an array")
-    return tuple(read(item, f"{where}[{index}]") for index, item in enumerate(value))
+        raise ValidationError(path, f"{path}: expected an array")
+    return tuple(read_item(item, f"{path}[{index}]") for index, item in enumerate(value))
 
 
-def _read_map(read: Callable[[Any, str], Any], value: Any, where: str) -> dict[str, Any]:
+def _read_map(read_item: Callable[[Any, str], Any], value: Any, path: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValidationError(where, f"{where}: expected an object")
-    return {key: None if item is None else read(item, f"{where}.{key}") for key, item in value.items()}
+        raise ValidationError(path, f"{path}: expected an object")
+    return {key: None if item is None else read_item(item, f"{path}.{key}") for key, item in value.items()}
 
 
-def read_amount(value: Any, where: str) -> int:
+def read_amount(value: Any, path: str) -> int:
     """Read base units from a number, a decimal string or 0x… hex."""
     try:
         return whole_number(value)
     except ForeignError:
-        text = f"{where}: expected a whole number of base units, not {value!r:.80}"
-        raise ValidationError(where, text) from None
+        text = f"{path}: expected a whole number of base units, not {value!r:.80}"
+        raise ValidationError(path, text) from None
 
 
-def _read_decimal(value: Any, where: str) -> Decimal:
-    refusal = ValidationError(where, f"{where}: expected a number, not {value!r:.80}")
+def _read_decimal(value: Any, path: str) -> Decimal:
+    refusal = ValidationError(path, f"{path}: expected a number, not {value!r:.80}")
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise refusal
     try:
         number = decimal_number(str(value))
     except ForeignError:
         raise refusal from None
-    if abs(number.adjusted()) > _MAX_DIGITS:
+    if abs(number.adjusted()) > _MAX_EXPONENT:
         raise refusal
     return number
 
 
-def read_int(value: Any, where: str) -> int:
+def read_int(value: Any, path: str) -> int:
     """Read a JSON integer."""
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer():
             return int(value)
-        raise ValidationError(where, f"{where}: expected a whole number, not {value!r:.80}")
+        raise ValidationError(path, f"{path}: expected a whole number, not {value!r:.80}")
     return value
 
 
-def _read_float(value: Any, where: str) -> float:
+def _read_float(value: Any, path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValidationError(where, f"{where}: expected a number, not {value!r:.80}")
+        raise ValidationError(path, f"{path}: expected a number, not {value!r:.80}")
     return value
 
 
-def _read_bool(value: Any, where: str) -> bool:
+def _read_bool(value: Any, path: str) -> bool:
     if not isinstance(value, bool):
-        raise ValidationError(where, f"{where}: expected true or false, not {value!r:.80}")
+        raise ValidationError(path, f"{path}: expected true or false, not {value!r:.80}")
     return value
 
 
-def _read_str(value: Any, where: str) -> str:
+def _read_str(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise ValidationError(where, f"{where}: expected a text, not {value!r:.80}")
+        raise ValidationError(path, f"{path}: expected a text, not {value!r:.80}")
     return value
 
 
-def _read_secret(value: Any, where: str) -> str:
+def _read_secret(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise ValidationError(where, f"{where}: expected a text")
+        raise ValidationError(path, f"{path}: expected a text")
     return value
 
 

@@ -10,7 +10,7 @@ from cfnode.core.foreign import ForeignError, decimal_number
 __all__ = ["MAX_TIME_MS", "read_time", "time_text"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MAX_TEXT = 40
+_MAX_TIME_CHARS = 40
 _MIN_MILLISECONDS = 10**11
 """A number from here on is milliseconds (as seconds it would be the year 5138), a smaller one seconds."""
 MAX_TIME_MS = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
@@ -25,8 +25,8 @@ def read_time(text: str) -> int:
     reason; a time before 1970 or after the year 9999 is an error.
     """
     text = text.strip()
-    if len(text) > _MAX_TEXT or not text.isascii():
-        raise ValueError(f"{text[:_MAX_TEXT]!r} is no time: write {_EXAMPLES}")
+    if len(text) > _MAX_TIME_CHARS or not text.isascii():
+        raise ValueError(f"{text[:_MAX_TIME_CHARS]!r} is no time: write {_EXAMPLES}")
     number = _number(text)
     milliseconds = _iso_ms(text) if number is None else _unix_ms(number)
     if not 0 <= milliseconds <= MAX_TIME_MS:

@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cfnode.clients.http import (
-    MAX_ANSWER,
-    AsyncClient,
+    MAX_ANSWER_BYTES,
+    AsyncHttpClient,
     BadUrl,
-    Client,
     HttpAnswer,
+    HttpClient,
     HttpError,
     TooSlow,
     Unusable,
 )
 from cfnode.sdk.credentials import NO_CREDENTIALS, Credentials
 from cfnode.sdk.errors import BadAnswer, ClientClosed, TimedOut, TransportError, Unreachable, ValidationError
-from cfnode.sdk.exchange import HttpCall, error_text, origin_of
+from cfnode.sdk.exchange import SdkHttpCall, error_text, origin_of
 
-__all__ = ["MAX_ANSWER", "AsyncTransport", "Transport"]
+__all__ = ["MAX_ANSWER_BYTES", "AsyncTransport", "Transport"]
 
 AGENT = "cfnode-sdk"
 
@@ -31,9 +31,9 @@ class Transport:
 
     def __init__(self, credentials: Credentials = NO_CREDENTIALS) -> None:
         self._credentials = credentials
-        self._client = Client(AGENT)
+        self._client = HttpClient(AGENT)
 
-    def exchange(self, call: HttpCall) -> HttpAnswer:
+    def exchange(self, call: SdkHttpCall) -> HttpAnswer:
         """Return the answer of one exchange.
 
         Raises TransportError, ValidationError for a malformed URL, ClientClosed after `close`.
@@ -57,9 +57,9 @@ class AsyncTransport:
 
     def __init__(self, credentials: Credentials = NO_CREDENTIALS) -> None:
         self._credentials = credentials
-        self._client = AsyncClient(AGENT)
+        self._client = AsyncHttpClient(AGENT)
 
-    async def exchange(self, call: HttpCall) -> HttpAnswer:
+    async def exchange(self, call: SdkHttpCall) -> HttpAnswer:
         """Return the answer of one exchange; cancelling ends it at once.
 
         Raises TransportError, ValidationError for a malformed URL, ClientClosed after `close`.
@@ -78,7 +78,7 @@ class AsyncTransport:
         await self._client.aclose()
 
 
-def _with_token(call: HttpCall, credentials: Credentials) -> HttpCall:
+def _with_token(call: SdkHttpCall, credentials: Credentials) -> SdkHttpCall:
     return replace(call, headers=call.headers + credentials.headers(call.url))
 
 
@@ -86,12 +86,17 @@ def _closed() -> ClientClosed:
     return ClientClosed("the client is closed, and sent nothing: create another one, or close it later")
 
 
-def _translated(call: HttpCall, error: HttpError) -> TransportError | ValidationError:
-    if isinstance(error, BadUrl):
-        return ValidationError("url", str(error))
-    kind = (
+def kind_of(error: HttpError) -> type[TransportError]:
+    """Return the class of the SDK's error for an exchange without a usable answer."""
+    return (
         TimedOut if isinstance(error, TooSlow) else BadAnswer if isinstance(error, Unusable) else Unreachable
     )
+
+
+def _translated(call: SdkHttpCall, error: HttpError) -> TransportError | ValidationError:
+    if isinstance(error, BadUrl):
+        return ValidationError("url", str(error))
+    kind = kind_of(error)
     may_repeat = kind is not BadAnswer and not (error.sent and call.opens_channel)
     text = error_text(call, str(error), sent=error.sent)
     return kind(text, url=origin_of(call.url), sent=error.sent, retryable=may_repeat)

@@ -29,7 +29,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
 from cfnode.flow.fairness import CLIENT
-from cfnode.flow.turns import TURN, Turn, Turns
+from cfnode.flow.turns import TURN, ClientTurn, Turns
 from cfnode.serving.bounded_stream import BoundedStream
 from cfnode.serving.frames import framed, short_message
 from cfnode.serving.http1 import Http1
@@ -37,9 +37,9 @@ from cfnode.serving.inbox import Applications
 from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
-from cfnode.serving.short_request import Admission, ShortRequest, short_request
+from cfnode.serving.short_request import RequestAdmission, ShortRequest, short_request
 
-__all__ = ["Connection", "Messages", "ShortRequests"]
+__all__ = ["Messages", "ServedConnection", "ShortRequests"]
 
 C = TypeVar("C")
 """The type of the application's own data about a client."""
@@ -62,16 +62,18 @@ The head of a request has no more.
 class ShortRequests(Protocol[C]):
     """The application, as far as it answers short requests."""
 
-    def admit(self, connection: Connection, request: ShortRequest) -> Admission[C] | None:
+    def admit(self, connection: ServedConnection, request: ShortRequest) -> RequestAdmission[C] | None:
         """Return what the head allows.
 
         None if the request is refused, or has to come to hypercorn as a scope.
         """
 
-    def answer_now(self, admission: Admission[C], body: bytes) -> Reply | None:
+    def answer_now(self, admission: RequestAdmission[C], body: bytes) -> Reply | None:
         """Return the whole answer, with its head, to a call that needs no waiting; None for any other."""
 
-    async def answer(self, connection: Connection, admission: Admission[C], body: bytes) -> Reply:
+    async def answer(
+        self, connection: ServedConnection, admission: RequestAdmission[C], body: bytes
+    ) -> Reply:
         """Return the whole answer, with its head."""
         ...
 
@@ -86,7 +88,7 @@ class Messages(Protocol):
         """
 
 
-class Connection(TCPServer):
+class ServedConnection(TCPServer):
     """One accepted connection from `address`."""
 
     def __init__(
@@ -102,7 +104,7 @@ class Connection(TCPServer):
     ) -> None:
         self.address = address
         """The address of the other end."""
-        self.turn = Turn(turns)
+        self.turn = ClientTurn(turns)
         self.budget = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
@@ -110,7 +112,7 @@ class Connection(TCPServer):
         super().__init__(app, config, context, state, cast(Any, self._bounded))
         self._task_group = Applications()
         self._short = short
-        self._admission: Admission[Any] | None = None
+        self._admission: RequestAdmission[Any] | None = None
         """What the head of the last short request allows."""
         self.session: Messages | None = None
         """The application's side of the WebSocket, once it is open."""
@@ -292,7 +294,7 @@ class Connection(TCPServer):
             data = data[end:]
         return data
 
-    def _admitted(self, short: ShortRequests[Any], data: bytes) -> Admission[Any] | None:
+    def _admitted(self, short: ShortRequests[Any], data: bytes) -> RequestAdmission[Any] | None:
         """Return what the head at the beginning of `data` allows; None if no short request begins there."""
         if (last_admission := self._admission) is not None and last_admission.covers(data):
             return last_admission

@@ -24,7 +24,7 @@ FRAMES_A_TURN: Final = 32
 """Frames after which other connections get their turn: about a millisecond of work."""
 
 
-class FrameBudget:
+class WebSocketFrameBudget:
     """The counted frames of one connection."""
 
     def __init__(self) -> None:

@@ -20,11 +20,11 @@ from hypercorn.protocol.h11 import STREAM_ID, H11Protocol, H11WSConnection
 from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import H11SendableEvent
 
-from cfnode.flow.turns import Turn
+from cfnode.flow.turns import ClientTurn
 from cfnode.serving.bounded_stream import BoundedStream
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Part, Reply, whole
-from cfnode.serving.websocket import WebSocketStream
+from cfnode.serving.websocket import ServedWebSocket
 
 log = logging.getLogger("cfnode.serving")
 
@@ -62,11 +62,11 @@ class Http1(H11Protocol):
 
     bounded: BoundedStream
     budget: MemoryBudget
-    turn: Turn
+    turn: ClientTurn
     is_pipelined = False
     """Whether a request was handled since the last read: the next one was then pipelined."""
     _head = b""
-    websocket: WebSocketStream | None = None
+    websocket: ServedWebSocket | None = None
     """The WebSocket stream, after a request asked for an upgrade."""
 
     def detach(self) -> None:
@@ -129,13 +129,13 @@ class Http1(H11Protocol):
         if self.is_pipelined:
             await self.turn.take()
         self.is_pipelined = True
-        kind = WebSocketStream if _is_upgrade(request) else ReplyStream
+        kind = ServedWebSocket if _is_upgrade(request) else ReplyStream
         stream = kind(
             self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server,
             self.stream_send, STREAM_ID,
         )  # fmt: skip
         self.keep_alive_requests += 1
-        if isinstance(stream, WebSocketStream):
+        if isinstance(stream, ServedWebSocket):
             self.websocket = stream
             stream.attach(self.bounded, self.budget, self.turn)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))

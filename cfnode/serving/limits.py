@@ -11,7 +11,7 @@ from hypercorn.config import Config as HypercornConfig
 
 from cfnode.web.networks import Network
 
-__all__ = ["HEAD_S", "KEEP_ALIVE_S", "READ_S", "Limits", "hypercorn_config"]
+__all__ = ["HEAD_S", "KEEP_ALIVE_S", "READ_S", "PortLimits", "hypercorn_config"]
 
 HEAD_S: Final = 10.0
 """Seconds for the whole head of a request; also the seconds until the first request of a connection."""
@@ -28,7 +28,7 @@ MAX_REQUESTS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PortLimits:
     """The limits of one port. `what` names its connections in the log: "JSON-RPC"."""
 
     what: str
@@ -48,7 +48,7 @@ class Limits:
     """The function that is called when the port closes, before those seconds."""
 
 
-def hypercorn_config(limits: Limits) -> HypercornConfig:
+def hypercorn_config(limits: PortLimits) -> HypercornConfig:
     """Return the settings of hypercorn for a port."""
     settings = HypercornConfig()
     settings.errorlog = logging.getLogger(f"{limits.log.name}.http")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Reply, whole
-from cfnode.web.bearer import Refusal
+from cfnode.web.bearer import HttpRefusal
 from cfnode.web.origins import Headers
 
 __all__ = [
@@ -83,7 +83,7 @@ def _date(seconds: int) -> bytes:
     return formatdate(seconds, usegmt=True).encode()
 
 
-async def deny(send: Send, refusal: Refusal) -> None:
+async def deny(send: Send, refusal: HttpRefusal) -> None:
     """Refuse a WebSocket before it is accepted, with a status and a text."""
     body = refusal.text
     headers = [TEXT, *refusal.headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
@@ -101,6 +101,6 @@ class Busy:
         """Refuse any request."""
         if scope["type"] == "websocket":
             await receive()
-            await deny(send, Refusal(429, self._text))
+            await deny(send, HttpRefusal(429, self._text))
         else:
             await respond(send, 429, self._text, [TEXT], close=True)

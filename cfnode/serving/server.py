@@ -2,8 +2,8 @@
 
 hypercorn serves each connection (`connection.py`); this module implements what hypercorn has no settings for.
 A connection over the limit gets status 429 and is closed. When the server stops, running requests have
-`Limits.grace_s` seconds; then every socket is closed, so that a client that does not read cannot delay the
-end of the process.
+`PortLimits.grace_s` seconds; then every socket is closed, so that a client that does not read cannot delay
+the end of the process.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from cfnode.flow.accept import accept_connections
 from cfnode.flow.turns import Turns
 from cfnode.flow.wakeup import Wakeup
 from cfnode.serving.allocator import fix_threshold, trim_after_bursts
-from cfnode.serving.connection import Connection, ShortRequests
-from cfnode.serving.limits import Limits, hypercorn_config
+from cfnode.serving.connection import ServedConnection, ShortRequests
+from cfnode.serving.limits import PortLimits, hypercorn_config
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.responses import Busy, Receive, Scope, Send
-from cfnode.serving.shares import Shares
+from cfnode.serving.shares import ConnectionShares
 
-__all__ = ["SPARE_CONNECTIONS", "Application", "Server"]
+__all__ = ["SPARE_CONNECTIONS", "Application", "PortServer"]
 
 SPARE_CONNECTIONS: Final = 32
 """Connections beyond the limit that are served a proper 429; for further ones a fixed 429 is written without
 reading the request."""
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""An ASGI application. `scope["state"]["connection"]` is its `Connection`."""
+"""An ASGI application. `scope["state"]["connection"]` is its `ServedConnection`."""
 Companion = Callable[[], Awaitable[None]]
 
 
-class Server:
+class PortServer:
     """The connections of one port.
 
     `short`: the application's side of short requests, which get no scope. `companions`: tasks that requests
@@ -49,7 +49,7 @@ class Server:
     def __init__(
         self,
         app: Application,
-        limits: Limits,
+        limits: PortLimits,
         *,
         short: ShortRequests[Any] | None = None,
         companions: Sequence[Companion] = (),
@@ -61,10 +61,12 @@ class Server:
         self._context = WorkerContext(None)
         self._budgets = MemoryBudgets()
         self._turns = Turns()
-        self._shares = Shares(limits.max_connections, is_external=limits.is_external, exempt=limits.exempt)
+        self._shares = ConnectionShares(
+            limits.max_connections, is_external=limits.is_external, exempt=limits.exempt
+        )
         self._turned_away_answer = _turned_away(limits.busy)
-        self._served: set[Connection] = set()
-        self._turned_away: set[Connection] = set()
+        self._served: set[ServedConnection] = set()
+        self._turned_away: set[ServedConnection] = set()
         self._stopping = trio.Event()
         self._left = Wakeup()
 
@@ -121,10 +123,10 @@ class Server:
         stream: trio.SocketStream,
         peer: str,
         app: ASGIWrapper,
-        kind: set[Connection],
+        kind: set[ServedConnection],
         short: ShortRequests[Any] | None = None,
     ) -> None:
-        connection = Connection(
+        connection = ServedConnection(
             app, self._settings, self._context, stream, peer, self._budgets, self._turns, short
         )
         kind.add(connection)

@@ -24,7 +24,7 @@ import trio
 
 from cfnode.web.networks import Network, is_within, peer_address
 
-__all__ = ["MIN_IDLE_S", "SHARE", "Shares"]
+__all__ = ["MIN_IDLE_S", "SHARE", "ConnectionShares"]
 
 log = logging.getLogger("cfnode.serving")
 
@@ -38,7 +38,7 @@ MIN_IDLE_S: Final = 1.0
 """An HTTP connection that is idle for a shorter time keeps its place: its next request may be on the way."""
 
 
-class Served(Protocol):
+class SharedConnection(Protocol):
     """The part of a connection that this module uses."""
 
     @property
@@ -57,7 +57,7 @@ class Served(Protocol):
         """Close the connection now."""
 
 
-class Shares:
+class ConnectionShares:
     """The connection limits of one server. `exempt`: networks that may have all connections."""
 
     def __init__(self, limit: int, *, is_external: bool, exempt: Sequence[Network] = ()) -> None:
@@ -66,7 +66,7 @@ class Shares:
         self._own_share = limit - limit // OTHERS if is_external else limit
         self._exempt = tuple(exempt)
 
-    def admit(self, address: str, served: Collection[Served]) -> bool:
+    def admit(self, address: str, served: Collection[SharedConnection]) -> bool:
         """Return whether to serve a connection from `address`.
 
         An idle one of `served` may be closed for it.
@@ -81,7 +81,7 @@ class Shares:
             return True
         return _close_idle(counts, served) or self._evict(counts, counts[holder] + 1, served)
 
-    def _evict(self, counts: Counter[str], minimum: int, served: Collection[Served]) -> bool:
+    def _evict(self, counts: Counter[str], minimum: int, served: Collection[SharedConnection]) -> bool:
         """Close an idle connection of the address with most, if it has more than `minimum`.
 
         Return whether one was closed.
@@ -124,7 +124,7 @@ def _holder(address: str) -> str:
     return str(IPv6Network((parsed, 64), strict=False))
 
 
-def _close_idle(counts: Counter[str], connections: Collection[Served]) -> bool:
+def _close_idle(counts: Counter[str], connections: Collection[SharedConnection]) -> bool:
     """Close one idle HTTP connection if there is one, and return whether there was."""
     latest = trio.current_time() - MIN_IDLE_S
     idle = [

@@ -6,7 +6,7 @@ long. An unusual request (another method, a chunked body, a header that is repea
 missing) is no short request, and goes to hypercorn unchanged: this module refuses nothing itself.
 
 A client sends the same head with each request of a connection. So what a head allows is determined once (an
-`Admission`), and holds for each further request that begins with the same bytes.
+`RequestAdmission`), and holds for each further request that begins with the same bytes.
 
 Syntax: RFC 9112, section 5; RFC 9110, section 5.
 """
@@ -20,7 +20,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
-__all__ = ["Admission", "ShortRequest", "short_request"]
+__all__ = ["RequestAdmission", "ShortRequest", "short_request"]
 
 C = TypeVar("C")
 """The type of the application's own data about a client."""
@@ -58,7 +58,7 @@ class ShortRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission(Generic[C]):
+class RequestAdmission(Generic[C]):
     """What a head allows each request of its connection that begins with these bytes."""
 
     head: bytes = field(repr=False)

@@ -24,9 +24,9 @@ from wsproto.events import CloseConnection, Message, Ping, Pong, TextMessage
 from wsproto.frame_protocol import CloseReason
 
 from cfnode.core.jsonrpc import Incoming
-from cfnode.flow.turns import Turn
+from cfnode.flow.turns import ClientTurn
 from cfnode.serving.bounded_stream import BoundedStream
-from cfnode.serving.frames import FRAMES_A_TURN, FrameBoundary, FrameBudget, text_frame_head
+from cfnode.serving.frames import FRAMES_A_TURN, FrameBoundary, WebSocketFrameBudget, text_frame_head
 from cfnode.serving.memory_budget import MemoryBudget
 
 log = logging.getLogger("cfnode.serving")
@@ -35,16 +35,16 @@ ENDLESS: Final = 16
 """The multiple of the limit at which a message ends its connection."""
 
 
-class WebSocketStream(WSStream):
+class ServedWebSocket(WSStream):
     """The WebSocket of one connection. hypercorn creates it; `attach` adds the server's own objects."""
 
     _bounded: BoundedStream
     _budget: MemoryBudget
 
-    def attach(self, bounded: BoundedStream, budget: MemoryBudget, turn: Turn) -> None:
+    def attach(self, bounded: BoundedStream, budget: MemoryBudget, turn: ClientTurn) -> None:
         """Set the objects of the connection."""
         self._bounded, self._budget, self._turn = bounded, budget, turn
-        self._frames = FrameBudget()
+        self._frames = WebSocketFrameBudget()
         self._boundary = FrameBoundary()
         self.messages = 0
         """The number of messages handed to the session."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfnode.store.errors import BasePathError, StateDiscarded, StoreError, UnknownBlock
-from cfnode.store.finality import ARCHIVE, Finalized, Pruning
+from cfnode.store.finality import ARCHIVE, FinalityStep, Pruning
 from cfnode.store.overlays import Overlay
 from cfnode.store.reader import StoreReader
 from cfnode.store.state import StateView
@@ -13,7 +13,7 @@ from cfnode.store.store import Store, StoreCopy
 __all__ = [
     "ARCHIVE",
     "BasePathError",
-    "Finalized",
+    "FinalityStep",
     "Overlay",
     "Pruning",
     "StateDiscarded",

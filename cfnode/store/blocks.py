@@ -57,7 +57,7 @@ class ChainMetadata:
     """The finalized block with the newest justification; zeros before the first."""
 
 
-class Blocks:
+class BlockTables:
     """The tables of blocks; every method works in the caller's transaction."""
 
     def __init__(self, database: Database) -> None:

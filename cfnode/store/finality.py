@@ -52,7 +52,7 @@ ARCHIVE = Pruning(None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Finalized:
+class FinalityStep:
     """A step of finality: blocks that became final, oldest first, and blocks that lost (`dropped`).
 
     `kept`: all lost blocks, of this step and of earlier ones, whose overlays stay because they are held.
@@ -74,7 +74,7 @@ class Finality:
     def finalize(
         self, txn: Transaction, before: ChainMetadata, tree: OverlayTree, block: bytes,
         justification: Justification | None, held: Mapping[bytes, int],
-    ) -> Finalized:  # fmt: skip
+    ) -> FinalityStep:  # fmt: skip
         """Make a block and all below it final.
 
         `held`: the held blocks, each with its base (`holds.py`). Raises UnknownBlock or StateDiscarded.
@@ -97,7 +97,7 @@ class Finality:
         self._prune(txn, before, after)
         self._tables.spill.collect_garbage(txn, COLLECT_AT_ONCE)
         self._blocks.put_metadata(txn, after)
-        return Finalized(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept_blocks)
+        return FinalityStep(tuple(ref.hash for ref in run), tuple(ref.hash for ref in dropped), kept_blocks)
 
     def _run_to(self, txn: Transaction, block: bytes, before: ChainMetadata) -> list[BlockRef]:
         """Return the blocks above the finalized one up to `block`, oldest first.

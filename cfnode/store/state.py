@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
-from cfnode.store.blocks import Blocks, ChainMetadata
+from cfnode.store.blocks import BlockTables, ChainMetadata
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.overlays import OverlayEntry, OverlayTable, OverlayTree, layers
 from cfnode.store.spill import UNTOUCHED, Branch, BranchView, OverlaySpill, SpillTable
@@ -133,7 +133,7 @@ class Tables:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.blocks = Blocks(database)
+        self.blocks = BlockTables(database)
         self.spill = OverlaySpill(database)
         index = RowIndex(database.table("undo-index"))
         self.storage = VersionedTable(0, database.table("storage"), database.table("storage-undo"), index)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie import Found, Healing, is_child_root, trie_rows
+from cfnode.core.trie import Healing, WalkFindings, is_child_root, trie_rows
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.errors import StoreError
 from cfnode.store.rows import RowChange, delimited, row_changes, row_deletions
@@ -79,7 +79,7 @@ class StateImport:
         changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
         self._database.write(partial(self._merge, *changes))
 
-    def walk(self, healing: Healing, max_nodes: int, max_missing: int) -> Found:
+    def walk(self, healing: Healing, max_nodes: int, max_missing: int) -> WalkFindings:
         """Continue the walk over the rows, in one snapshot. Raises TrieError.
 
         It stops at `max_nodes` visited or `max_missing` missing nodes.

@@ -24,7 +24,7 @@ from cfnode.core.state import Changes
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.database import Database
 from cfnode.store.errors import StoreError, UnknownBlock
-from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
+from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, FinalityStep, Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.holds import Holds
 from cfnode.store.overlays import MAX_BLOCKS, MAX_BYTES, Overlay, OverlayEntry, OverlayTree
@@ -183,7 +183,7 @@ class Store:
         """End one `hold`."""
         self._holds.release(block)
 
-    def discarded_holds(self, step: Finalized) -> tuple[bytes, ...]:
+    def discarded_holds(self, step: FinalityStep) -> tuple[bytes, ...]:
         """Return the held blocks whose states this step of finality discarded."""
         oldest, lost_blocks = self.chain_metadata.oldest_state, set(step.dropped) - step.kept
         return tuple(
@@ -288,7 +288,7 @@ class Store:
             metadata = self._metadata(txn)
             self._blocks.put_metadata(txn, replace(metadata, generation=metadata.generation + 1))
 
-    def finalize(self, block: bytes, justification: Justification | None = None) -> Finalized:
+    def finalize(self, block: bytes, justification: Justification | None = None) -> FinalityStep:
         """Make a block and all below it final, in one transaction.
 
         For a final block only the justification is added. Raises UnknownBlock if one of the blocks is unknown

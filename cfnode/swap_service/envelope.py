@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 
 __all__ = ["unwrapped", "wrapped", "wrapped_refusal"]
 
@@ -25,7 +25,7 @@ def unwrapped(body: Mapping[str, Any], *, is_batch: bool) -> Mapping[str, Any]:
     entry = body.get("0") if is_batch else body
     inner = entry.get("json") if isinstance(entry, Mapping) else None
     if not isinstance(inner, Mapping):
-        raise Refusal(400, "invalid request: json")
+        raise RequestRefusal(400, "invalid request: json")
     return inner
 
 
@@ -36,7 +36,7 @@ def wrapped(answer: Any, *, is_batch: bool) -> Any:
     return [result] if is_batch else result
 
 
-def wrapped_refusal(refusal: Refusal, *, is_batch: bool) -> Any:
+def wrapped_refusal(refusal: RequestRefusal, *, is_batch: bool) -> Any:
     """Return a refusal inside the envelope, as an error whose message the client throws."""
     data = {"code": _NAMES.get(refusal.status, "BAD_REQUEST"), "httpStatus": refusal.status}
     error = {"message": refusal.message, "code": ErrorCode.INVALID_REQUEST, "data": data}

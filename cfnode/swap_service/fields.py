@@ -13,7 +13,7 @@ from cfnode.core.runtime_names import RuntimeNames
 
 __all__ = [
     "MAX_BPS",
-    "Refusal",
+    "RequestRefusal",
     "amount",
     "asset_json",
     "asset_pair",
@@ -29,7 +29,7 @@ MAX_BPS = 10_000
 MAX_DIGITS = 78  # decimal digits of 2^256
 
 
-class Refusal(Exception):
+class RequestRefusal(Exception):
     """Refusal of a request: the HTTP status and the `message` of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -37,9 +37,9 @@ class Refusal(Exception):
         self.status, self.message = status, message
 
 
-def invalid(name: str) -> Refusal:
+def invalid(name: str) -> RequestRefusal:
     """Return the refusal of a missing or malformed member."""
-    return Refusal(400, f"invalid request: {name}")
+    return RequestRefusal(400, f"invalid request: {name}")
 
 
 def text(members: Mapping[str, Any], name: str) -> str:

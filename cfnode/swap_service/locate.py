@@ -12,14 +12,14 @@ from typing import Final
 from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import Name, is_deposit, variant
 from cfnode.swaps.identity import ChannelId, Place, UnknownChain, belongs, newest_opening, opened_channel
 
 __all__ = ["NOT_FOUND", "Located", "locate"]
 
-NOT_FOUND: Final = Refusal(404, "resource not found")
+NOT_FOUND: Final = RequestRefusal(404, "resource not found")
 MAX_REFERENCE: Final = 200
 
 
@@ -54,7 +54,7 @@ def locate(record: SwapRecord, reference: str) -> Located:
     try:
         channel = ChannelId.parse(reference)
     except UnknownChain as error:
-        raise Refusal(400, f"Invalid chain: {error.name}") from None
+        raise RequestRefusal(400, f"Invalid chain: {error.name}") from None
     if channel is not None:
         return _by_channel(record, channel, named=reference.split("-")[1])
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
@@ -64,7 +64,7 @@ def locate(record: SwapRecord, reference: str) -> Located:
 
 def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     if channel.chain not in record.chains:
-        raise Refusal(400, f"Invalid chain: {named}")
+        raise RequestRefusal(400, f"Invalid chain: {named}")
     entries = record.find("channel", channel.chain, channel.number)
     opening = next((entry for entry in entries if _is_opening_of(entry, channel)), None)
     if opening is None:

@@ -15,7 +15,16 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.durations import STATE_CHAIN_SECONDS, durations
-from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_json, asset_pair, fee, number, switch
+from cfnode.swap_service.fields import (
+    MAX_BPS,
+    RequestRefusal,
+    amount,
+    asset_json,
+    asset_pair,
+    fee,
+    number,
+    switch,
+)
 from cfnode.swap_service.source import ApiCall, BestBlock
 from cfnode.swaps.limits import MAX_MESSAGE
 
@@ -123,14 +132,14 @@ def _read_request(query: Mapping[str, Any], names: RuntimeNames) -> _Request:
     commission = number(query, "brokerCommissionBps", MAX_BPS, 0)
     source, target = (asset_pair(query, side, names) for side in ("src", "dest"))
     if on_chain and (vault_swap or commission):
-        raise Refusal(400, "invalid request: isOnChain")
+        raise RequestRefusal(400, "invalid request: isOnChain")
     if source == target:
-        raise Refusal(400, "Requested assets cannot be swapped")
+        raise RequestRefusal(400, "Requested assets cannot be swapped")
     if vault_swap and ASSETS[source].chain == "Assethub":
-        raise Refusal(400, "invalid request: isVaultSwap (Assethub has no vault swaps)")
+        raise RequestRefusal(400, "invalid request: isVaultSwap (Assethub has no vault swaps)")
     ccm = _ccm(query)
     if ccm is not None and not CHAINS[ASSETS[target].chain].ccm:
-        raise Refusal(400, f"invalid request: ccmGasBudget ({ASSETS[target].chain} takes no messages)")
+        raise RequestRefusal(400, f"invalid request: ccmGasBudget ({ASSETS[target].chain} takes no messages)")
     dca = switch(query, "dcaEnabled", "dcaV2Enabled")
     return _Request(source, target, amount(query, "amount"), commission, vault_swap, on_chain, dca, ccm)
 
@@ -154,9 +163,9 @@ async def check_limits(block: BestBlock, source: str, asked: int, *more: ApiCall
         ("cf_min_deposit_amount", {"asset": source}), ("cf_max_swap_amount", {"asset": source}), *more
     )
     if asked < minimum:
-        raise Refusal(400, f"expected amount is below minimum swap amount ({minimum})")
+        raise RequestRefusal(400, f"expected amount is below minimum swap amount ({minimum})")
     if maximum is not None and asked > maximum:
-        raise Refusal(400, f"expected amount is above maximum swap amount ({maximum})")
+        raise RequestRefusal(400, f"expected amount is above maximum swap amount ({maximum})")
     return answers
 
 
@@ -166,13 +175,13 @@ async def _checked_simulation(block: BestBlock, request: _Request, chunks: int) 
     answer = await _simulate(block, request, request.amount - request.boost_fee, terms, excluded)
     swap = _Simulation(chunks, **answer)
     if swap.ingress_fee >= request.amount - request.boost_fee:
-        raise Refusal(400, f"amount is lower than estimated ingress fee ({swap.ingress_fee})")
+        raise RequestRefusal(400, f"amount is lower than estimated ingress fee ({swap.ingress_fee})")
     if swap.output == 0:
-        raise Refusal(400, f"swap output amount is lower than the egress fee ({swap.egress_fee})")
+        raise RequestRefusal(400, f"swap output amount is lower than the egress fee ({swap.egress_fee})")
     dust = await block.value("cf_egress_dust_limit", asset=request.target)
     if swap.output < dust and not request.on_chain:
         text = f"egress amount ({swap.output}) is lower than minimum egress amount ({dust})"
-        raise Refusal(400, text)
+        raise RequestRefusal(400, text)
     return swap
 
 
@@ -199,9 +208,9 @@ async def _simulate(
     try:
         answer: dict[str, Any] = await block.value("cf_pool_simulate_swap", **arguments)
     except ApiRefused:
-        raise Refusal(400, "insufficient liquidity for requested amount") from None
+        raise RequestRefusal(400, "insufficient liquidity for requested amount") from None
     except ApiMissing as error:
-        raise Refusal(503, str(error)) from None
+        raise RequestRefusal(503, str(error)) from None
     return answer
 
 

@@ -12,7 +12,16 @@ from typing import Any, Final
 from cfnode.core.addresses import AddressError, EncodedAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
+from cfnode.swap_service.fields import (
+    MAX_BPS,
+    RequestRefusal,
+    amount,
+    asset_pair,
+    invalid,
+    member,
+    number,
+    text,
+)
 from cfnode.swaps import addresses
 from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_MESSAGE
 
@@ -64,13 +73,13 @@ def _check_shares(body: Mapping[str, Any]) -> None:
     affiliates = body.get("affiliateBrokers") or body.get("affiliates")
     if affiliates or any(number(body, name, MAX_BPS, 0) for name in commissions):
         condition = "supported only when initializing the SDK with a brokerUrl"
-        raise Refusal(400, f"Broker commission is {condition}")
+        raise RequestRefusal(400, f"Broker commission is {condition}")
 
 
 def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
     terms = member(body, "fillOrKillParams")
     if terms is None:
-        raise Refusal(400, "invalid request: fill or kill params are required")
+        raise RequestRefusal(400, "invalid request: fill or kill params are required")
     slippage = terms.get("maxOraclePriceSlippage")
     refund_ccm = member(terms, "refundCcmMetadata")
     return {
@@ -103,7 +112,7 @@ def _hex(given: Any, most: int, name: str) -> bytes:
         raise invalid(name)
     digits = given.removeprefix("0x")
     if len(digits) > 2 * most:
-        raise Refusal(400, f"invalid request: {name} has more than {most} bytes")
+        raise RequestRefusal(400, f"invalid request: {name} has more than {most} bytes")
     try:
         return bytes.fromhex(digits)
     except ValueError:
@@ -141,4 +150,4 @@ def read_address(chain: str, written: str) -> EncodedAddress:
     try:
         return addresses.read_address(chain, written)
     except AddressError as error:
-        raise Refusal(400, f"invalid request: {error}") from None
+        raise RequestRefusal(400, f"invalid request: {error}") from None

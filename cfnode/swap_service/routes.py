@@ -25,14 +25,14 @@ from cfnode.core import jsonrpc
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.swap_service.channels import open_channel
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.network import network_info, network_status
 from cfnode.swap_service.quotes import quote, quotes
 from cfnode.swap_service.source import SwapSource
 from cfnode.swap_service.statuses import status
 from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
-from cfnode.web.pages import Answer
+from cfnode.web.pages import PageAnswer
 
 __all__ = ["MAX_BODY", "SPENDING", "SwapService"]
 
@@ -70,18 +70,18 @@ class SwapService:
         prefix, _, name = path.rpartition("/")
         return method == "POST" and prefix in (_API, _OLDER) and name in self._posts
 
-    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> PageAnswer:
         """Return the answer to a request; `sdk_version` is "" if the client is not an SDK."""
         try:
             return await self._answer(path, query, body, sdk_version)
-        except Refusal as refusal:
+        except RequestRefusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
         # An unforeseen exception is logged, and only this request fails, as in JSON-RPC.
         except Exception as error:
             code, message = self._source.fault(error, path)
             return _json(code, {"message": message})
 
-    async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+    async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> PageAnswer:
         if path in ("/v2/quote", "/quote"):
             handler = quotes if path.startswith("/v2") else quote
             parameters = _read_query(query)
@@ -95,10 +95,10 @@ class SwapService:
                 200, wrapped(await network_status(await self._source.best(), sdk_version), is_batch=False)
             )
         if path == "/healthcheck":
-            return Answer(200, b"OK", is_text=True)
+            return PageAnswer(200, b"OK", is_text=True)
         return await self._post(path, query, _read_object(body))
 
-    async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> Answer:
+    async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> PageAnswer:
         prefix, _, name = path.rpartition("/")
         code, handler = self._posts[name]
         if prefix == _API:
@@ -106,7 +106,7 @@ class SwapService:
         is_batch = _read_query(query).get("batch") == "1"
         try:
             answer = await handler(unwrapped(body, is_batch=is_batch))
-        except Refusal as refusal:
+        except RequestRefusal as refusal:
             return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
         return _json(200, wrapped(answer, is_batch=is_batch))
 
@@ -116,24 +116,24 @@ class SwapService:
         return document if path.startswith("/v2") else flat_status(document)
 
 
-def _json(code: int, document: Any) -> Answer:
-    return Answer(code, jsonrpc.encode(document))
+def _json(code: int, document: Any) -> PageAnswer:
+    return PageAnswer(code, jsonrpc.encode(document))
 
 
 def _read_query(query: bytes) -> dict[str, str]:
     if len(query) > MAX_QUERY:
-        raise Refusal(400, "invalid request")
+        raise RequestRefusal(400, "invalid request")
     try:
         return dict(parse_qsl(query.decode(), max_num_fields=MAX_QUERY_FIELDS))
     except ValueError:
-        raise Refusal(400, "invalid request") from None
+        raise RequestRefusal(400, "invalid request") from None
 
 
 def _read_object(body: bytes) -> Mapping[str, Any]:
     try:
         document = read_json(body)
     except ForeignError as error:
-        raise Refusal(400, f"invalid request: the body {error}") from None
+        raise RequestRefusal(400, f"invalid request: the body {error}") from None
     if not isinstance(document, dict):
-        raise Refusal(400, "invalid request: the body is not an object")
+        raise RequestRefusal(400, "invalid request: the body is not an object")
     return document

@@ -11,13 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from cfnode.core.addresses import Network
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["AnnouncedDeposit", "ApiCall", "BestBlock", "Broker", "OpenedChannel", "SwapRecord", "SwapSource"]
+__all__ = [
+    "AnnouncedDeposit",
+    "ApiCall",
+    "BestBlock",
+    "ChannelBroker",
+    "OpenedChannel",
+    "SwapRecord",
+    "SwapSource",
+]
 
 T = TypeVar("T")
 ApiCall: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -38,7 +46,7 @@ class SwapRecord(Protocol):
     """Swaps of the chain at one block, which all reads of a status see."""
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         """The network that addresses belong to."""
         ...
 
@@ -109,7 +117,7 @@ class OpenedChannel:
         return ChannelId(chain, self.channel_id, self.issued_block)
 
 
-class Broker(Protocol):
+class ChannelBroker(Protocol):
     """Account in whose name channels are opened and vault swaps encoded. Methods raise Refusal."""
 
     async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
@@ -132,7 +140,7 @@ class SwapSource(Protocol):
     """Source of the swap service: a chain, its swaps, and an account that opens channels."""
 
     @property
-    def broker(self) -> Broker: ...
+    def broker(self) -> ChannelBroker: ...
 
     async def best(self) -> BestBlock:
         """Return the chain at its best block."""

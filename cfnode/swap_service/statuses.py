@@ -35,7 +35,7 @@ from cfnode.swaps.events import (
     variant,
 )
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import V2_STATES, Journey, PayoutKind, PayoutStep, State, Step
+from cfnode.swaps.journey import V2_STATES, Journey, JourneyStep, PayoutKind, PayoutStep, State
 from cfnode.swaps.limits import boost_fee_bps
 from cfnode.swaps.timing import lifetime_ms
 
@@ -57,7 +57,7 @@ def status(record: SwapRecord, reference: str) -> dict[str, Any]:
         status["deposit"] = _deposit(record, located.deposit)
     elif announcement := _announced(record, located):
         status["deposit"] = announcement
-        journey.receive(Step.ANNOUNCED)
+        journey.receive(JourneyStep.ANNOUNCED)
     if located.channel is not None and located.channel.fields["boost_fee"]:
         status["boost"] = _boost(record, located)
     if located.request is not None:
@@ -291,9 +291,9 @@ def _journey(record: SwapRecord, found: Located) -> Journey:
     """Return the journey of the swap up to its payouts."""
     journey = Journey()
     if found.channel is not None and _is_expired(record, found.channel):
-        journey.receive(Step.CLOSED)
+        journey.receive(JourneyStep.CLOSED)
     if found.request is not None:
-        journey.receive(Step.REQUESTED)
+        journey.receive(JourneyStep.REQUESTED)
     if found.deposit is not None:
         journey.receive(deposit_step(found.deposit.name, found.deposit.fields))
     if found.request is not None:

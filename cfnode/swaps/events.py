@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import base58
 
-from cfnode.core.addresses import AddressError, Network, encode_foreign_address
+from cfnode.core.addresses import AddressError, BitcoinNetwork, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.swaps.journey import PayoutKind, PayoutStep, Step
+from cfnode.swaps.journey import JourneyStep, PayoutKind, PayoutStep
 
 __all__ = [
     "DEPOSIT_FAILURES",
@@ -123,21 +123,24 @@ def is_deposit(name: str, fields: Fields) -> bool:
     return name in _DEPOSITS and variant(fields["action"])[0] != _REPAID
 
 
-def deposit_step(name: str, fields: Fields) -> Step:
+def deposit_step(name: str, fields: Fields) -> JourneyStep:
     """Return what a deposit, counted or failed, states about its swap."""
     if name == Name.DEPOSIT_FAILED:
-        return Step.REJECTED
+        return JourneyStep.REJECTED
     action = variant(fields["action"])[0]
     if action in _SENT_BACK:
-        return Step.RETURNED
+        return JourneyStep.RETURNED
     if action != "Swap":
-        return Step.CREDITED
-    return Step.BOOSTED if name == Name.DEPOSIT_BOOSTED else Step.REQUESTED
+        return JourneyStep.CREDITED
+    return JourneyStep.BOOSTED if name == Name.DEPOSIT_BOOSTED else JourneyStep.REQUESTED
 
 
 # Swaps and payouts
 
-STEPS_OF: Final[Mapping[str, Step]] = {Name.CHUNK_EXECUTED: Step.EXECUTED, Name.COMPLETED: Step.ENDED}
+STEPS_OF: Final[Mapping[str, JourneyStep]] = {
+    Name.CHUNK_EXECUTED: JourneyStep.EXECUTED,
+    Name.COMPLETED: JourneyStep.ENDED,
+}
 """What an event of a request states about its swap."""
 SCHEDULED: Final = (Name.OUTPUT_SCHEDULED, Name.REFUND_SCHEDULED)
 REQUESTED: Final = (Name.BATCH, Name.MESSAGE)
@@ -191,7 +194,7 @@ def chain_of(pallet: str) -> str:
     return ""
 
 
-def keys_of(pallet: str, name: str, fields: Fields, network: Network) -> list[Key]:
+def keys_of(pallet: str, name: str, fields: Fields, network: BitcoinNetwork) -> list[Key]:
     """Return the keys of an event in an index; none for an event that is not a swap's.
 
     Raises LookupError, TypeError, ValueError or AttributeError for an event of an unknown shape.
@@ -225,7 +228,7 @@ def _swapping_keys(name: str, fields: Fields) -> Iterator[Key]:
             yield "channel", ASSETS[fields["input_asset"]].chain, origin["channel_id"]
 
 
-def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> Iterator[Key]:
+def _ingress_keys(chain: str, name: str, fields: Fields, network: BitcoinNetwork) -> Iterator[Key]:
     if name in _DEPOSITS:
         yield "channel", chain, fields["channel_id"]
         kind, action = variant(fields["action"])
@@ -257,7 +260,7 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: Network) -> It
         yield from (("egress", *egress_id) for egress_id in ids)
 
 
-def _text_address(chain: str, account: Any, network: Network) -> Any:
+def _text_address(chain: str, account: Any, network: BitcoinNetwork) -> Any:
     try:
         return encode_foreign_address((CHAINS[chain].address, account), network)
     except AddressError:

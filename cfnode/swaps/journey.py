@@ -20,10 +20,10 @@ __all__ = [
     "STEPS",
     "V2_STATES",
     "Journey",
+    "JourneyStep",
     "PayoutKind",
     "PayoutStep",
     "State",
-    "Step",
 ]
 __all__ += ["payout_state", "state_of_payouts"]
 
@@ -157,7 +157,7 @@ def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | Non
 # Swaps
 
 
-class Step(StrEnum):
+class JourneyStep(StrEnum):
     """Step of a swap before its payouts, as the chain or its clock states it."""
 
     CLOSED = "channel expired"
@@ -171,25 +171,25 @@ class Step(StrEnum):
     ENDED = "request completed"
 
 
-STEPS: Final[Mapping[tuple[State, Step], State]] = {
-    (State.WAITING, Step.CLOSED): State.NEVER_PAID,
-    (State.WAITING, Step.ANNOUNCED): State.RECEIVING,
-    (State.NEVER_PAID, Step.ANNOUNCED): State.RECEIVING,
+STEPS: Final[Mapping[tuple[State, JourneyStep], State]] = {
+    (State.WAITING, JourneyStep.CLOSED): State.NEVER_PAID,
+    (State.WAITING, JourneyStep.ANNOUNCED): State.RECEIVING,
+    (State.NEVER_PAID, JourneyStep.ANNOUNCED): State.RECEIVING,
     **{
         (state, step): after
         for state in (State.WAITING, State.NEVER_PAID, State.RECEIVING)
         for step, after in (
-            (Step.REJECTED, State.REJECTED),
-            (Step.CREDITED, State.LIQUIDITY),
-            (Step.RETURNED, State.DONE),
-            (Step.BOOSTED, State.BOOSTED),
-            (Step.REQUESTED, State.SWAPPING),
+            (JourneyStep.REJECTED, State.REJECTED),
+            (JourneyStep.CREDITED, State.LIQUIDITY),
+            (JourneyStep.RETURNED, State.DONE),
+            (JourneyStep.BOOSTED, State.BOOSTED),
+            (JourneyStep.REQUESTED, State.SWAPPING),
         )
     },
-    (State.SWAPPING, Step.BOOSTED): State.BOOSTED,
-    (State.BOOSTED, Step.EXECUTED): State.SWAPPING,
-    (State.SWAPPING, Step.ENDED): State.DONE,
-    (State.BOOSTED, Step.ENDED): State.DONE,
+    (State.SWAPPING, JourneyStep.BOOSTED): State.BOOSTED,
+    (State.BOOSTED, JourneyStep.EXECUTED): State.SWAPPING,
+    (State.SWAPPING, JourneyStep.ENDED): State.DONE,
+    (State.BOOSTED, JourneyStep.ENDED): State.DONE,
 }
 """The state after a step, by the state before it. A payout's state takes its place once there is one."""
 
@@ -201,7 +201,7 @@ class Journey:
         self._state = state
         self._payouts: list[tuple[PayoutKind, State]] = []
 
-    def receive(self, step: Step) -> None:
+    def receive(self, step: JourneyStep) -> None:
         """Receive a step of the swap."""
         self._state = STEPS.get((self._state, step), self._state)
 

@@ -30,14 +30,14 @@ __all__ = ["Cursor", "advance_to", "begin", "revert", "snapshot"]
 
 __tracebackhide__ = expected
 
-MAX_EARLIER = 100
+MAX_EARLIER_BLOCKS = 100
 """Maximum blocks below the best one in which a search begins: a node keeps the state of 128."""
 MAX_SNAPSHOTS = 32
 """Snapshots that a node keeps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EventPlace:
     """Place behind an event: its block, and the indices of the events that were returned from it.
 
     `seen` is None if all events of the block were.
@@ -52,14 +52,14 @@ class Place:
 class Cursor:
     """The place behind the last event that was awaited; None before the first search: the best block."""
 
-    place: Place | None = None
-    snapshots: dict[str, Place | None] = field(default_factory=dict)
+    place: EventPlace | None = None
+    snapshots: dict[str, EventPlace | None] = field(default_factory=dict)
 
     def take(self, number: int, block: str, index: int) -> None:
         """Move behind an event."""
         place = self.place
         before = place.seen if place is not None and place.block == block and place.seen else frozenset()
-        self.place = Place(number, block, before | {index})
+        self.place = EventPlace(number, block, before | {index})
 
     def has_seen(self, block: str, index: int) -> bool:
         """Return whether an event was returned before."""
@@ -72,7 +72,7 @@ def begin(cursor: Cursor) -> Call[None]:
 
     def steps(session: Session) -> Steps[None]:
         number = yield from _best(session)
-        cursor.place = Place(number, (yield from _hash(session, number)), None)
+        cursor.place = EventPlace(number, (yield from _hash(session, number)), None)
 
     return dev_call(steps)
 
@@ -139,9 +139,9 @@ def _hash(session: Session, number: int) -> Steps[str]:
 def _start(session: Session, cursor: Cursor, best: int) -> Steps[int]:
     """Return the number of the block in which a search begins; the first one's is the best."""
     if cursor.place is None:
-        cursor.place = Place(best, (yield from _hash(session, best)), frozenset())
+        cursor.place = EventPlace(best, (yield from _hash(session, best)), frozenset())
     # Above the best block, the cursor is of a chain that was reverted; what is left of it was searched.
-    return min(max(cursor.place.number, best - MAX_EARLIER), best + 1)
+    return min(max(cursor.place.number, best - MAX_EARLIER_BLOCKS), best + 1)
 
 
 def _next_in(session: Session, cursor: Cursor, number: int, pallet: str, name: str) -> Steps[Event | None]:
@@ -159,7 +159,10 @@ def _check_name(session: Session, pallet: str, name: str) -> Steps[None]:
     block = yield from ask(session, "chain_getBlockHash")
     version = yield from ask(session, "state_getRuntimeVersion", block)
     metadata: Metadata = yield from metadata_of(session, session.rpc_url, version, block)
-    events = {each.name: metadata.event_names(each.name) for each in metadata.pallets}
+    events = {
+        pallet_metadata.name: metadata.event_names(pallet_metadata.name)
+        for pallet_metadata in metadata.pallets
+    }
     if name in events.get(pallet, ()):
         return
     if pallet not in events:

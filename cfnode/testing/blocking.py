@@ -67,8 +67,8 @@ class DevChain(AtNode[SwapSDK]):
 
     def events(self, block: str | None = None) -> list[Event]:
         """Return the events of a block (default: the best one)."""
-        found: list[Event] = self.rpc("dev_events", block)
-        return found
+        events: list[Event] = self.rpc("dev_events", block)
+        return events
 
     def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
         """Return the next event of this pallet and name; add blocks until one has it.
@@ -186,7 +186,7 @@ class Broker:
         `boost_fee` is the maximum in basis points. `refund_parameters` replaces a refund without retries and
         without a minimum price. Raises ValueError for an unknown asset, RpcCallError if the broker refuses.
         """
-        more = {
+        options = {
             "boost_fee": boost_fee,
             "channel_metadata": channel_metadata,
             "affiliate_fees": affiliate_fees,
@@ -194,7 +194,7 @@ class Broker:
             "refund_parameters": refund_parameters,
             **unknown,
         }
-        opening = channels.open_channel(source, destination, address, refund_address, commission_bps, more)
+        opening = channels.open_channel(source, destination, address, refund_address, commission_bps, options)
         return self._chain.do(opening)
 
 

@@ -10,7 +10,7 @@ from cfnode.core.assets import asset_of
 from cfnode.core.suggestions import did_you_mean
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
-from cfnode.sdk.calls.channels import METHOD, Opened, estimated_expiry, read_opened
+from cfnode.sdk.calls.channels import METHOD, NewChannel, estimated_expiry, read_opened
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.testing.dev_calls import Asset, ask, call, dev_call
@@ -20,7 +20,7 @@ __all__ = ["Channel", "deposit", "open_channel"]
 
 __tracebackhide__ = expected
 
-MORE = ("channel_metadata", "boost_fee", "affiliate_fees", "refund_parameters", "dca_parameters")
+CHANNEL_OPTIONS = ("channel_metadata", "boost_fee", "affiliate_fees", "refund_parameters", "dca_parameters")
 """Optional parameters of a channel, in the order of the method."""
 
 
@@ -37,7 +37,7 @@ class Channel(dict[str, Any]):
         answer: Mapping[str, Any],
         source: CoreAsset,
         destination: CoreAsset,
-        opened: Opened,
+        opened: NewChannel,
         expiry: int,
     ) -> None:
         super().__init__(answer)
@@ -63,22 +63,22 @@ class Channel(dict[str, Any]):
 
 def open_channel(
     source: Asset, destination: Asset, address: str, refund_address: str, commission_bps: int,
-    more: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> Call[Channel]:  # fmt: skip
-    """Open a deposit channel of the node's broker; `more` has members of `MORE`, None for a missing one."""
-    for name in more:
-        if name not in MORE:
-            hint = did_you_mean(name, MORE) or f" Choose from {', '.join(MORE)}."
+    """Open a deposit channel of the node's broker; `options`: `CHANNEL_OPTIONS`, None for a missing one."""
+    for name in options:
+        if name not in CHANNEL_OPTIONS:
+            hint = did_you_mean(name, CHANNEL_OPTIONS) or f" Choose from {', '.join(CHANNEL_OPTIONS)}."
             raise TypeError(f"unknown argument {name!r}.{hint}")
     sold, bought = asset_of(source), asset_of(destination)
-    fields = {name: value for name, value in more.items() if value is not None}
+    fields = {name: value for name, value in options.items() if value is not None}
     fields.setdefault(
         "refund_parameters", {"retry_duration": 0, "min_price": "0x0", "refund_address": refund_address}
     )
 
     def steps(session: Session) -> Steps[Channel]:
         request = (wire_asset(sold), wire_asset(bought), address, commission_bps)
-        answer = yield from ask(session, METHOD, *request, *map(fields.get, MORE))
+        answer = yield from ask(session, METHOD, *request, *map(fields.get, CHANNEL_OPTIONS))
         opened = read_opened(answer, sold.chain, session.rpc_url)
         expiry = yield from estimated_expiry(session, sold.chain, opened.expiry_block)
         return Channel(answer, sold, bought, opened, expiry)
@@ -87,19 +87,19 @@ def open_channel(
 
 
 def deposit(
-    method: str, place: str | Channel, asset: Asset | None, amount: int | None, transaction: str | None
+    method: str, receiver: str | Channel, asset: Asset | None, amount: int | None, transaction: str | None
 ) -> Call[str]:
     """Announce or witness a deposit in the smallest unit, into a channel or at an address.
 
     The asset may be left out for a channel. Returns the hash of the deposit's block.
     """
-    if isinstance(place, Channel):
-        asset = place.asset if asset is None else asset
-        place = place.address
+    if isinstance(receiver, Channel):
+        asset = receiver.asset if asset is None else asset
+        receiver = receiver.address
     if asset is None:
         raise TypeError(
             "the asset is missing: pass it behind the address, or pass the channel for its address"
         )
     if amount is None:
         raise TypeError("the amount is missing: pass it in the asset's smallest unit (amount=10_000_000)")
-    return call(method, place, wire_asset(asset_of(asset)), hex(amount), transaction)
+    return call(method, receiver, wire_asset(asset_of(asset)), hex(amount), transaction)

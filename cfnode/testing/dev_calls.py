@@ -34,9 +34,9 @@ FUNDS = 1_000 * 10**18
 """Default funds in atoms: 1,000 FLIP."""
 MAX_BLOCKS = 100
 """Maximum blocks that `advance_to` adds: a swap takes about ten."""
-MAX_POLLS = 20_000
+MAX_BLOCK_POLLS = 20_000
 """Maximum polls for the first block, each of a millisecond or more."""
-RPC_S = 120.0
+RPC_TIMEOUT_S = 120.0
 """Maximum seconds of one call: a rotation of keys on a busy machine."""
 
 
@@ -54,7 +54,7 @@ def dev_call(steps: Callable[[Session], Steps[T]]) -> Call[T]:
 
 def ask(session: Session, method: str, *params: Any) -> Steps[Any]:
     """Make one JSON-RPC call in the steps of another; return its result."""
-    return rpc(session, session.rpc_url, method, params, timeout=RPC_S)
+    return rpc(session, session.rpc_url, method, params, timeout=RPC_TIMEOUT_S)
 
 
 def call(method: str, *params: Any) -> Call[Any]:
@@ -88,7 +88,7 @@ def first_block() -> Call[None]:
     """Wait for the first block, which a chain with instant seal adds by itself."""
 
     def steps(session: Session) -> Steps[None]:
-        for _ in range(MAX_POLLS):
+        for _ in range(MAX_BLOCK_POLLS):
             if (yield from ask(session, "chain_getBlockHash", 1)) is not None:
                 return
         raise NotReached("the chain has no first block: cfnode_dev needs --dev-seal instant")

@@ -15,7 +15,7 @@ from cfnode.testing.errors import NotReached
 
 __all__ = ["drop_causes", "expected", "hide_frames"]
 
-MAX_CHAIN = 100
+MAX_CHAINED_ERRORS = 100
 """Maximum errors of a chain that are looked at."""
 
 
@@ -34,7 +34,7 @@ def expected(raised: _Raised | None) -> bool:
 def drop_causes(error: BaseException) -> None:
     """Remove the causes of an SDK's error in a chain of errors: those of the HTTP client below it."""
     link: BaseException | None = error
-    for _ in range(MAX_CHAIN):
+    for _ in range(MAX_CHAINED_ERRORS):
         if link is None:
             return
         if isinstance(link, SdkError):

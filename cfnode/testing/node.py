@@ -22,18 +22,18 @@ from cfnode.testing.dev_calls import BROKER_URI
 from cfnode.testing.errors import NodeDidNotStart
 from cfnode.testing.frames import expected
 
-__all__ = ["START_TIME", "DevNode", "NodeDidNotStart", "running_node"]
+__all__ = ["START_TIME_MS", "DevNode", "NodeDidNotStart", "running_node"]
 
 __tracebackhide__ = expected
 
-START_TIME = 1_767_225_600_000
+START_TIME_MS = 1_767_225_600_000
 """Unix milliseconds at which the chain's clock begins: 2026-01-01, so that equal calls give equal blocks."""
-START_S = 120.0
+START_TIMEOUT_S = 120.0
 """Maximum seconds of the start on a machine with many concurrent tests; usually it takes two."""
-STOP_S = 30.0
+STOP_TIMEOUT_S = 30.0
 """Maximum seconds of a graceful stop."""
-POLL_S = 0.02
-LAST_LINES = 20
+LOG_POLL_S = 0.02
+MAX_LOG_LINES = 20
 _LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)")
 SYSTEM = sys.platform
 """Name of this operating system: linux, darwin, …"""
@@ -63,7 +63,7 @@ def _program(system: str) -> str:
 
 _PROGRAM = _program(SYSTEM)
 _FLAGS = (
-    *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0"),
+    *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME_MS}", "--rpc-port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
 )
 _PORT = "--port=0"
@@ -109,26 +109,26 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
 
 def _environment() -> dict[str, str]:
     """Return the environment without the variables and the file that set flags of `cfnode run`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     cache = os.environ.get("CFNODE_CACHE")
-    return kept | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
+    return variables | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return the node's address, from its log; raise NodeDidNotStart without one."""
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         text = log.read_text(errors="replace")
-        if found := _LISTENING.search(text):
-            return f"http://127.0.0.1:{found.group(1)}"
+        if match := _LISTENING.search(text):
+            return f"http://127.0.0.1:{match.group(1)}"
         if process.poll() is not None:
             raise NodeDidNotStart(_last(f"the node ended with {process.returncode}", text))
-        time.sleep(POLL_S)
-    raise NodeDidNotStart(_last(f"the node does not listen after {START_S:.0f} s", log.read_text()))
+        time.sleep(LOG_POLL_S)
+    raise NodeDidNotStart(_last(f"the node does not listen after {START_TIMEOUT_S:.0f} s", log.read_text()))
 
 
 def _last(reason: str, log: str) -> str:
-    lines = [f"{reason}; the end of its log:", *log.splitlines()[-LAST_LINES:]]
+    lines = [f"{reason}; the end of its log:", *log.splitlines()[-MAX_LOG_LINES:]]
     if SYSTEM != "linux":
         lines.append(f"cfnode is tested on Linux, and this system is {SYSTEM}: {_REMEDY}")
     return "\n".join(lines)
@@ -138,7 +138,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:
-        process.wait(STOP_S)
+        process.wait(STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -14,9 +14,9 @@ from typing import Final
 
 from cfnode.web.networks import BadFlagError
 
-__all__ = ["Authority", "Origin", "OriginPattern", "origin_pattern"]
+__all__ = ["HostAuthority", "OriginPattern", "WebOrigin", "origin_pattern"]
 
-MAX_HEADER: Final = 512
+MAX_HEADER_BYTES: Final = 512
 """Maximum bytes of a Host or an Origin; a name has at most 253."""
 _ADDRESS: Final = r"\[[0-9a-f:.]{2,45}\]"
 _NAME: Final = rf"[a-z0-9._-]{{1,253}}|{_ADDRESS}"
@@ -36,17 +36,17 @@ _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class HostAuthority:
     """Host and its port, "" without one; in lower case."""
 
     name: str
     port: str
 
     @classmethod
-    def parse(cls, header: bytes) -> Authority | None:
+    def parse(cls, header: bytes) -> HostAuthority | None:
         """Return the value of a header Host; None for any other text."""
-        found = _AUTHORITY.fullmatch(_lower(header))
-        return None if found is None else cls(found["name"], found["port"] or "")
+        match = _AUTHORITY.fullmatch(_lower(header))
+        return None if match is None else cls(match["name"], match["port"] or "")
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class WebOrigin:
     """Scheme, host, and port, "" for the scheme's own; an origin without a host has only its scheme."""
 
     scheme: str
@@ -63,15 +63,15 @@ class Origin:
     port: str = ""
 
     @classmethod
-    def parse(cls, header: bytes) -> Origin | None:
+    def parse(cls, header: bytes) -> WebOrigin | None:
         """Return the value of one header Origin; None for any other text, such as two origins."""
         text = _lower(header)
         if text in _OPAQUE:
             return cls(text)
-        found = _ORIGIN.fullmatch(text)
-        return None if found is None else cls(found["scheme"], found["name"], _port(found))
+        match = _ORIGIN.fullmatch(text)
+        return None if match is None else cls(match["scheme"], match["name"], _port(match))
 
-    def is_of(self, host: Authority) -> bool:
+    def is_of(self, host: HostAuthority) -> bool:
         """Return whether it is the origin of pages that this host serves.
 
         They are served under the scheme of the origin.
@@ -92,7 +92,7 @@ class OriginPattern:
     name: str
     port: str
 
-    def matches(self, origin: Origin) -> bool:
+    def matches(self, origin: WebOrigin) -> bool:
         """Return whether the entry allows this origin."""
         return (
             self.scheme in ("*", origin.scheme)
@@ -114,13 +114,13 @@ def origin_pattern(text: str) -> OriginPattern:
     lower = text.lower()
     if lower in _OPAQUE:
         return OriginPattern(lower, "", "")
-    found = _PATTERN.fullmatch("*://*:*" if lower == "*" else lower.rstrip("/"))
-    if found is None:
+    match = _PATTERN.fullmatch("*://*:*" if lower == "*" else lower.rstrip("/"))
+    if match is None:
         raise BadFlagError(
             f"--rpc-cors: {text!r} is not an origin; give https://shop.example, https://*.shop.example, "
             "http://localhost:*, or all"
         )
-    return OriginPattern(found["scheme"], found["name"], _port(found))
+    return OriginPattern(match["scheme"], match["name"], _port(match))
 
 
 def _matches_labels(pattern: str, name: str) -> bool:
@@ -128,16 +128,16 @@ def _matches_labels(pattern: str, name: str) -> bool:
         return True
     if "*" not in pattern:
         return pattern == name
-    wanted, labels = pattern.split("."), name.split(".")
-    if wanted[0] == "*" and len(labels) >= len(wanted):
-        labels = labels[len(labels) - len(wanted) :]
-    return len(labels) == len(wanted) and all(map(fnmatchcase, labels, wanted))
+    pattern_labels, labels = pattern.split("."), name.split(".")
+    if pattern_labels[0] == "*" and len(labels) >= len(pattern_labels):
+        labels = labels[len(labels) - len(pattern_labels) :]
+    return len(labels) == len(pattern_labels) and all(map(fnmatchcase, labels, pattern_labels))
 
 
-def _port(found: re.Match[str]) -> str:
-    port = found["port"] or ""
-    return "" if port == _DEFAULT_PORTS.get(found["scheme"]) else port
+def _port(match: re.Match[str]) -> str:
+    port = match["port"] or ""
+    return "" if port == _DEFAULT_PORTS.get(match["scheme"]) else port
 
 
 def _lower(header: bytes) -> str:
-    return header.decode("latin-1").lower() if len(header) <= MAX_HEADER else ""
+    return header.decode("latin-1").lower() if len(header) <= MAX_HEADER_BYTES else ""

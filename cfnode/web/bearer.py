@@ -8,7 +8,7 @@ from typing import Final
 
 from cfnode.web.tokens import Group, Tokens
 
-__all__ = ["Refusal", "RequestHeaders", "granted_groups", "joined"]
+__all__ = ["HttpRefusal", "RequestHeaders", "granted_groups", "joined"]
 
 NO_TOKEN: Final = b"A bearer token is required: send it as Authorization: Bearer TOKEN.\n"
 UNKNOWN_TOKEN: Final = b"The bearer token is unknown.\n"
@@ -18,7 +18,7 @@ RequestHeaders = Mapping[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HttpRefusal:
     """HTTP answer instead of anything else."""
 
     status: int
@@ -28,13 +28,13 @@ class Refusal:
 
 def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """Return headers by name; join values of the same name with commas (RFC 9110, section 5.3)."""
-    found: dict[bytes, bytes] = {}
+    by_name: dict[bytes, bytes] = {}
     for name, value in headers:
-        found[name] = value if name not in found else found[name] + b", " + value
-    return found
+        by_name[name] = value if name not in by_name else by_name[name] + b", " + value
+    return by_name
 
 
-def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:
+def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | HttpRefusal:
     """Return the groups that a request with this Authorization header may call, or a Refusal."""
     is_open = frozenset(Group) - tokens.guarded
     if authorization[: len(_SCHEME)].lower() != _SCHEME:
@@ -45,5 +45,5 @@ def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | R
     return is_open | token.groups | {Group.READ}
 
 
-def _unauthorized(text: bytes, challenge: bytes) -> Refusal:
-    return Refusal(401, text, ((b"www-authenticate", challenge),))
+def _unauthorized(text: bytes, challenge: bytes) -> HttpRefusal:
+    return HttpRefusal(401, text, ((b"www-authenticate", challenge),))

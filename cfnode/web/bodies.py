@@ -9,14 +9,22 @@ import trio
 
 from cfnode.web.bearer import RequestHeaders
 
-__all__ = ["BODY_DEADLINE", "FREE_PIECES", "MIN_PIECE", "NOT_JSON", "BodyRefused", "is_json", "read_body"]
+__all__ = [
+    "BODY_DEADLINE_S",
+    "FREE_PIECES",
+    "MIN_PIECE_BYTES",
+    "NOT_JSON",
+    "BodyRefused",
+    "is_json",
+    "read_body",
+]
 
-BODY_DEADLINE = 30.0
-MIN_PIECE = 64
+BODY_DEADLINE_S = 30.0
+MIN_PIECE_BYTES = 64
 """Minimum average size of the pieces of a body, in bytes. Each piece costs a turn of the event loop, while a
 chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
-"""Pieces of a body (TCP segments, for instance) that may be smaller than MIN_PIECE."""
+"""Pieces of a body (TCP segments, for instance) that may be smaller than MIN_PIECE_BYTES."""
 NOT_JSON = (
     b"Supplied content type is not allowed. Content-Type: application/json is required\n"
     b"Add the header to the request; with curl: -H 'content-type: application/json'\n"
@@ -47,23 +55,23 @@ async def read_body(
     receive: Receive,
     limit: int,
     add: Callable[[bytes], None],
-    hold: Callable[[int], None],
+    count_bytes: Callable[[int], None],
 ) -> bool:
     """Read the whole body and count its pieces; False if the client disconnects. Raises BodyRefused."""
     if announced is not None and int(announced) > limit:
         raise BodyRefused(413)
     size = pieces = 0
-    with trio.move_on_after(BODY_DEADLINE):
+    with trio.move_on_after(BODY_DEADLINE_S):
         while True:
             event = await receive()
             if event["type"] != "http.request":
                 return False
             piece = event["body"]
             size, pieces = size + len(piece), pieces + 1
-            hold(len(piece))
+            count_bytes(len(piece))
             if size > limit:
                 raise BodyRefused(413)
-            if pieces > FREE_PIECES + size // MIN_PIECE:
+            if pieces > FREE_PIECES + size // MIN_PIECE_BYTES:
                 raise BodyRefused(400)
             add(piece)
             if not event["more_body"]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cfnode.web.authority import Authority, Origin, OriginPattern, origin_pattern
+from cfnode.web.authority import HostAuthority, OriginPattern, WebOrigin, origin_pattern
 from cfnode.web.networks import BadFlagError
 
 __all__ = ["Headers", "OriginPolicy", "origin_policy"]
@@ -58,14 +58,14 @@ class OriginPolicy:
         They are parsed before anything is compared: text that is not one host, or not one origin, is refused
         whatever is allowed.
         """
-        asked = None if host is None else Authority.parse(host)
-        if host is not None and asked is None:
+        authority = None if host is None else HostAuthority.parse(host)
+        if host is not None and authority is None:
             return UNREADABLE
-        if self.hosts and (asked is None or self.hosts.isdisjoint((asked.name, asked.text))):
+        if self.hosts and (authority is None or self.hosts.isdisjoint((authority.name, authority.text))):
             return HOST_REFUSED
         if origin is None:
             return None
-        parsed = Origin.parse(origin)
+        parsed = WebOrigin.parse(origin)
         if parsed is None:
             return UNREADABLE
         is_listed = not self.origins or any(pattern.matches(parsed) for pattern in self.origins)
@@ -78,7 +78,7 @@ class OriginPolicy:
         """
         if origin is None:
             return None
-        parsed = Origin.parse(origin)
+        parsed = WebOrigin.parse(origin)
         is_named = parsed is not None and any(pattern.matches(parsed) for pattern in self.named)
         return None if is_named else ORIGIN_NOT_NAMED
 
@@ -110,25 +110,25 @@ def origin_policy(cors: tuple[str, ...] | None, further_hosts: tuple[str, ...], 
 
     `cors` None allows local origins, ("all",) any origin. Raises BadFlagError.
     """
-    listed = tuple(origin_pattern(text) for text in cors or () if text != "all")
-    named = tuple(pattern for pattern in listed if pattern.names_a_host)
+    patterns = tuple(origin_pattern(text) for text in cors or () if text != "all")
+    host_patterns = tuple(pattern for pattern in patterns if pattern.names_a_host)
     if cors is not None and "all" in cors:
-        return OriginPolicy(frozenset(), (), named)
-    origins = tuple(map(origin_pattern, LOCAL_ORIGINS)) if cors is None else listed
-    return OriginPolicy(_hosts(further_hosts, port), origins or (origin_pattern("null"),), named)
+        return OriginPolicy(frozenset(), (), host_patterns)
+    origins = tuple(map(origin_pattern, LOCAL_ORIGINS)) if cors is None else patterns
+    return OriginPolicy(_hosts(further_hosts, port), origins or (origin_pattern("null"),), host_patterns)
 
 
 def _hosts(further: tuple[str, ...], port: int) -> frozenset[str]:
     if "all" in further:
         return frozenset()
-    own = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
-    found = []
-    for host in (*own, *further):
-        parsed = Authority.parse(host.encode())
+    own_hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
+    hosts = []
+    for host in (*own_hosts, *further):
+        parsed = HostAuthority.parse(host.encode())
         if parsed is None:
             raise BadFlagError(
                 f"--rpc-allowed-hosts: {host!r} is not the name of a host; give node.example, or "
                 "node.example:8443 for one port"
             )
-        found.append(parsed.text)
-    return frozenset(found)
+        hosts.append(parsed.text)
+    return frozenset(hosts)

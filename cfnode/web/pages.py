@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Answer", "Pages"]
+__all__ = ["PageAnswer", "Pages"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageAnswer:
     """HTTP answer: status and body; `is_text` if the body is not JSON."""
 
     status: int
@@ -29,6 +29,6 @@ class Pages(Protocol):
         """Return whether the service answers this request."""
         ...
 
-    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> PageAnswer:
         """Return the answer to a request; `sdk_version` is "" if the client does not state one."""
         ...

@@ -10,7 +10,7 @@ One token a line, `NAME GROUP[,GROUP…] TOKEN`; empty lines and lines that begi
 Lines rather than TOML: a shell writes one with `echo`, and a wrong line is named by its number. TOKEN is the
 token, or the SHA-256 of it in hex after `sha256:`, so that deploying the file needs no secret. A
 hash without salt is enough for tokens that cannot be guessed, as `openssl rand -hex 32` makes them; shorter
-ones than MIN_TOKEN are refused. In memory there are hashes only.
+ones than MIN_TOKEN_CHARS are refused. In memory there are hashes only.
 
 The file holds secrets: it must belong to one user (mode 0600). SIGHUP reads it again; if that fails, the
 tokens before it stay, and an error is logged.
@@ -39,9 +39,9 @@ __all__ = ["Group", "Token", "TokenFileError", "Tokens"]
 
 log = logging.getLogger("cfnode.rpc")
 
-MAX_FILE: Final = 64 * 1024
+MAX_TOKEN_FILE_BYTES: Final = 64 * 1024
 MAX_TOKENS: Final = 256
-MIN_TOKEN: Final = 20
+MIN_TOKEN_CHARS: Final = 20
 """Minimum number of characters of a token."""
 _HASH: Final = re.compile("sha256:([0-9a-fA-F]{64})")
 _NAME: Final = re.compile(r"[A-Za-z0-9._@-]{1,64}")
@@ -100,10 +100,10 @@ class Tokens:
         They are those that a line names, both that spend if it names one of them, and all if a line names
         `read`.
         """
-        named = frozenset(group for token in self._tokens for group in token.groups)
-        if Group.READ in named:
+        token_groups = frozenset(group for token in self._tokens for group in token.groups)
+        if Group.READ in token_groups:
             return frozenset(Group)
-        return named | SPENDING if named & SPENDING else named
+        return token_groups | SPENDING if token_groups & SPENDING else token_groups
 
     def __iter__(self) -> Iterator[Token]:
         """Yield the tokens of the file."""
@@ -116,11 +116,11 @@ class Tokens:
         """
         if len(presented) > MAX_TOKEN:
             return None
-        digest, found = hashlib.sha256(presented).digest(), None
+        digest, matching = hashlib.sha256(presented).digest(), None
         for token in self._tokens:
             if hmac.compare_digest(token.digest, digest):
-                found = token
-        return found
+                matching = token
+        return matching
 
     def reload(self) -> None:
         """Read the file again; keep the tokens if that fails."""
@@ -135,7 +135,7 @@ class Tokens:
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
     """Read the tokens of a file. Raise SecretFileError or TokenFileError."""
-    content = secret_file.read(path, MAX_FILE, follow_links=True, private=True)
+    content = secret_file.read(path, MAX_TOKEN_FILE_BYTES, follow_links=True, private=True)
     try:
         lines = content.decode().splitlines()
     except UnicodeDecodeError:
@@ -179,9 +179,9 @@ def _group(text: str) -> Group:
 def _digest(secret: str) -> bytes:
     if (hashed := _HASH.fullmatch(secret)) is not None:
         return bytes.fromhex(hashed[1])
-    if len(secret) < MIN_TOKEN or not is_bearer_token(secret):
+    if len(secret) < MIN_TOKEN_CHARS or not is_bearer_token(secret):
         raise ValueError(
-            f"a token has {MIN_TOKEN} to {MAX_TOKEN} letters, digits and . _ ~ + / -, as from "
+            f"a token has {MIN_TOKEN_CHARS} to {MAX_TOKEN} letters, digits and . _ ~ + / -, as from "
             "`openssl rand -hex 32`; or give its hash, sha256: and 64 hex digits"
         )
     return hashlib.sha256(secret.encode()).digest()

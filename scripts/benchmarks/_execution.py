@@ -17,7 +17,7 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
@@ -46,7 +46,7 @@ class Chain:
         self.runtime = DevRuntime()
         with self.store.state(self.genesis.hash) as at:
             encoded = self.runtime.call("Metadata_metadata", b"", Journal(at))
-        self.metadata = decode_metadata(Cursor(encoded).bytes())
+        self.metadata = decode_metadata(ByteCursor(encoded).bytes())
         self.nonce = 0
 
     def remarks(self) -> list[bytes]:

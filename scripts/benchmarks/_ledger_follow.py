@@ -20,7 +20,7 @@ from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import Block
-from cfnode.ledger.follower import MAX_BLOCKS, Follower, Source
+from cfnode.ledger.follower import MAX_BATCH_BLOCKS, Follower, Source
 from cfnode.ledger.prices import Price
 
 
@@ -71,8 +71,8 @@ async def fetch(node: str, first: int, last: int, watched: Watched) -> None:
     """Request the answers that a follower requests."""
     async with connected(node) as client:
         reader = ChainReader(client)
-        for start in range(first, last + 1, MAX_BLOCKS):
-            count = min(MAX_BLOCKS, last + 1 - start)
+        for start in range(first, last + 1, MAX_BATCH_BLOCKS):
+            count = min(MAX_BATCH_BLOCKS, last + 1 - start)
             await reader.raw_blocks(await reader.hashes(range(start, start + count)))
             watched.done(count, 0)
 

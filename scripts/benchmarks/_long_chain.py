@@ -27,7 +27,7 @@ from cfnode.core.grandpa import (
 from cfnode.core.hashing import twox_128
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, update
@@ -103,7 +103,7 @@ class LongChain:
         spec_authorities = [
             SpecAuthority(keyring.aura.public, keyring.grandpa.public) for keyring in keyrings
         ]
-        spec, _ = with_authorities(official, decode_metadata(Cursor(encoded).bytes()), spec_authorities)
+        spec, _ = with_authorities(official, decode_metadata(ByteCursor(encoded).bytes()), spec_authorities)
         return cls(base, spec, [(keyring.grandpa, 1) for keyring in keyrings])
 
     def change_sets(self, count: int) -> None:

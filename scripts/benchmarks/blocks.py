@@ -17,7 +17,7 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
@@ -96,7 +96,7 @@ class _Chain:
     @classmethod
     async def begin(cls, executor: Executor, store: Store, genesis: Header) -> _Chain:
         """Create a chain with a funded broker, after two blocks."""
-        metadata = Cursor(await executor.call(BlockSource(genesis.hash), "Metadata_metadata")).bytes()
+        metadata = ByteCursor(await executor.call(BlockSource(genesis.hash), "Metadata_metadata")).bytes()
         chain = cls(executor, store, genesis, metadata)
         await chain._grow([])
         await chain._grow([chain._signed(("Swapping", "register_as_broker"))])

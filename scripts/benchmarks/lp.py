@@ -19,7 +19,7 @@ from typing import Any
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.lp import LimitOrder, LiquidityProvider
 from cfnode.sdk.lp.orders import Order
 from scripts.benchmarks.rpc import connect_websocket
@@ -156,7 +156,7 @@ def _before_sending(node: NodeProcess, attempt: int) -> float:
     with LiquidityProvider(node.url, ACCOUNT) as lp:
         exchange, waited, sent = lp._transport.exchange, 0.0, 0.0
 
-        def timed(call: HttpCall) -> HttpAnswer:
+        def timed(call: SdkHttpCall) -> HttpAnswer:
             nonlocal waited, sent
             began = time.perf_counter()
             if not sent and b'"lp_' in (call.body or b""):

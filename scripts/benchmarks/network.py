@@ -17,7 +17,7 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network import RequestLimits, Service, Settings
+from cfnode.network import NetworkService, NetworkSettings, RequestLimits
 
 ROUNDS = 5
 SIZE = 16 << 20
@@ -31,9 +31,9 @@ TARGET = 0.10
 Row = tuple[str, str, str, bool | None]
 
 
-def node(number: int, **settings: object) -> Service:
+def node(number: int, **settings: object) -> NetworkService:
     identity = Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
-    return Service(identity, Settings(bytes(32), **settings))  # type: ignore[arg-type]
+    return NetworkService(identity, NetworkSettings(bytes(32), **settings))  # type: ignore[arg-type]
 
 
 async def serve_libp2p() -> None:
@@ -88,7 +88,7 @@ async def bare_rate(port: str) -> float:
         return REPEATS * SIZE / (1 << 20) / (time.perf_counter() - begin)
 
 
-async def with_client(address: str, measure: Callable[[Service, str], object]) -> float:
+async def with_client(address: str, measure: Callable[[NetworkService, str], object]) -> float:
     client = node(2, private_addresses=True)
     client.serve_requests("sync/2", None, LIMITS)
     async with trio.open_nursery() as nursery:
@@ -101,12 +101,12 @@ async def with_client(address: str, measure: Callable[[Service, str], object]) -
     return seconds
 
 
-async def download(client: Service, peer: str) -> None:
+async def download(client: NetworkService, peer: str) -> None:
     for _ in range(REPEATS):
         await client.request(peer, "sync/2", SIZE.to_bytes(8, "big"))
 
 
-async def small_requests(client: Service, peer: str) -> None:
+async def small_requests(client: NetworkService, peer: str) -> None:
     for _ in range(SMALL):
         await client.request(peer, "sync/2", (40).to_bytes(8, "big"))
 

@@ -29,7 +29,7 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.calls import BlockSource, BuiltBlock
 from cfnode.runtime.executor import Executor
@@ -89,7 +89,7 @@ class _Chain:
         official = parse(path.read_bytes(), source=str(path))
         assert isinstance(official.genesis, RawGenesis)
         encoded = GenesisRuntime(official.genesis, wasm_runtime).call("Metadata_metadata")
-        metadata = decode_metadata(Cursor(encoded).bytes())
+        metadata = decode_metadata(ByteCursor(encoded).bytes())
         names = [f"//Authority//{number}" for number in range(AUTHORITIES)]
         keys = [Keypair.from_suri(name) for name in names]
         votes = [Keypair.from_suri(name, "ed25519").public for name in names]
@@ -260,7 +260,7 @@ class _Bench:
         They begin once the window of states is full, and so is the file.
         """
         at, account = BlockSource(self._head.hash), self._chain.keys[0].public
-        nonce = Cursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
+        nonce = ByteCursor(await self._executor.call(at, "AccountNonceApi_account_nonce", account)).u32()
         await self._remarks(range(nonce, nonce + 2 * WINDOW))
         resident_before = self._resident()
         for _ in range(CALLS):

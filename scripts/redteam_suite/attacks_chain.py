@@ -14,7 +14,7 @@ import trio
 from cfnode.core.aura import pre_runtime_item, seal_item
 from cfnode.core.grandpa import COMMIT, Commit, CommitMessage, Precommit, read_authorities
 from cfnode.core.header import DigestItem, DigestKind, Header
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire.announces import BlockAnnounce
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
@@ -59,7 +59,7 @@ class Author:
     def authorities(self) -> list[bytes]:
         """Return the keys of the finality authorities."""
         answer = self._socket.call("state_call", "GrandpaApi_grandpa_authorities", "0x")
-        return [key for key, _ in read_authorities(Cursor(bytes.fromhex(answer[2:])))]
+        return [key for key, _ in read_authorities(ByteCursor(bytes.fromhex(answer[2:])))]
 
 
 async def never(peer: str, data: bytes) -> bytes | None:

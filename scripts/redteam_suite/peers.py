@@ -20,12 +20,12 @@ import trio
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, Dialer, line
-from cfnode.core.p2p.noise import Handshake as NoiseHandshake
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.p2p.noise import NoiseHandshake as NoiseHandshake
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.network.model import RequestHandler, RequestLimits
-from cfnode.network.service import Service
-from cfnode.network.settings import Settings
+from cfnode.network.service import NetworkService
+from cfnode.network.settings import NetworkSettings
 from scripts.redteam_suite.rpc_wire import connect
 from scripts.redteam_suite.target import Target
 
@@ -75,11 +75,11 @@ class Stranger:
     ) -> None:
         genesis = bytes.fromhex(target.genesis)
         self._target = target
-        self._service = Service(
-            Keypair.from_seed(seed, "ed25519"), Settings(genesis, private_addresses=True, out_peers=1)
+        self._service = NetworkService(
+            Keypair.from_seed(seed, "ed25519"), NetworkSettings(genesis, private_addresses=True, out_peers=1)
         )
         number, block = best or (0, genesis)
-        handshake = Handshake(roles, number, block, genesis).encode()
+        handshake = AnnounceHandshake(roles, number, block, genesis).encode()
         limits = RequestLimits(request=MIB, response=16 * MIB, timeout=60.0, concurrent=1_000)
         for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
             self._service.serve_requests(protocol, (answers or {}).get(protocol), limits)

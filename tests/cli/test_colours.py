@@ -14,7 +14,7 @@ from tests.support.cli.terminals import PLACES, plain
     [
         ("COMPLETED: done", "green"),
         ("FAILED: the output could not be paid out", "red"),
-        ("in step with the chain", "green"),
+        ("in sync with the chain", "green"),
         ("cut off: no peers", "red"),
         ("partly_refunded", "yellow"),
         ("syncing, block 1 of 2", "yellow"),

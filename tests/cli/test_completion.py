@@ -80,7 +80,37 @@ def test_bash_completes_commands_flags_and_values(bash: Bash) -> None:
     bash.complete("cfnode swap quote ArbUsdc Bt", "c ")
     bash.complete("cfnode config show swap qu", "ote ")
     bash.press_tab("cfnode swap quote arbu", "ArbUsd")
+    bash.complete("cfnode swap quote Arbitrum/USDC Bitc", "oin/BTC ")
     bash.press_tab("cfnode key ", "^generate .*inspect-node-key", times=2)
+
+
+def completed(home: Path, *words: str) -> list[str]:
+    """What a shell offers for the last of the words."""
+    variables = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = subprocess.run(
+        command(),
+        env=environment(home) | variables | {"_CFNODE_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.removeprefix("plain,") for line in done.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("arbi", ["Arbitrum/ETH", "Arbitrum/USDC", "Arbitrum/USDT"]),
+        ("Arbitrum/u", ["Arbitrum/USDC", "Arbitrum/USDT"]),
+        ("ARBITRUM.USDC", ["Arbitrum.USDC"]),
+        ("bt", ["Btc"]),
+        ("B", ["Btc", "Bnb", "BscUsdt", "Bitcoin/BTC", "Bsc/BNB", "Bsc/USDT"]),
+        ("x", []),
+    ],
+)
+def test_an_asset_is_completed_in_each_of_its_forms(tmp_path: Path, typed: str, offered: list[str]) -> None:
+    assert completed(tmp_path, "cfnode", "swap", "quote", typed) == offered
+    assert completed(tmp_path, "cfnode", "dev", "price", typed) == offered
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")

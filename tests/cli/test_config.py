@@ -41,7 +41,7 @@ def test_a_command_uses_what_the_file_sets(cfnode: Shell) -> None:
     nowhere = "http://127.0.0.1:{}"
     file = cfnode.file(f'node = "{nowhere.format(1)}"\n[wait]\ntimeout = 0.1\njson = true\n')
     code, out, _ = cfnode("wait", "--config", file)
-    assert (code, json.loads(out)["error"]["code"]) == (5, "NETWORK")
+    assert (code, json.loads(out)["error"]["code"]) == (5, "UNREACHABLE")
     assert "after 0.1 s: no answer from http://127.0.0.1:1" in json.loads(out)["error"]["message"]
     file = cfnode.file(
         f'node = "{nowhere.format(1)}"\n'

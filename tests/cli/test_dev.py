@@ -68,6 +68,12 @@ def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
         assert json.loads(played(*line, "--json")[1])["transaction"] == reference
 
 
+def test_a_vault_swap_from_solana_is_not_followed_by_a_transaction() -> None:
+    _, out = played("send-to-vault", '{"chain": "Solana"}')
+    assert out.startswith("sent the vault swap: block 42 ")
+    assert "swap watch" not in out
+
+
 def test_a_jump_by_zero_adds_no_block() -> None:
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
     assert json.loads(played("jump", "0", "--json")[1]) == {

@@ -94,10 +94,10 @@ def test_no_command_waits_without_a_bound(wrong: str) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "name", "words"),
     [
-        (("rpc", "m", "--node", NOWHERE), 5, "NETWORK", "no answer from"),
+        (("rpc", "m", "--node", NOWHERE), 5, "UNREACHABLE", "no answer from"),
         (("rpc", "m", "--named={"), 2, "USAGE", "--named is not JSON"),
         (("rpc", "m", "--timeout", "x"), 2, "USAGE", "not a number of seconds"),
-        (("dev", "seal", "--node", NOWHERE), 5, "NETWORK", "no answer from"),
+        (("dev", "seal", "--node", NOWHERE), 5, "UNREACHABLE", "no answer from"),
         (("dev", "saele"), 2, "USAGE", "Did you mean 'seal'?"),
         (("dev", "price", "Etc", "1"), 2, "USAGE", "Unknown asset 'Etc'. Did you mean"),
         (("inspect-runtime",), 2, "USAGE", "give --chain or --node"),

@@ -81,8 +81,8 @@ def test_a_balance_is_withdrawn(amount: str, taken: int) -> None:
     [
         (("withdraw", "ETH", "1", EVM.replace("F", "f", 1)), "its checksum is wrong"),
         (("withdraw", "BTC", "1", EVM), "it is an address of Ethereum"),
-        (("withdraw", "ETH", "0", EVM), "there is no free Eth to withdraw"),
-        (("withdraw", "USDC", "all", EVM), "there is no free Usdc to withdraw"),
+        (("withdraw", "ETH", "0", EVM), "the account has no free Eth to withdraw"),
+        (("withdraw", "USDC", "all", EVM), "the account has no free Usdc to withdraw"),
         (("refund-address", "bitcoin", EVM), "it is an address of Ethereum"),
     ],
 )

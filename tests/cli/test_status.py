@@ -23,7 +23,7 @@ from cfnode.cli.status.report import reported_status
 from cfnode.cli.status.screen import screen
 from cfnode.clients.http import HttpAnswer, HttpCall, TooSlow
 from cfnode.core import ss58
-from cfnode.core.vault_swaps import SwapTerms, cf_parameters
+from cfnode.core.vault_swaps import VaultSwapTerms, cf_parameters
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 from tests.support.cli.terminals import PLACES, plain
@@ -61,7 +61,7 @@ def answers(**changes: Any) -> dict[str, Any]:
         "chain_getBlockHash": "0xbest",
         "chain_getFinalizedHead": "0xfinal",
         "state_getStorage": time_of,
-        "broker_encode_cf_parameters": "0x" + cf_parameters(SwapTerms(REFUND, BROKER, 1000)).hex(),
+        "broker_encode_cf_parameters": "0x" + cf_parameters(VaultSwapTerms(REFUND, BROKER, 1000)).hex(),
         "cf_account_info": {
             "role": "broker",
             "flip_balance": hex(12_500_000_000_000_000_000),
@@ -98,7 +98,7 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
     assert (code, err) == (0, "")
     for words in (
         f"Chainflip-Berghain at {url}",
-        "in step with the chain",
+        "in sync with the chain",
         "#45, ",
         "#42, 3 blocks (18 s) behind, ",
         " s old",
@@ -182,7 +182,7 @@ NO_CLOCK = {name: each for name, each in answers().items() if name != "state_get
 @pytest.mark.parametrize(
     ("served", "state", "words"),
     [
-        (aged(4, 22), "inStep", "in step with the chain"),
+        (aged(4, 22), "inStep", "in sync with the chain"),
         (aged(600, 620), "noBlocks", "no new blocks: the network has stalled"),
         (aged(4, 600), "noFinality", "none becomes final"),
         (LONELY, "noPeers", "cut off: no peers"),
@@ -193,7 +193,7 @@ def test_a_dead_network_is_not_in_step(served: dict[str, Any], state: str, words
     assert status(served)["state"] == state
     text = printed(served)
     assert words in text
-    assert ("in step" in text) is (state == "inStep")
+    assert ("in sync" in text) is (state == "inStep")
 
 
 def test_a_node_without_a_broker_key_has_no_broker_part() -> None:
@@ -382,7 +382,7 @@ def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch:
     assert done.exit_code == 130
     lines = [json.loads(line) for line in done.stdout.splitlines()[:4]]
     assert [line.get("peers") for line in lines] == [12, 12, None, 12]
-    assert lines[2]["error"]["code"] == "NETWORK"
+    assert lines[2]["error"]["code"] == "BAD_ANSWER"
     assert "stopped watching" in done.stdout
 
 

@@ -15,10 +15,10 @@ from cfnode.core.scale import (
     Composite,
     Field,
     Primitive,
-    Registry,
     Sequence,
     Some,
     Tuple,
+    TypeRegistry,
     Variant,
     Variants,
     encode_compact,
@@ -42,7 +42,7 @@ class Oracle:
         return self._bt_decode.decode_list(names, self._registry, encoded)
 
 
-def oracle_form(registry: Registry, type_id: int, value: Any) -> Any:
+def oracle_form(registry: TypeRegistry, type_id: int, value: Any) -> Any:
     """Our value as the oracle shows it: bytes and lists are tuples, newtypes are tuples of one."""
     row = registry.type(type_id)
     match row.definition:
@@ -67,13 +67,13 @@ def oracle_form(registry: Registry, type_id: int, value: Any) -> Any:
     return list(value)
 
 
-def _option(registry: Registry, inner: int, value: Any) -> Any:
+def _option(registry: TypeRegistry, inner: int, value: Any) -> Any:
     if value is None:
         return None
     return oracle_form(registry, inner, value.value if isinstance(value, Some) else value)
 
 
-def _variant(registry: Registry, variants: tuple[Variant, ...], value: Any) -> Any:
+def _variant(registry: TypeRegistry, variants: tuple[Variant, ...], value: Any) -> Any:
     """The oracle takes any variant named None or Some for one of an Option."""
     name, payload = (value, ()) if isinstance(value, str) else value
     fields = next(variant.fields for variant in variants if variant.name == name)
@@ -83,7 +83,7 @@ def _variant(registry: Registry, variants: tuple[Variant, ...], value: Any) -> A
     return None if name == "None" else {name: values}
 
 
-def _fields(registry: Registry, fields: tuple[Field, ...], value: Any) -> Any:
+def _fields(registry: TypeRegistry, fields: tuple[Field, ...], value: Any) -> Any:
     if not fields:
         return ()
     if fields[0].name is not None:

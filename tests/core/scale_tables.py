@@ -12,27 +12,27 @@ from cfnode.core.scale import (
     Composite,
     Definition,
     Field,
-    Param,
     PortableType,
     Primitive,
-    Registry,
     Sequence,
     Tuple,
+    TypeParam,
+    TypeRegistry,
     Variant,
     Variants,
 )
 from cfnode.core.scale.metadata import (
     ApiMethod,
-    Constant,
     CustomValue,
-    Extrinsic,
+    ExtrinsicFormat,
     MapKind,
     Metadata,
     MethodInput,
     OuterEnums,
-    Pallet,
+    PalletConstant,
+    PalletMetadata,
     PlainKind,
-    RuntimeApi,
+    RuntimeApiMetadata,
     StorageEntry,
     StoragePallet,
     TransactionExtension,
@@ -40,7 +40,7 @@ from cfnode.core.scale.metadata import (
 from cfnode.core.scale.types import PRIMITIVES
 
 
-def hand_made() -> Registry:
+def hand_made() -> TypeRegistry:
     """Every kind of type, also those that the runtime 2.2.3 does not use. Types 0 to 14 are the primitives.
 
     No u256 or i256 inside another type: the oracle does not step over their bytes and goes on reading there.
@@ -77,10 +77,12 @@ def hand_made() -> Registry:
     parts = enumerate(("Address", "Call", "Signature", "Extra"))
     whole = add(Composite((Field(None, number["u8"]),)), "UncheckedExtrinsic")
     params = {
-        whole: tuple(Param(part, type_id) for type_id, part in parts),
-        wrapped: (Param("T", None),),
+        whole: tuple(TypeParam(part, type_id) for type_id, part in parts),
+        wrapped: (TypeParam("T", None),),
     }
-    return Registry([PortableType(i, path, params.get(i, ()), kind) for i, (path, kind) in enumerate(rows)])
+    return TypeRegistry(
+        [PortableType(i, path, params.get(i, ()), kind) for i, (path, kind) in enumerate(rows)]
+    )
 
 
 def _option(add: Any, inner: int) -> int:
@@ -92,11 +94,11 @@ def hand_made_metadata() -> Metadata:
     registry = hand_made()
     pair = next(row.id for row in registry.types if row.definition == Tuple((5, 6)))
     extension = TransactionExtension("CheckNonce", 6, 0)
-    extrinsic = Extrinsic(4, 0, 1, 2, 3, (extension,), registry.find("UncheckedExtrinsic").id)
+    extrinsic = ExtrinsicFormat(4, 0, 1, 2, 3, (extension,), registry.find("UncheckedExtrinsic").id)
     default = StorageEntry("Plain", "Default", PlainKind(5), b"\7\0\0\0", ("A number.",))
     doubled = StorageEntry("Map", "Optional", MapKind(("Twox64Concat", "Identity"), pair, 5), b"\0")
-    constant = Constant("Answer", 5, b"\x2a\0\0\0", ("What it is.",))
-    pallet = Pallet("Only", StoragePallet("Only", (default, doubled)), 0, None, (constant,), 0, 3)
+    constant = PalletConstant("Answer", 5, b"\x2a\0\0\0", ("What it is.",))
+    pallet = PalletMetadata("Only", StoragePallet("Only", (default, doubled)), 0, None, (constant,), 0, 3)
     method = ApiMethod("add", (MethodInput("a", 5), MethodInput("b", 5)), 5, ("The sum.",))
     return Metadata(
         15,
@@ -104,16 +106,16 @@ def hand_made_metadata() -> Metadata:
         (pallet,),
         extrinsic,
         0,
-        (RuntimeApi("Sum", (method,), ("Sums.",)),),
+        (RuntimeApiMetadata("Sum", (method,), ("Sums.",)),),
         OuterEnums(1, 2, 3),
         (CustomValue("made", 0, b"\1"),),
     )
 
 
-def table(*definitions: Definition | tuple[Definition, str]) -> Registry:
+def table(*definitions: Definition | tuple[Definition, str]) -> TypeRegistry:
     """A registry of types numbered in order; a pair gives a type a name."""
     rows = [pair if isinstance(pair, tuple) else (pair, "") for pair in definitions]
-    return Registry(
+    return TypeRegistry(
         [PortableType(i, tuple(name.split("::")) if name else (), (), d) for i, (d, name) in enumerate(rows)]
     )
 

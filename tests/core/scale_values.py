@@ -16,10 +16,10 @@ from cfnode.core.scale import (
     Field,
     PortableType,
     Primitive,
-    Registry,
     Sequence,
     Some,
     Tuple,
+    TypeRegistry,
     Variant,
     Variants,
 )
@@ -36,7 +36,7 @@ class Values:
     Values never hold a value of a type in `without`.
     """
 
-    def __init__(self, registry: Registry, seed: int, without: frozenset[int] = frozenset()) -> None:
+    def __init__(self, registry: TypeRegistry, seed: int, without: frozenset[int] = frozenset()) -> None:
         self.registry = registry
         self.without = without
         self.random = Random(seed)

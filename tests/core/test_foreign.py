@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cfnode.core.foreign import (
     ANSWER,
     ForeignError,
-    Limits,
+    JsonLimits,
     block_number,
     hex_bytes,
     hex_number,
@@ -22,7 +22,7 @@ from cfnode.core.foreign import (
     whole_number,
 )
 
-SMALL = Limits(size=1_000, values=50, depth=8, filling=200, wide=300)
+SMALL = JsonLimits(size=1_000, values=50, depth=8, filling=200, wide=300)
 DIGITS = "7" * 5_000
 
 
@@ -59,9 +59,9 @@ def test_a_text_over_a_limit_or_malformed_is_refused(text: bytes | str, words: s
 
 def test_brackets_inside_of_texts_do_not_nest() -> None:
     text = json.dumps(["[" * 20, '"[' * 5, "\\", '\\"[', {"{": "}"}])
-    assert read_json(text, Limits(depth=2)) == json.loads(text)
+    assert read_json(text, JsonLimits(depth=2)) == json.loads(text)
     with pytest.raises(ForeignError, match="nested more than 1 levels"):
-        read_json(text, Limits(depth=1))
+        read_json(text, JsonLimits(depth=1))
 
 
 def test_a_number_of_5_000_digits_is_refused_whether_json_or_hex() -> None:
@@ -152,7 +152,7 @@ def test_a_json_text_within_the_limits_is_read_exactly(value: Any) -> None:
 
 @given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\1', max_size=200).map(str.encode))
 def test_no_text_raises_anything_but_a_foreign_error(text: bytes) -> None:
-    for limits in (ANSWER, SMALL, Limits(depth=1)):
+    for limits in (ANSWER, SMALL, JsonLimits(depth=1)):
         try:
             value = read_json(text, limits)
         except ForeignError:

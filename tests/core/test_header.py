@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import MAX_DIGEST_ITEMS, DigestItem, DigestKind, Header
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.core.trie import EMPTY_ROOT
 from tests.conftest import shared
 from tests.support.core.headers import HEADERS, read
@@ -99,14 +99,14 @@ def test_a_header_has_room_for_a_change_of_a_thousand_authorities_and_no_more_th
     header = Header(bytes(32), 7, bytes(32), bytes(32), (change,))
     assert Header.decode(header.encode()) == header
     large = replace(header, digest=(change,) * 4).encode()
-    for decode in (Header.decode, lambda data: Header.read(Cursor(data))):
+    for decode in (Header.decode, lambda data: Header.read(ByteCursor(data))):
         with pytest.raises(ScaleError, match="more than 131072 bytes"):
             decode(large)
 
 
 def test_a_hash_is_computed_once_and_of_the_bytes_that_were_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Header(bytes(32), 7, bytes(32), bytes(32), (DigestItem(DigestKind.SEAL, b"aura", b"x"),)).encode()
-    header = Header.read(Cursor(b"before" + data + b"behind", 6))
+    header = Header.read(ByteCursor(b"before" + data + b"behind", 6))
     assert header.encode() == data
     assert header.hash == blake2_256(data)
     monkeypatch.setattr("cfnode.core.header.blake2_256", lambda data: pytest.fail("hashed again"))

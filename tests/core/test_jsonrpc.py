@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import (
     MAX_VALUES,
-    Batch,
-    Call,
     ErrorCode,
     InvalidParams,
-    Refused,
+    RefusedMessage,
+    RpcBatch,
+    RpcCall,
     RpcError,
     parse_short,
 )
@@ -25,19 +25,19 @@ MAX_BATCH = 5
 CALL_TEXT = b'{"jsonrpc":"2.0","id":7,"method":"m","params":[1,"x"]}'
 
 
-def parse(data: bytes | str) -> Call | Batch | Refused:
+def parse(data: bytes | str) -> RpcCall | RpcBatch | RefusedMessage:
     return jsonrpc.parse(data, MAX_BATCH)
 
 
-def call_of(text: bytes) -> Call:
+def call_of(text: bytes) -> RpcCall:
     parsed = parse(text)
-    assert isinstance(parsed, Call)
+    assert isinstance(parsed, RpcCall)
     return parsed
 
 
-def refusal_of(text: bytes | str) -> Refused:
+def refusal_of(text: bytes | str) -> RefusedMessage:
     parsed = parse(text)
-    assert isinstance(parsed, Refused)
+    assert isinstance(parsed, RefusedMessage)
     return parsed
 
 
@@ -152,19 +152,24 @@ def test_the_last_of_two_equal_keys_wins() -> None:
 def test_a_batch_keeps_its_order_and_refuses_its_bad_entries_one_by_one() -> None:
     good = b'{"jsonrpc":"2.0","method":"m","id":1}'
     parsed = parse(b" \n [%b, 7, [%b], {}]" % (good, good))
-    assert isinstance(parsed, Batch)
-    assert [type(entry) for entry in parsed.entries] == [Call, Refused, Refused, Refused]
-    assert {entry.error.code for entry in parsed.entries if isinstance(entry, Refused)} == {-32600}
+    assert isinstance(parsed, RpcBatch)
+    assert [type(entry) for entry in parsed.entries] == [
+        RpcCall,
+        RefusedMessage,
+        RefusedMessage,
+        RefusedMessage,
+    ]
+    assert {entry.error.code for entry in parsed.entries if isinstance(entry, RefusedMessage)} == {-32600}
 
 
 @pytest.mark.parametrize("before", [b"", b"\n", b" " * 63, b" " * 64, b"\t" * 500])
 def test_white_space_before_a_batch_does_not_hide_it(before: bytes) -> None:
-    assert isinstance(parse(before + b'[{"jsonrpc":"2.0","method":"m","id":1}]'), Batch)
-    assert isinstance(parse(before + b'{"jsonrpc":"2.0","method":"m","id":1}'), Call)
+    assert isinstance(parse(before + b'[{"jsonrpc":"2.0","method":"m","id":1}]'), RpcBatch)
+    assert isinstance(parse(before + b'{"jsonrpc":"2.0","method":"m","id":1}'), RpcCall)
 
 
 def test_a_batch_over_the_limit_is_refused_before_its_entries_are_read() -> None:
-    assert isinstance(parse(b"[1,1,1,1,1]"), Batch)
+    assert isinstance(parse(b"[1,1,1,1,1]"), RpcBatch)
     refused = refusal_of(b"[1,1,1,1,1,1]")
     assert (refused.id, refused.error.code, refused.error.data) == (
         b"null",
@@ -172,7 +177,7 @@ def test_a_batch_over_the_limit_is_refused_before_its_entries_are_read() -> None
         "Exceeded max limit of 5",
     )
     alone = jsonrpc.parse(b"[1]", max_batch=0)
-    assert isinstance(alone, Refused)
+    assert isinstance(alone, RefusedMessage)
     assert alone.error.code == ErrorCode.BATCHES_REFUSED
 
 
@@ -213,12 +218,14 @@ def test_a_notification_names_its_subscription() -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_parser_raise(data: bytes) -> None:
-    assert isinstance(parse(data), Call | Batch | Refused)
+    assert isinstance(parse(data), RpcCall | RpcBatch | RefusedMessage)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=10))
 def test_no_json_makes_the_parser_raise(value: object) -> None:
-    assert isinstance(parse(json.dumps({"jsonrpc": "2.0", "method": value, "id": value})), Call | Refused)
+    assert isinstance(
+        parse(json.dumps({"jsonrpc": "2.0", "method": value, "id": value})), RpcCall | RefusedMessage
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,11 +233,11 @@ def test_no_json_makes_the_parser_raise(value: object) -> None:
 )
 def test_unpaired_surrogates_never_reach_a_method(text: bytes) -> None:
     parsed = parse(b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b]}' % text)
-    if isinstance(parsed, Call):
+    if isinstance(parsed, RpcCall):
         with pytest.raises(InvalidParams):
             parsed.arguments()
     else:
-        assert isinstance(parsed, Refused)
+        assert isinstance(parsed, RefusedMessage)
         assert parsed.error.code == ErrorCode.PARSE_ERROR
 
 
@@ -250,9 +257,9 @@ def test_a_short_call_is_read_as_any_message_is(text: bytes) -> None:
     short = parse_short(text)
     whole = parse(text)
     if short is None:
-        assert not isinstance(whole, Call) or text[:1] != b"{"
+        assert not isinstance(whole, RpcCall) or text[:1] != b"{"
     else:
-        assert isinstance(whole, Call)
+        assert isinstance(whole, RpcCall)
         assert (short.method, short.reply_id) == (whole.method, whole.reply_id)
         assert bytes(short.params) == bytes(whole.params)
 
@@ -260,4 +267,4 @@ def test_a_short_call_is_read_as_any_message_is(text: bytes) -> None:
 def test_a_long_call_is_not_read_as_a_short_one() -> None:
     text = CALL_TEXT + b" " * MAX_VALUES
     assert parse_short(text) is None
-    assert isinstance(parse(text), Call)
+    assert isinstance(parse(text), RpcCall)

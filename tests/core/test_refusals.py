@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.refusals import NOT_REGISTERED, Refusal, read_refusal, refusal_text
+from cfnode.core.refusals import NOT_REGISTERED, ModuleRefusal, read_refusal, refusal_text
 
 NO_FUNDS = (
     'KnownModuleError { pallet: "Swapping", name: "NoFundsAvailable", '
@@ -67,7 +67,7 @@ def test_what_the_node_quotes_is_read_back(pallet: str, name: str, words: str) -
     found = read_refusal(message)
     is_plain = not any(ord(letter) < 32 and letter not in "\n\t" for letter in pallet + name + words)
     if is_plain:
-        assert found == Refusal(pallet, name, words)
+        assert found == ModuleRefusal(pallet, name, words)
 
 
 @given(st.text(max_size=200))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.scale import Cursor, ScaleError, decode_compact, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, decode_compact, encode_compact
 
 EDGES = [
     (0, "00"),
@@ -68,7 +68,9 @@ def test_what_has_no_compact_form_is_refused(number):
 
 
 def test_a_cursor_reads_one_value_after_the_other():
-    cursor = Cursor(bytes.fromhex("010200030000000400000000000000" + "05" + "00" * 15 + "180c61626308c3a9"))
+    cursor = ByteCursor(
+        bytes.fromhex("010200030000000400000000000000" + "05" + "00" * 15 + "180c61626308c3a9")
+    )
     assert (cursor.u8(), cursor.u16(), cursor.u32(), cursor.u64(), cursor.u128()) == (1, 2, 3, 4, 5)
     assert cursor.compact() == 6
     assert cursor.bytes() == b"abc"
@@ -79,11 +81,11 @@ def test_a_cursor_reads_one_value_after_the_other():
 
 def test_a_cursor_refuses_trailing_bytes():
     with pytest.raises(ScaleError, match="2 bytes follow"):
-        Cursor(b"ab").finish()
+        ByteCursor(b"ab").finish()
 
 
 def test_a_cursor_refuses_a_count_that_the_rest_cannot_hold():
-    cursor = Cursor(encode_compact(10) + bytes(39))
+    cursor = ByteCursor(encode_compact(10) + bytes(39))
     with pytest.raises(ScaleError, match="40 bytes wanted at offset 1, 39 left"):
         cursor.count(item_size=4)
     assert cursor.count(item_size=3) == 10
@@ -94,7 +96,7 @@ def test_a_cursor_refuses_a_count_that_the_rest_cannot_hold():
     st.lists(st.sampled_from(["u8", "u128", "boolean", "compact", "count", "bytes", "text"])),
 )
 def test_no_input_makes_a_cursor_raise_another_error_or_run_past_the_end(data, steps):
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     try:
         for step in steps:
             getattr(cursor, step)()

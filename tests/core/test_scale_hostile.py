@@ -18,10 +18,10 @@ from cfnode.core.scale import (
     Composite,
     Field,
     Primitive,
-    Registry,
     ScaleError,
     Sequence,
     Tuple,
+    TypeRegistry,
     Variant,
     Variants,
     encode_compact,
@@ -128,7 +128,7 @@ def test_a_broken_type_is_refused_when_it_is_asked_for(definitions):
 def test_a_table_with_one_id_twice_is_refused():
     row = table(U8).types[0]
     with pytest.raises(ScaleError, match="same id"):
-        Registry([row, row])
+        TypeRegistry([row, row])
 
 
 def test_a_broken_part_does_not_spoil_the_rest_of_a_cycle():
@@ -215,10 +215,10 @@ def test_no_change_to_metadata_makes_its_decoder_raise_another_error(seed):
 
 
 HAND_MADE = hand_made()
-_RUNTIME: list[Registry] = []
+_RUNTIME: list[TypeRegistry] = []
 
 
-def _runtime(metadata: bytes) -> Registry:
+def _runtime(metadata: bytes) -> TypeRegistry:
     if not _RUNTIME:
         _RUNTIME.append(decode_metadata(metadata).registry)
     return _RUNTIME[0]

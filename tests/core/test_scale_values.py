@@ -9,10 +9,10 @@ import pytest
 
 from cfnode.core.scale import (
     Compact,
-    Registry,
     ScaleError,
     Some,
     Tuple,
+    TypeRegistry,
     Variants,
 )
 from cfnode.core.scale.metadata import (
@@ -31,7 +31,7 @@ class Sample:
     encoded: bytes
 
 
-def samples(registry: Registry, values: Values) -> list[Sample]:
+def samples(registry: TypeRegistry, values: Values) -> list[Sample]:
     """Two values of each type that has any, and one of each variant of each enum."""
     chosen: list[tuple[int, Any]] = []
     for row in registry.types:
@@ -43,13 +43,13 @@ def samples(registry: Registry, values: Values) -> list[Sample]:
     return [Sample(type_id, value, registry.codec(type_id).encode(value)) for type_id, value in chosen]
 
 
-def differences(registry: Registry, seen: list[Any], given: list[Sample]) -> list[tuple[Sample, Any]]:
+def differences(registry: TypeRegistry, seen: list[Any], given: list[Sample]) -> list[tuple[Sample, Any]]:
     pairs = zip(given, seen, strict=True)
     return [(s, decoded) for s, decoded in pairs if oracle_form(registry, s.type_id, s.value) != decoded]
 
 
 @pytest.fixture(scope="module")
-def registry(metadata_v15: bytes) -> Registry:
+def registry(metadata_v15: bytes) -> TypeRegistry:
     return decode_metadata(metadata_v15).registry
 
 
@@ -88,7 +88,7 @@ def test_an_independent_decoder_reads_the_same_values(registry, metadata_v15, se
     assert differences(registry, seen, given) == []
 
 
-def _unit(registry: Registry) -> int:
+def _unit(registry: TypeRegistry) -> int:
     return next(row.id for row in registry.types if row.definition == Tuple(()))
 
 

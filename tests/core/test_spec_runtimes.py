@@ -14,7 +14,7 @@ from cfnode.core.chainspec.authorities import (
     with_authorities,
 )
 from cfnode.core.chainspec.shapes import described, empty, fitted
-from cfnode.core.scale import Registry, ScaleError
+from cfnode.core.scale import ScaleError, TypeRegistry
 from cfnode.core.scale.metadata import Metadata, StorageEntry, decode_metadata
 from cfnode.core.scale.metadata.tables import PlainKind
 from cfnode.core.scale.types import Composite, Field, PortableType, Primitive, Sequence, Variant, Variants
@@ -142,7 +142,7 @@ def reshaped(
         else each
         for each in metadata.pallets
     )
-    return replace(metadata, registry=Registry((*metadata.registry.types, *rows)), pallets=pallets)
+    return replace(metadata, registry=TypeRegistry((*metadata.registry.types, *rows)), pallets=pallets)
 
 
 def council(metadata: Metadata, *fields: Field) -> Metadata:
@@ -201,7 +201,7 @@ def test_the_error_for_an_item_of_an_unknown_type_describes_the_type(metadata: M
 
 
 def test_what_has_no_empty_value_is_refused_by_name() -> None:
-    registry = Registry(
+    registry = TypeRegistry(
         (
             PortableType(0, ("Mood",), (), Variants((Variant("Calm", (), 0),))),
             PortableType(1, (), (), Primitive("u8")),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core.scale import ScaleError, encode_compact
-from cfnode.core.validity import INVALID, Invalid, Unknown, ValidTransaction, decode_validity
+from cfnode.core.validity import INVALID, Invalid, UnknownValidity, ValidTransaction, decode_validity
 
 tags = st.lists(st.binary(max_size=70), max_size=4)
 
@@ -39,8 +39,8 @@ def test_each_reason_has_its_substrate_name() -> None:
     assert decode_validity(b"\1\0\1") == Invalid("Payment")
     assert decode_validity(b"\1\0\7\x2a") == Invalid("Custom", 42)
     assert str(Invalid("Custom", 42)) == "Custom(42)"
-    assert decode_validity(b"\1\1\0") == Unknown("CannotLookup")
-    assert decode_validity(b"\1\1\2\5") == Unknown("Custom", 5)
+    assert decode_validity(b"\1\1\0") == UnknownValidity("CannotLookup")
+    assert decode_validity(b"\1\1\2\5") == UnknownValidity("Custom", 5)
 
 
 @given(st.binary(max_size=40))

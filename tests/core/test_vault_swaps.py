@@ -14,7 +14,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
-    SwapTerms,
+    VaultSwapTerms,
     cf_parameters,
     decode_nulldata,
     evm_calldata,
@@ -33,7 +33,7 @@ REFUND: dict[str, Any] = {
 }
 BROKER = bytes(range(32))
 CCM = {"message": b"hello", "gas_budget": 10**6, "ccm_additional_data": b"\x07"}
-TERMS = SwapTerms(REFUND, BROKER, 10, boost_fee=5, affiliates=((3, 20),))
+TERMS = VaultSwapTerms(REFUND, BROKER, 10, boost_fee=5, affiliates=((3, 20),))
 SOL = ("Sol", b"\x33" * 32)
 
 

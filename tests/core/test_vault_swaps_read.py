@@ -16,7 +16,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     SentSwap,
     SolanaSwap,
-    SwapTerms,
+    VaultSwapTerms,
     cf_parameters,
     decode_cf_parameters,
     decode_evm_calldata,
@@ -55,7 +55,7 @@ CCM = st.fixed_dictionaries(
 DCA = st.fixed_dictionaries({"number_of_chunks": u32, "chunk_interval": u32})
 
 
-def terms(refund_size: int) -> st.SearchStrategy[SwapTerms]:
+def terms(refund_size: int) -> st.SearchStrategy[VaultSwapTerms]:
     refund = st.fixed_dictionaries(
         {
             "retry_duration": u32,
@@ -67,7 +67,7 @@ def terms(refund_size: int) -> st.SearchStrategy[SwapTerms]:
     )
     affiliates = st.lists(st.tuples(u8, u8), max_size=5).map(tuple)
     broker = st.binary(min_size=32, max_size=32)
-    return st.builds(SwapTerms, refund, broker, u16, u8, st.none() | CCM, st.none() | DCA, affiliates)
+    return st.builds(VaultSwapTerms, refund, broker, u16, u8, st.none() | CCM, st.none() | DCA, affiliates)
 
 
 @st.composite
@@ -80,7 +80,9 @@ def targets(draw: st.DrawFn) -> tuple[Asset, tuple[str, bytes]]:
 
 @given(terms(20), targets(), st.booleans(), u128)
 @settings(max_examples=60)
-def test_a_call_of_the_vault_reads_back(given_: SwapTerms, target: Any, is_token: bool, amount: int) -> None:
+def test_a_call_of_the_vault_reads_back(
+    given_: VaultSwapTerms, target: Any, is_token: bool, amount: int
+) -> None:
     token = TOKEN if is_token else None
     data = evm_calldata(*target, cf_parameters(given_), ccm=given_.ccm, token=token, amount=amount)
     assert decode_evm_calldata(data) == SentSwap(*target, given_, token, amount if is_token else None)
@@ -88,7 +90,7 @@ def test_a_call_of_the_vault_reads_back(given_: SwapTerms, target: Any, is_token
 
 @given(terms(20), targets())
 @settings(max_examples=40)
-def test_a_note_reads_back(given_: SwapTerms, target: Any) -> None:
+def test_a_note_reads_back(given_: VaultSwapTerms, target: Any) -> None:
     note = tron_note(*target, cf_parameters(given_), given_.ccm)
     assert decode_tron_note(note) == SentSwap(*target, given_)
     assert decode_token_transfer(token_transfer(TOKEN, 7)) == (TOKEN, 7)
@@ -97,7 +99,7 @@ def test_a_note_reads_back(given_: SwapTerms, target: Any) -> None:
 @given(terms(32), targets(), st.booleans(), u64, st.binary(max_size=32))
 @settings(max_examples=30)
 def test_an_instruction_reads_back(
-    given_: SwapTerms, target: Any, is_token: bool, amount: int, seed: bytes
+    given_: VaultSwapTerms, target: Any, is_token: bool, amount: int, seed: bytes
 ) -> None:
     payer, source = b"\x99" * 32, b"\x98" * 32
     accounts = (
@@ -154,7 +156,7 @@ def test_no_bytes_raise_anything_but_their_own_error(
 
 
 def test_what_fits_no_type_is_refused() -> None:
-    terms_ = SwapTerms(
+    terms_ = VaultSwapTerms(
         {
             "retry_duration": 1,
             "refund_address": b"\x22" * 20,

@@ -16,10 +16,10 @@ from cfnode.core.scale import (
     Field,
     PortableType,
     Primitive,
-    Registry,
     ScaleError,
     Sequence,
     Tuple,
+    TypeRegistry,
     Variant,
     Variants,
 )
@@ -156,8 +156,8 @@ def test_an_account_is_the_key_or_the_address_behind_zeros() -> None:
     assert account_of(("Solana", {"signer": b"\x05" * 32})) == b"\x05" * 32
 
 
-def registry(*rows: tuple[tuple[str, ...], Any]) -> Registry:
-    return Registry([PortableType(number, path, (), body) for number, (path, body) in enumerate(rows)])
+def registry(*rows: tuple[tuple[str, ...], Any]) -> TypeRegistry:
+    return TypeRegistry([PortableType(number, path, (), body) for number, (path, body) in enumerate(rows)])
 
 
 def test_an_empty_part_is_the_word_empty() -> None:

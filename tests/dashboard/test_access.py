@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfnode.dashboard import sessions as sessions_module
-from cfnode.dashboard.guard import MAX_BODY
+from cfnode.dashboard.guard import MAX_BODY_BYTES
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_key import service_key
@@ -72,7 +72,7 @@ async def test_a_session_ends_with_its_token(books: Database) -> None:
 async def test_a_session_ends_after_half_a_day(books: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with visitor(books) as (_, guest):
         await guest.log_in()
-        monkeypatch.setattr(sessions_module, "MAX_AGE_S", -1)
+        monkeypatch.setattr(sessions_module, "SESSION_MAX_AGE_S", -1)
         assert (await guest.get("/")).status_code == 303
 
 
@@ -144,7 +144,7 @@ async def test_malformed_forms_are_refused(books: Database) -> None:
         send, own = guest.client.post, {"origin": BASE}
         form = {"content-type": "application/x-www-form-urlencoded"}
         assert (await send("/web/login", json={"token": TOKEN}, headers=own)).status_code == 415
-        big = await send("/web/login", content=b"token=" + b"a" * MAX_BODY, headers=own | form)
+        big = await send("/web/login", content=b"token=" + b"a" * MAX_BODY_BYTES, headers=own | form)
         assert big.status_code == 413
         many = "&".join(f"a{number}=1" for number in range(100))
         assert (await send("/web/login", content=many, headers=own | form)).status_code == 400

@@ -49,7 +49,7 @@ def test_a_token_is_made_once_for_the_owner_alone_and_never_printed(empty: Datab
     assert token not in first.output
     second = run(empty, "--web", "--check")
     assert path.read_text().strip() == token
-    assert "Made a token" not in second.output
+    assert "Created a token" not in second.output
     assert Sessions(b"k" * 32, _token_source(empty, None, None)).begin(token) is not None
 
 

@@ -17,7 +17,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.day_totals import counted_block
 from cfnode.ledger.updates import announce
-from cfnode.swap_service.live.server import Listening, serve
+from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import TOKEN, OfficialNode, tokens
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
@@ -60,7 +60,7 @@ async def served(database: Database) -> AsyncIterator[tuple[Dashboard, httpx.Asy
     source = LiveSource(database, ("http://127.0.0.1:9", None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(page.run)
-        port = await nursery.start(serve, source, Listening("127.0.0.1", 0), page)
+        port = await nursery.start(serve, source, ListenAddress("127.0.0.1", 0), page)
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as client:
             await client.post("/web/login", data={"token": TOKEN})
             yield page, client, nursery.cancel_scope
@@ -86,7 +86,7 @@ async def watching(client: httpx.AsyncClient) -> AsyncIterator[Any]:
 async def test_each_browser_gets_each_block_and_the_page_has_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "MIN_GAP_S", 0.0)
+    monkeypatch.setattr(pulse, "MIN_EVENT_GAP_S", 0.0)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _), watching(client) as one, watching(client) as two:
@@ -126,7 +126,7 @@ async def test_a_browser_that_goes_away_frees_its_place(
 async def test_a_stream_ends_by_itself_before_the_server_ends_the_connection(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "STREAM_S", 0.2)
+    monkeypatch.setattr(pulse, "STREAM_DURATION_S", 0.2)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _):

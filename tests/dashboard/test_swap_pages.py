@@ -144,7 +144,7 @@ async def listed_at(guest: Visitor, **fields: str) -> list[int]:
 async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
     books: Database, day: Day, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfnode.dashboard.swap_pages.LINES", 2)
+    monkeypatch.setattr("cfnode.dashboard.swap_pages.LINES_PER_PAGE", 2)
     known = list(report(books, "swaps", Period()))
     customers = [each for each in known if each["kind"].startswith("Regular")]
     assert len(customers) < len(known)

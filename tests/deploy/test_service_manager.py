@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from cfnode.cli.service_manager import MAX_PATH, ServiceManager, service_manager
+from cfnode.cli.service_manager import MAX_SOCKET_PATH_BYTES, ServiceManager, service_manager
 from tests.process import command, environment
 
 WAIT_S = 120.0
@@ -50,7 +50,7 @@ def test_without_a_service_manager_there_is_none() -> None:
     assert service_manager({"NOTIFY_SOCKET": ""}) is None
 
 
-@pytest.mark.parametrize("given", ["run/notify", "@", "/", "/" + "x" * MAX_PATH, "vsock:2:1234"])
+@pytest.mark.parametrize("given", ["run/notify", "@", "/", "/" + "x" * MAX_SOCKET_PATH_BYTES, "vsock:2:1234"])
 def test_an_unusable_socket_is_logged_and_ignored(given: str, caplog: pytest.LogCaptureFixture) -> None:
     assert service_manager({"NOTIFY_SOCKET": given}) is None
     assert "NOTIFY_SOCKET is neither a path nor @NAME" in caplog.text

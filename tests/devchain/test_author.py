@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from cfnode.core.aura import SLOT_MS, slot_of, verify_seal
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.devchain.author import FUNDS, MAX_SLOTS_LEFT_OUT, AuthorError
 from cfnode.devchain.authorities import well_known
 from cfnode.devchain.clock import ChainClock, ClockError, SlotInTheFuture
@@ -197,7 +197,7 @@ async def test_a_manual_block_names_the_refused_transactions(rig: Rig) -> None:
 async def test_the_author_funds_new_accounts(make_rig: MakeRig) -> None:
     rig = await make_rig(funded=[account("alice")])
     (_, _, (name, data)) = rig.author._inherents(1)
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     assert (name, cursor.count(), cursor.take(32), cursor.u128()) == (b"devfund0", 1, account("alice"), FUNDS)
 
 

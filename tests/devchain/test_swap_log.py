@@ -8,31 +8,31 @@ import pytest
 
 from cfnode.devchain import swap_log
 from cfnode.devchain.swap_log import SwapLines
-from cfnode.node.chain.block_events import Event
+from cfnode.node.chain.block_events import BlockEvent
 
 PLACE = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 ETHER = 10**18
 
 
-def egress(name: str, number: int, amount: int) -> Event:
+def egress(name: str, number: int, amount: int) -> BlockEvent:
     fields = {"swap_request_id": 1, "egress_id": ("Ethereum", number), "asset": "Eth", "amount": amount}
-    return Event("Swapping", name, fields)
+    return BlockEvent("Swapping", name, fields)
 
 
-def sent(broadcast: int, *numbers: int) -> Event:
+def sent(broadcast: int, *numbers: int) -> BlockEvent:
     ids = [("Ethereum", number) for number in numbers]
-    return Event(
+    return BlockEvent(
         "EthereumIngressEgress", "BatchBroadcastRequested", {"broadcast_id": broadcast, "egress_ids": ids}
     )
 
 
-def ended(name: str, broadcast: int) -> Event:
-    return Event("EthereumBroadcaster", name, {"broadcast_id": broadcast})
+def ended(name: str, broadcast: int) -> BlockEvent:
+    return BlockEvent("EthereumBroadcaster", name, {"broadcast_id": broadcast})
 
 
-def fallback(amount: int) -> Event:
+def fallback(amount: int) -> BlockEvent:
     fields = {"asset": "Eth", "amount": amount, "destination_address": PLACE, "broadcast_id": 9}
-    return Event("EthereumIngressEgress", "TransferFallbackRequested", fields)
+    return BlockEvent("EthereumIngressEgress", "TransferFallbackRequested", fields)
 
 
 def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
@@ -51,7 +51,7 @@ def test_an_aborted_transaction_and_a_payout_too_small_to_be_sent() -> None:
     lines = SwapLines()
     ignored = {"swap_request_id": 3, "asset": "Usdc", "amount": 12_000, "reason": "…"}
     block = [egress("SwapEgressScheduled", 1, ETHER // 2), sent(7, 1), ended("BroadcastAborted", 7)]
-    assert list(lines.of(5, [*block, Event("Swapping", "SwapEgressIgnored", ignored)])) == [
+    assert list(lines.of(5, [*block, BlockEvent("Swapping", "SwapEgressIgnored", ignored)])) == [
         "❌ Payout of 0.5 Eth could not be sent: Ethereum's broadcast 7 is aborted",
         "❌ 0.012 Usdc of swap request 3 are not paid out: too little for the transfer",
     ]
@@ -64,10 +64,12 @@ def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line(
         "deposit_address": PLACE,
     }
     events = [
-        Event("EthereumIngressEgress", "DepositBoosted", boosted),
-        Event("EthereumIngressEgress", "DepositFailed", {"details": "later"}),
-        Event("EthereumIngressEgress", "DepositFinalised", ()),
-        Event("EthereumIngressEgress", "DepositFinalised", boosted | {"amount": 1, "deposit_address": None}),
+        BlockEvent("EthereumIngressEgress", "DepositBoosted", boosted),
+        BlockEvent("EthereumIngressEgress", "DepositFailed", {"details": "later"}),
+        BlockEvent("EthereumIngressEgress", "DepositFinalised", ()),
+        BlockEvent(
+            "EthereumIngressEgress", "DepositFinalised", boosted | {"amount": 1, "deposit_address": None}
+        ),
     ]
     assert list(SwapLines().of(1, events)) == [
         "💰 Deposit of 2 Eth at 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266, boosted",
@@ -83,8 +85,10 @@ def test_swaps_of_the_chain_itself_have_no_line_and_what_is_kept_is_bounded(
     kinds = {1: "NetworkFee", 2: ("Regular", {}), 3: ("RegularNoNetworkFee", {})}
     executed = {"input_asset": "Eth", "input_amount": ETHER, "output_asset": "Btc", "output_amount": 3}
     block = [
-        Event("Swapping", "SwapRequested", {"swap_request_id": number, "request_type": kind})
+        BlockEvent("Swapping", "SwapRequested", {"swap_request_id": number, "request_type": kind})
         for number, kind in kinds.items()
     ]
-    block += [Event("Swapping", "SwapExecuted", executed | {"swap_request_id": number}) for number in kinds]
+    block += [
+        BlockEvent("Swapping", "SwapExecuted", executed | {"swap_request_id": number}) for number in kinds
+    ]
     assert list(lines.of(1, block)) == ["🔁 Swapped 1 Eth for 0.00000003 Btc (swap request 3)"]

@@ -1,7 +1,7 @@
 """The network of a Substrate node, for a chain of ours: libp2p or litep2p in a process of its own.
 
-`RustNetwork` is a `Network` like the one of `cfnode.network`. Everything on the wire is done by the program
-`substrate_peer`, which knows nothing of the chain; what it is asked, it asks here.
+`RustNetwork` is a `PeerNetwork` like the one of `cfnode.network`. Everything on the wire is done by the
+program `substrate_peer`, which knows nothing of the chain; what it is asked, it asks here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class RustProtocol(EventQueue):
         match report["event"]:
             case "opened":
                 self.open.add(peer)
-                self.sender.send_nowait(model.Opened(peer, bytes.fromhex(report["handshake"]), inbound=True))
+                self.sender.send_nowait(
+                    model.ProtocolOpened(peer, bytes.fromhex(report["handshake"]), inbound=True)
+                )
             case "notified" if peer in self.open:
                 self.sender.send_nowait(model.Received(peer, bytes.fromhex(report["data"])))
             case "closed" if peer in self.open:

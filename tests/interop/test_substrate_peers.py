@@ -17,7 +17,7 @@ from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
 from cfnode.network.model import RequestFailed
-from cfnode.network.service import Service
+from cfnode.network.service import NetworkService
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from tests.conftest import PEERS
@@ -60,7 +60,7 @@ def rust_dials(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-async def connect(rust: RustNetwork, node: Service, rust_dials: bool) -> None:
+async def connect(rust: RustNetwork, node: NetworkService, rust_dials: bool) -> None:
     """One connection between the two."""
     if rust_dials:
         rust.dial(str(address_of(node)))
@@ -80,7 +80,9 @@ async def answer(peer: str, data: bytes) -> bytes | None:
 
 
 @pytest.fixture
-async def pair(program: Path, backend: str, rust_dials: bool) -> AsyncIterator[tuple[RustNetwork, Service]]:
+async def pair(
+    program: Path, backend: str, rust_dials: bool
+) -> AsyncIterator[tuple[RustNetwork, NetworkService]]:
     """A Rust peer and a node of ours, connected, that answer each other; no connection may end meanwhile."""
     rust, node = RustNetwork(program, backend, GENESIS), service(1)
     for each in (rust, node):
@@ -93,7 +95,7 @@ async def pair(program: Path, backend: str, rust_dials: bool) -> AsyncIterator[t
             assert node.peers[rust.peer_id].reputation == 0
 
 
-async def test_they_know_each_other(pair: tuple[RustNetwork, Service]) -> None:
+async def test_they_know_each_other(pair: tuple[RustNetwork, NetworkService]) -> None:
     rust, node = pair
     await until(lambda: node.peers[rust.peer_id].agent)
     assert "substrate-peer" in node.peers[rust.peer_id].agent
@@ -104,7 +106,7 @@ async def test_they_know_each_other(pair: tuple[RustNetwork, Service]) -> None:
     assert {f"/{GENESIS.hex()}/sync/2", "/ipfs/ping/1.0.0"} <= set(about["protocols"])
 
 
-async def test_many_requests_one_after_another(pair: tuple[RustNetwork, Service]) -> None:
+async def test_many_requests_one_after_another(pair: tuple[RustNetwork, NetworkService]) -> None:
     rust, node = pair
     for number in range(ONE_AFTER_ANOTHER):
         data = f"request {number}".encode()
@@ -112,7 +114,7 @@ async def test_many_requests_one_after_another(pair: tuple[RustNetwork, Service]
         assert await node.request(rust.peer_id, "sync/2", data) == data[::-1]
 
 
-async def test_a_refused_request_ends_nothing_else(pair: tuple[RustNetwork, Service]) -> None:
+async def test_a_refused_request_ends_nothing_else(pair: tuple[RustNetwork, NetworkService]) -> None:
     rust, node = pair
     for _ in range(3):
         with pytest.raises(RequestFailed):
@@ -123,12 +125,14 @@ async def test_a_refused_request_ends_nothing_else(pair: tuple[RustNetwork, Serv
     assert await node.request(rust.peer_id, "sync/2", b"hello") == b"olleh"
 
 
-async def test_many_requests_at_once_with_large_answers_between(pair: tuple[RustNetwork, Service]) -> None:
+async def test_many_requests_at_once_with_large_answers_between(
+    pair: tuple[RustNetwork, NetworkService],
+) -> None:
     rust, node = pair
     largest = LIMITS.response - 1
     answers: list[int] = []
 
-    async def ask(here: RustNetwork | Service, there: str, size: int) -> None:
+    async def ask(here: RustNetwork | NetworkService, there: str, size: int) -> None:
         answers.append(len(await here.request(there, "sync/2", str(size).encode())))
 
     async with trio.open_nursery() as nursery:
@@ -216,7 +220,7 @@ async def transactions_travel(one: Rig, other: Rig) -> None:
         await until(lambda there=there, sent=sent: sent in there)
 
 
-async def both_prove(rust: RustNetwork, node: Service, chain: Rig) -> None:
+async def both_prove(rust: RustNetwork, node: NetworkService, chain: Rig) -> None:
     """Each answers a read of the final state with a proof that holds."""
     final = chain.store.header(chain.chain.finalized.hash)
     assert final is not None

@@ -15,7 +15,7 @@ import trio
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Follower, Source
-from cfnode.swap_service.live.server import Listening, serve
+from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 
 
@@ -31,7 +31,7 @@ def answer(node: str, url: str) -> None:
     async def run() -> None:
         async with trio.open_nursery() as nursery:
             source = LiveSource(Database(url), (node, None), (node, None))
-            port = await nursery.start(serve, source, Listening("127.0.0.1", 0))
+            port = await nursery.start(serve, source, ListenAddress("127.0.0.1", 0))
             print(os.getpid(), port, flush=True)
 
     trio.run(run)

@@ -127,7 +127,7 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
         (("show", "swaps", "--csv", "--json"), 2, "exclude each other"),
         (("show", "swaps", "--state", "moon"), 2, "Choose from swapping, scheduled"),
         (("show", "swaps", "--source", "Moon"), 2, "Moon"),
-        (("show", "fees", "--state", "paid"), 2, "--state is for the report swaps"),
+        (("show", "fees", "--state", "paid"), 2, "--state applies only to the report swaps"),
         (("check", "--node", "http://127.0.0.1:1"), 4, "no books: `cfnode ledger run` begins them"),
         (("run", "--first-block", "0"), 2, "--first-block"),
         (("run", "--log", "x=y"), 2, "the level is one of"),

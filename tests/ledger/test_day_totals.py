@@ -18,6 +18,7 @@ from cfnode.ledger.service_tables import partner_channels
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.support.ledger.blocks import block_rows
 from tests.support.ledger.books import followed
 
 Sums = dict[tuple[int, str, str, str], tuple[int, int, int]]
@@ -95,8 +96,8 @@ async def test_counting_in_small_steps_comes_to_the_same(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, blocks: int, events: int
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(day_totals, "MAX_BLOCKS", blocks)
-    monkeypatch.setattr(day_totals, "MAX_EVENTS", events)
+    monkeypatch.setattr(day_totals, "MAX_COUNTED_BLOCKS", blocks)
+    monkeypatch.setattr(day_totals, "MAX_COUNTED_EVENTS", events)
     assert counted(database) == added_up(database)
 
 
@@ -115,11 +116,7 @@ async def test_books_that_go_back_take_their_totals_back(day: Day, make_database
 def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> None:
     database = make_database()
     database.migrate()
-    blocks = [
-        {"number": number, "hash": f"{number:x}", "parent": "", "time": number * DAY_MS // 2,
-         "spec_version": 1, "events": 1}
-        for number in range(20)
-    ]  # fmt: skip
+    blocks = block_rows({number: number * DAY_MS // 2 for number in range(20)})
     fee = {"event": 0, "place": 0, "kind": "opening", "account": None, "asset": "Flip", "amount": 2**128 - 1}
     with database.writing() as connection:
         connection.execute(insert(schema.blocks), blocks)
@@ -131,6 +128,22 @@ def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> 
         assert [each.day for each in totals_of(connection, 0, 99)] == [0, 1, 2, 3]
         assert counted_block(connection) == 7
     assert len(counted(database)) == 10
+
+
+def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    times = {1: DAY_MS - 1, 2: DAY_MS, 3: 2 * DAY_MS - 1, 4: 2 * DAY_MS}
+    fee = {"event": 0, "place": 0, "kind": "opening", "account": None, "asset": "Flip"}
+    with database.writing() as connection:
+        connection.execute(insert(schema.blocks), block_rows(times))
+        connection.execute(insert(schema.fees), [fee | {"block": each, "amount": 10**each} for each in times])
+    found = {key[0]: sums for key, sums in counted(database).items()}
+    assert found == {0: (1, 10, 0), 1: (2, 1_100, 0), 2: (1, 10_000, 0)}
+    with database.writing() as connection:
+        day_totals.forget_totals(connection, 2)
+        assert [each.day for each in totals_of(connection, 0, 9)] == [0]
+        assert counted_block(connection) == 1
 
 
 def test_a_total_is_named_by_day_measure_name_and_asset() -> None:

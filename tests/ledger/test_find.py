@@ -12,7 +12,7 @@ from cfnode.core.addresses.bitcoin import NETWORKS
 from cfnode.ledger import find as find_module
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
-from cfnode.ledger.find import MAX_TERM, Found, find
+from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels, partner_requests
@@ -80,7 +80,7 @@ async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDat
     assert found(database, day.broker).account == day.broker
     for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
         assert found(database, term) == Found(), term
-    for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM + 1), "1-Moon-1"):
+    for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM_CHARACTERS + 1), "1-Moon-1"):
         assert found(database, term).fault, term
         assert found(database, term).count == 0
     assert "Unknown chain 'Moon'" in found(database, "1-Moon-1").fault

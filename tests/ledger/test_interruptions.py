@@ -45,8 +45,8 @@ YEAR_MS = 365 * 86_400_000
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Faults are tried again after some milliseconds."""
-    monkeypatch.setattr(follower, "PAUSE_S", 0.02)
-    monkeypatch.setattr(follower, "MAX_PAUSE_S", 0.02)
+    monkeypatch.setattr(follower, "RECONNECT_S", 0.02)
+    monkeypatch.setattr(follower, "MAX_RECONNECT_S", 0.02)
     yield
 
 

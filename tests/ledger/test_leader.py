@@ -15,10 +15,10 @@ import pytest
 import trio
 
 from cfnode.ledger.database import Database
-from cfnode.ledger.engines import KEEPALIVE, VANISHED_MS
+from cfnode.ledger.engines import KEEPALIVE, TCP_TIMEOUT_MS
 from cfnode.ledger.errors import DatabaseError
 from cfnode.ledger.follower import Source
-from cfnode.ledger.leader import POLL_S, Leadership, only_follower
+from cfnode.ledger.leader import LOCK_POLL_S, Leadership, only_follower
 from cfnode.testing import DevChain, running_node
 from tests.conftest import ROOT
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.world
 
 def test_what_it_waits_for_fits_into_the_time_of_a_takeover() -> None:
     vanished = KEEPALIVE["idle"] + KEEPALIVE["interval"] * KEEPALIVE["count"]
-    assert max(vanished, VANISHED_MS / 1000) + POLL_S < TAKEOVER_S - 2
+    assert max(vanished, TCP_TIMEOUT_MS / 1000) + LOCK_POLL_S < TAKEOVER_S - 2
 
 
 def test_the_second_process_takes_over_when_the_first_is_killed(postgres: Server, tmp_path: Path) -> None:
@@ -47,10 +47,10 @@ def test_the_second_process_takes_over_when_the_first_is_killed(postgres: Server
         ):
             first.wait_for("The books begin with block 1")
             second = others.enter_context(following(tmp_path, node.url, url))
-            second.wait_for("Another process follows into .*: waiting for its end")
+            second.wait_for("Another process writes to .*: waiting until it ends")
             wait_for_block(url, 3)
             first.kill()
-            second.wait_for("The other follower of .* is gone: this process follows now")
+            second.wait_for("The other follower of .* has ended: this process follows now")
             chain.new_block(4)
             chain.finalize()
             wait_for_block(url, 7)
@@ -83,7 +83,7 @@ async def test_a_follower_without_its_lock_stops_to_write(postgres: Server) -> N
         with psycopg.connect(url, autocommit=True) as connection:
             query = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
             assert connection.execute(query).fetchall() == [(True,)]
-        with pytest.raises(DatabaseError, match="connection with the follower's lock is gone"):
+        with pytest.raises(DatabaseError, match="connection that held the follower's lock was lost"):
             await leadership.check()
         async with only_follower(Database(url), probe=trio.lowlevel.checkpoint) as other:
             await other.check()

@@ -30,9 +30,10 @@ NEVER_S = 10**6
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that pauses waits for news alone."""
-    for module in (link_module, updates_module):
-        monkeypatch.setattr(module, "PAUSE_S", NEVER_S)
-        monkeypatch.setattr(module, "MAX_PAUSE_S", NEVER_S)
+    for name in ("PAUSE_S", "MAX_PAUSE_S"):
+        monkeypatch.setattr(link_module, name, NEVER_S)
+    for name in ("LISTEN_RETRY_S", "MAX_LISTEN_RETRY_S"):
+        monkeypatch.setattr(updates_module, name, NEVER_S)
 
 
 @pytest.mark.usefixtures("no_pauses")

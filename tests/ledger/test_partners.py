@@ -63,7 +63,7 @@ def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
     assert authorize(database, swapped) == Refusal("unknown")
     assert isinstance(authorize(database, other), Partner)
     assert isinstance(reserve(database, found, 1), Refusal)  # revoked in flight
-    with pytest.raises(LedgerError, match="names are not used again"):
+    with pytest.raises(LedgerError, match="exists already"):
         registry.add(database, terms)
 
 
@@ -162,8 +162,8 @@ def test_the_guide(tmp_path: Path) -> None:
     assert "wallet" in table
     for line, words in (
         (("revoke", "nope"), "no partner 'nope': `cfnode ledger partner list`"),
-        (("add", "wallet"), "names are not used again"),
-        (("add", "a b"), "a name has 1 to 64 letters"),
+        (("add", "wallet"), "exists already"),
+        (("add", "a b"), "the name must have 1 to 64 letters"),
         (("add", "x", "--asset", "Foo"), "Unknown asset 'Foo'"),
     ):
         code, _, err = run("ledger", "partner", *line, "--database", url)

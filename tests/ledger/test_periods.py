@@ -91,7 +91,7 @@ def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
 ) -> None:
     database, period = filled(make_database, books), Period(start, end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "PAGE", 2)
+        patch.setattr(pages, "PAGE_ROWS", 2)
         for name in REPORTS:
             found = list(report(database, name, period, account))
             expected = read_by_scan(database, books, name, period, account)
@@ -104,7 +104,7 @@ def test_the_blocks_of_a_period_are_those_of_its_times(
     make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, probes: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, filled(make_database, books).reading() as connection:
-        patch.setattr(block_times, "PROBES", probes)
+        patch.setattr(block_times, "PROBED_BLOCKS", probes)
         first, after = blocks_between(connection, start, end)
         span = block_range(connection)
     numbers = [number for number, _ in books.blocks]
@@ -136,7 +136,7 @@ def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
     ]
     paid = [row for row in rows(database, "deposits") if row["state"] in ("finalised", "boosted")]
     with pytest.MonkeyPatch.context() as patch, database.reading() as connection:
-        for name, value in (("FEW", few), ("PART", part), ("MAX_PARTS", 100)):
+        for name, value in (("MIN_SCANNED_CHANNELS", few), ("PART_CHANNELS", part), ("MAX_PARTS", 100)):
             patch.setattr(channels_module, name, value)
         found = open_channels(connection, most, before)
         wanted = [key for key in expected if before is None or key[:2] < before]

@@ -64,7 +64,7 @@ async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: Ma
     for number in range(day.head, 30, -4):
         Books(database).go_back(number)
         with database.reading() as connection:
-            found = recent_swaps(connection, most=3)
+            found = recent_swaps(connection, limit=3)
         states = {row["request"]: row["state"] for row in report(database, "swaps", Period())}
         assert all(each.state == states[each.request] for each in found)
         seen |= {each.state for each in found}
@@ -75,7 +75,7 @@ async def test_old_swaps_are_not_read(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(present, "NEWEST", 2)
+    monkeypatch.setattr(present, "NEWEST_ROWS", 2)
     with database.reading() as connection:
         found = [each.request for each in recent_swaps(connection)]
     newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))
@@ -94,15 +94,15 @@ async def test_channels_are_open_until_their_block(
             assert each.left_ms == blocks_ms(each.chain, each.expiry_block - known[each.chain]) > 0
             assert channel_of(connection, each.chain, each.channel) == each
         assert sum(each.deposits for each in found) == 7
-        pages = open_channels(connection, most=3)
-        pages += open_channels(connection, most=50, before=(pages[-1].block, pages[-1].event))
+        pages = open_channels(connection, limit=3)
+        pages += open_channels(connection, limit=50, before=(pages[-1].block, pages[-1].event))
         assert pages == found
     with monkeypatch.context() as many, database.reading() as connection:
-        many.setattr(channels_module, "FEW", 2)
-        many.setattr(channels_module, "PART", 4)
+        many.setattr(channels_module, "MIN_SCANNED_CHANNELS", 2)
+        many.setattr(channels_module, "PART_CHANNELS", 4)
         assert open_channels(connection) == found
         before = (found[2].block, found[2].event)
-        assert open_channels(connection, most=3, before=before) == found[3:6]
+        assert open_channels(connection, limit=3, before=before) == found[3:6]
     with database.writing() as connection:
         connection.execute(schema.channels.update().values(expiry_block=known["Bitcoin"]))
         assert [each.chain for each in open_channels(connection)].count("Bitcoin") == 0

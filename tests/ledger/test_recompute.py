@@ -68,6 +68,6 @@ def test_the_command(day: Day, tmp_path: Path) -> None:
     count = len(rows(database, "events"))
     assert count
     assert code == 1
-    assert "not as its events say: " in text
+    assert "differs from its events: " in text
     assert " rows of payouts, the first of block " in text
-    assert "1 tables are not as their events say" in err
+    assert "1 tables differ from their events" in err

@@ -17,7 +17,7 @@ from cfnode.ledger import follower as follower_module
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
-from cfnode.ledger.restarts import MAX_PAUSE_S, Restarts
+from cfnode.ledger.restarts import MAX_RESTART_PAUSE_S, Restarts
 from cfnode.swap_service.live.source import LiveSource
 
 log = logging.getLogger("cfnode.test")
@@ -39,7 +39,7 @@ async def test_a_task_starts_over_with_growing_pauses(
 
     await restarts.keep("the task", task)
     pauses = [later - earlier for earlier, later in itertools.pairwise(begun)]
-    assert pauses == [1, 2, 4, 8, 16, 32, MAX_PAUSE_S, MAX_PAUSE_S, MAX_PAUSE_S]
+    assert pauses == [1, 2, 4, 8, 16, 32, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S]
     assert restarts.counts == {"the task": 9}
     said = [each for each in caplog.records if each.levelno >= logging.WARNING]
     assert [each.exc_info is not None for each in said] == [True], "said once, with its traceback"
@@ -91,7 +91,7 @@ async def test_a_follower_outlives_it_unless_it_is_to_run_once(
             again.set()
         raise OddInput
 
-    monkeypatch.setattr(follower_module, "PAUSE_S", 0.001)
+    monkeypatch.setattr(follower_module, "RECONNECT_S", 0.001)
     monkeypatch.setattr(follower_module, "connected", odd)
     books = Books(Database(sqlite_url(tmp_path / "books.sqlite")))
     follower = Follower(Source("http://127.0.0.1:1"), books)

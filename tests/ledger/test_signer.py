@@ -33,7 +33,7 @@ def url_of(database: Database) -> str:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signer, "SLICE_S", 0.2)
+    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.2)
 
 
 def test_it_goes_from_one_to_the_other(make_database: MakeDatabase, short: None) -> None:

@@ -26,6 +26,7 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
+from tests.support.ledger.blocks import block_rows
 from tests.support.ledger.books import followed
 from tests.support.ledger.months import NOVEMBER, in_november
 
@@ -71,7 +72,7 @@ def statement_totals(statement: Statement) -> Counter[tuple[str, str]]:
 async def test_totals_are_what_the_chain_states(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "PAGE", 3)
+    monkeypatch.setattr(pages, "PAGE_ROWS", 3)
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
     statement = Statement(books, NOVEMBER)
@@ -134,6 +135,19 @@ async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase)
     assert lines == list(Statement(books, NOVEMBER).lines())
 
 
+def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDatabase) -> None:
+    books = make_database()
+    books.migrate()
+    times = {1: NOVEMBER.start - 1, 2: NOVEMBER.start, 3: NOVEMBER.end - 1, 4: NOVEMBER.end}
+    unread = {"event": 0, "pallet": "Swapping", "name": "SwapExecuted", "fields": "{}", "reason": "unknown"}
+    with books.writing() as connection:
+        connection.execute(insert(schema.blocks), block_rows(times))
+        connection.execute(insert(schema.unread), [unread | {"block": each} for each in times])
+    november = Statement(books, NOVEMBER)
+    assert list(november.lines()) == []
+    assert november.notes == ["2 events are not in it: `cfnode ledger show unread`"]
+
+
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
     in_november(books, day.head + 1)
     statement = Statement(books, NOVEMBER)
@@ -165,7 +179,7 @@ def printed(books: str, form: str, *more: str) -> str:
 def test_each_format_has_the_same_lines_and_totals(
     books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP", 7)
+    monkeypatch.setattr(parquet, "GROUP_LINES", 7)
     document: dict[str, Any] = json.loads(printed(books, "json"))
     lines, totals = document["lines"], document["totals"]
     assert lines
@@ -237,7 +251,7 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE_ROWS", 2)
     database, made = Database(books), 0
 
     class Counted(Line):

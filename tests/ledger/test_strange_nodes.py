@@ -107,8 +107,8 @@ async def error_of(answer: Answer, step: Callable[[ChainReader], Any]) -> str:
             lambda _: json.dumps({"error": {"code": -32600, "message": "batches are off"}}),
             "batches are off",
         ),
-        (results(7), "something else than a hash"),
-        (results("0xzz"), "something else than a hash"),
+        (results(7), "expected a hash"),
+        (results("0xzz"), "expected a hash"),
     ],
 )
 async def test_what_a_node_sends_instead_of_an_answer(answer: Answer, words: str) -> None:
@@ -124,17 +124,17 @@ async def test_what_a_node_sends_instead_of_an_answer(answer: Answer, words: str
 )
 async def test_what_a_node_sends_instead_of_a_block(value: Any) -> None:
     text = await error_of(results("0x" + "ab" * 32, value), lambda reader: reader.finalized())
-    assert "something else than a header" in text
+    assert "expected a header" in text
 
 
 async def test_a_message_has_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cfnode.clients.websocket.MAX_MESSAGE", 10_000)
+    monkeypatch.setattr("cfnode.clients.websocket.MAX_MESSAGE_BYTES", 10_000)
     text = await error_of(results("x" * 20_000), lambda reader: reader.genesis())
     assert "more than 10000 bytes" in text
 
 
 async def test_an_answer_that_never_comes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "ANSWER_S", 0.05)
+    monkeypatch.setattr(client_module, "ANSWER_TIMEOUT_S", 0.05)
     text = await error_of(lambda _: json.dumps({"id": 7, "result": 1}), lambda reader: reader.genesis())
     assert "no answer from" in text
 
@@ -152,8 +152,8 @@ async def test_too_large_an_answer_is_told_apart() -> None:
 
 async def test_keys_have_a_maximum_and_an_order() -> None:
     page = [f"0xaa{number:08x}" for number in range(500)]
-    for answers, words in (((page, page), "something else than keys"), (([*page, "0xaa"],), "something else"),
-                           ((["0xbb"],), "something else than keys")):  # fmt: skip
+    for answers, words in (((page, page), "expected keys"), (([*page, "0xaa"],), "expected keys"),
+                           ((["0xbb"],), "expected keys")):  # fmt: skip
         text = await error_of(results(*answers), lambda reader: reader.keys(1, "0x", b"\xaa", 10_000))
         assert words in text
     text = await error_of(results(page), lambda reader: reader.keys(1, "0x", b"\xaa", 400))

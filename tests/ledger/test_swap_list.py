@@ -61,9 +61,9 @@ async def test_pages_and_records_are_those_of_the_report(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(swap_list, "PART", 4)
+    monkeypatch.setattr(swap_list, "PART_ROWS", 4)
     monkeypatch.setattr(swap_list, "MAX_PARTS", 2)
-    monkeypatch.setattr(swap_list, "BATCH", 2)
+    monkeypatch.setattr(swap_list, "BATCH_ROWS", 2)
     whole = same(database, SwapFilter(), lambda each: True)
     by_state = {
         state: same(database, SwapFilter(state), lambda each, state=state: each["state"] == state)
@@ -128,13 +128,13 @@ async def test_a_page_reads_a_bounded_number_of_rows(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(swap_list, "PART", 2)
+    monkeypatch.setattr(swap_list, "PART_ROWS", 2)
     monkeypatch.setattr(swap_list, "MAX_PARTS", 1)
     newest = [each["request"] for each in rows(database, "requests")][::-1]
     with database.reading() as connection:
         page = swap_page(connection, SwapFilter(State.INVALID))
         assert (page.swaps, page.is_cut) == ([], True)
-        following = swap_page(connection, SwapFilter(), most=1, before=page.following)
+        following = swap_page(connection, SwapFilter(), limit=1, before=page.following)
     assert following.swaps[0].request == newest[2]
 
 

@@ -192,7 +192,7 @@ def test_a_fee_without_its_credits_is_logged_and_lacks_commissions(caplog: pytes
     found = rows(of(), requested((BROKER, 15)), scheduled(), credited(BROKER, 7), executed(8))
     assert commissions(found) == []
     assert [(row["kind"], row["amount"]) for row in found["fees"]] == [("network", 2), ("broker", 8)]
-    assert "the credits do not come to the broker fee 8 of swap 20" in caplog.text
+    assert "no credits add up to the broker fee 8 of swap 20" in caplog.text
 
 
 # Events of an unknown shape

@@ -33,7 +33,7 @@ async def until(stream: Updates, block: int, seen: list[int]) -> None:
 async def test_several_readers_get_the_newest_block(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "POLL_S", 0.02)
+    monkeypatch.setattr(module, "NEWEST_BLOCK_POLL_S", 0.02)
     database, lists = make_database(), list[list[int]]([[], []])
     database.migrate()
     async with updates(database) as stream, trio.open_nursery() as nursery:
@@ -61,7 +61,7 @@ async def test_an_error_of_the_reader_stays_itself(make_database: MakeDatabase) 
 async def test_it_listens_again_when_the_server_ended_its_connection(
     day: Day, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PAUSE_S", 0.05)
+    monkeypatch.setattr(module, "LISTEN_RETRY_S", 0.05)
     url = postgres.new_database("listening")
     database = Database(url)
     database.migrate()

@@ -10,7 +10,7 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.service import Service, Settings
+from cfnode.network.service import NetworkService, NetworkSettings
 
 GENESIS = bytes.fromhex("8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9")
 LOOPBACK = (Multiaddr.parse("/ip4/127.0.0.1/tcp/0"),)
@@ -20,14 +20,14 @@ def key(number: int) -> Keypair:
     return Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
 
 
-def service(number: int, **settings: Any) -> Service:
+def service(number: int, **settings: Any) -> NetworkService:
     """A node of the test chain, not yet running."""
     defaults = {"listen": LOOPBACK, "private_addresses": True, "agent": f"node {number}"}
-    return Service(key(number), Settings(GENESIS, **{**defaults, **settings}))
+    return NetworkService(key(number), NetworkSettings(GENESIS, **{**defaults, **settings}))
 
 
 @asynccontextmanager
-async def running(*services: Service) -> AsyncIterator[None]:
+async def running(*services: NetworkService) -> AsyncIterator[None]:
     """Runs the nodes; they listen inside the block."""
     async with trio.open_nursery() as nursery:
         for each in services:
@@ -36,5 +36,5 @@ async def running(*services: Service) -> AsyncIterator[None]:
         nursery.cancel_scope.cancel()
 
 
-def address_of(node: Service) -> Multiaddr:
+def address_of(node: NetworkService) -> Multiaddr:
     return node.listening[0].with_peer(node.peer_id)

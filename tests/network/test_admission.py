@@ -19,11 +19,11 @@ from cfnode.network.admission import (
     MAX_PENDING,
     SPARE_CONNECTIONS,
     USEFUL_SLOTS,
-    Admission,
+    ConnectionAdmission,
     newest_of_largest_network,
 )
 from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerStore
-from cfnode.network.service import Service
+from cfnode.network.service import NetworkService
 from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.notifications import Node
@@ -42,7 +42,7 @@ def name(number: int) -> str:
 
 
 async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_with_most() -> None:
-    admission = Admission(8, (), ())
+    admission = ConnectionAdmission(8, (), ())
     hosts = ["10.0.0.1"] * 3 + ["10.0.1.1"] * 8 + ["10.0.1.2"] * 9 + ["10.9.0.1"] * 12
     with ExitStack() as stack:
         scopes = [(host, stack.enter_context(admission.half_open(at(host)))) for host in hosts]
@@ -60,7 +60,7 @@ async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_w
     assert admission.pending == 0
 
 
-async def hold(node: Service, host: str) -> None:
+async def hold(node: NetworkService, host: str) -> None:
     """Keeps a half-open connection, and opens it again whenever it ends."""
     endpoint = node.listening[0].endpoint
     assert endpoint is not None
@@ -100,7 +100,9 @@ class Candidate:
 
 
 def test_a_full_node_accepts_useful_peers_and_peers_of_other_networks() -> None:
-    admission = Admission(0, reserved={"friend"}, useful={f"useful {number}" for number in range(99)})
+    admission = ConnectionAdmission(
+        0, reserved={"friend"}, useful={f"useful {number}" for number in range(99)}
+    )
     peers = {f"sybil {number}": Candidate(at(f"8.8.8.{number}")) for number in range(SPARE_CONNECTIONS - 1)}
     peers["called"] = Candidate(at("8.8.8.99"), inbound=False)
     assert admission.eviction_for("sybil", at("8.8.8.50"), peers) is None

@@ -9,7 +9,7 @@ import trio.testing
 
 from cfnode.core.p2p.protobuf import framed
 from cfnode.network.backoff import FIRST_WAIT, MAX_KNOWN, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import propose
 from cfnode.network.model import NotificationLimits
 from cfnode.network.notifications import MAX_SHORT, Notifications
@@ -22,7 +22,7 @@ def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
     return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, handshake: refusal())
 
 
-async def opened_each_second(ours: Notifications, connection: Connection, seconds: int) -> None:
+async def opened_each_second(ours: Notifications, connection: PeerConnection, seconds: int) -> None:
     for _ in range(seconds):
         ours.open(connection)
         await trio.sleep(1)
@@ -83,7 +83,7 @@ async def test_a_peer_that_accepts_and_ends_at_once_is_asked_less_and_less_often
     times: list[float] = []
     theirs = protocol()
 
-    def close_at_once(connection: Connection) -> None:
+    def close_at_once(connection: PeerConnection) -> None:
         times.append(round(trio.current_time() - began))
         theirs.close(connection.peer_id)
 
@@ -109,7 +109,7 @@ async def test_we_answer_a_peer_that_keeps_opening_and_resetting_only_a_few_time
     ours = protocol()
     answered = 0
 
-    async def refuse(connection: Connection, substream: Substream) -> None:
+    async def refuse(connection: PeerConnection, substream: Substream) -> None:
         nonlocal answered
         answered += 1
 

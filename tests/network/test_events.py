@@ -7,8 +7,8 @@ import trio
 import trio.testing
 
 from cfnode.flow.rate import Rate
-from cfnode.network.events import Events
-from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
+from cfnode.network.events import EventQueue
+from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.notifications import Notifications
 from tests.network.conftest import address_of, running
 from tests.support.network.connections import both
@@ -17,8 +17,8 @@ from tests.support.waiting import LIMIT_S, until
 
 
 async def test_closed_events_keep_their_order_among_events_that_wait_for_room() -> None:
-    events, received = Events(2), list[NotificationEvent]()
-    opened = Opened("peer", b"", inbound=True)
+    events, received = EventQueue(2), list[NotificationEvent]()
+    opened = ProtocolOpened("peer", b"", inbound=True)
 
     async def peer() -> None:
         assert await events.put(opened, lambda: True)
@@ -40,7 +40,7 @@ async def test_closed_events_keep_their_order_among_events_that_wait_for_room() 
 
 
 async def test_an_outdated_event_is_dropped_and_the_next_one_gets_its_room() -> None:
-    events, outdated, results = Events(1), False, list[bool]()
+    events, outdated, results = EventQueue(1), False, list[bool]()
 
     async def put(name: str, wanted: bool) -> None:
         results.append(await events.put(Received(name, b""), lambda: wanted or not outdated))
@@ -73,13 +73,13 @@ async def test_events_of_a_peer_that_reconnects_before_they_are_read_stay_in_ord
         await two.service.connect(address_of(one.service))
         received: list[type] = []
         with trio.fail_after(LIMIT_S):
-            while Opened not in received or one.announces.peers != {two.id}:
+            while ProtocolOpened not in received or one.announces.peers != {two.id}:
                 received.append(type(await one.announces.events.receive()))
         with trio.move_on_after(1):  # nothing announces the last one
             while True:
                 received.append(type(await one.announces.events.receive()))
         ends = [kind for kind in received if kind is not Received]
-        assert ends == [Opened, Closed] * (len(ends) // 2) + [Opened]
+        assert ends == [ProtocolOpened, Closed] * (len(ends) // 2) + [ProtocolOpened]
         assert one.announces.peers == {two.id}
 
 

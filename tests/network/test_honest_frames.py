@@ -10,7 +10,7 @@ import trio.testing
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT
 from cfnode.core.p2p.yamux.frames import DATA, SYN, WINDOW, frame
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.substream import Substream
 from tests.support.network.connections import ours_and_raw
 
@@ -31,7 +31,7 @@ async def test_transactions_of_litep2p_end_no_connection(autojump_clock: trio.te
     read: list[bytes] = []
     complete = trio.Event()
 
-    async def collect(connection: Connection, substream: Substream) -> None:
+    async def collect(connection: PeerConnection, substream: Substream) -> None:
         frames = Frames(1_000)
         while (message := await substream.receive_frame(frames)) is not None:
             read.append(message)

@@ -13,7 +13,7 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
-from cfnode.core.p2p.yamux import Session
+from cfnode.core.p2p.yamux import YamuxSession
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
 from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
@@ -23,7 +23,7 @@ from cfnode.network.dialing import MAX_DIALS, NODE_TIMEOUT, UPKEEP_INTERVAL
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
-from cfnode.network.service import Service
+from cfnode.network.service import NetworkService
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import upgrade
 from tests.network.conftest import address_of, key, running, service
@@ -31,7 +31,7 @@ from tests.support.network.hostile import ended, frames, raw, secured, victim
 from tests.support.waiting import until
 
 
-async def still_works(node: Service) -> None:
+async def still_works(node: NetworkService) -> None:
     client = service(2)
     client.serve_requests("sync/2", None)
     async with running(client):
@@ -115,7 +115,7 @@ async def test_one_peer_gets_half_of_what_a_protocol_serves_at_a_time() -> None:
     node.serve_requests("sync/2", slow, RequestLimits(concurrent=4))
     refused = 0
 
-    async def ask(client: Service) -> None:
+    async def ask(client: NetworkService) -> None:
         nonlocal refused
         try:
             await client.request(node.peer_id, "sync/2", b"x")
@@ -195,7 +195,7 @@ async def test_false_addresses_reported_by_a_peer_are_not_passed_on() -> None:
         assert trap not in [address for each in answer for address in each.addresses]
 
 
-def met(node: Service) -> list[KnownPeer]:
+def met(node: NetworkService) -> list[KnownPeer]:
     return node._discovery._table.nearest(bytes(32), met=True)
 
 
@@ -243,7 +243,7 @@ async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> 
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
-        session = Session(dialer=True)
+        session = YamuxSession(dialer=True)
         number = session.open()
         session.send(number, line(HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
         await frames(peer.channel, stream, *session.frames_to_send())

@@ -12,7 +12,7 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.multistream import Dialer
-from cfnode.core.p2p.noise import Handshake
+from cfnode.core.p2p.noise import NoiseHandshake
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, PING
@@ -21,12 +21,12 @@ from cfnode.core.peer_id import peer_id
 from cfnode.flow.rate import Rate
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import (
     MAX_UNREAD,
     PINGS_AT_ONCE,
     PINGS_PER_SECOND,
-    Served,
+    ServedProtocol,
     accept_protocol,
     answer_pings,
     ask,
@@ -54,7 +54,7 @@ async def test_the_peer_with_most_unread_data_is_disconnected(
     closed: list[object] = []
 
     def close_holder(holder: object) -> None:
-        assert isinstance(holder, Connection)
+        assert isinstance(holder, PeerConnection)
         if not holder.end_reason:
             closed.append(holder)
             holder.close("too much unread data")
@@ -79,7 +79,7 @@ async def test_the_peer_with_most_unread_data_is_disconnected(
 
 
 async def request_without_reading(
-    caller: Connection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    caller: PeerConnection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     async with caller.substream() as substream:
         await propose(substream, "/echo", framed(b"x"))
@@ -97,7 +97,7 @@ async def test_unread_answers_are_bounded_over_all_peers(
         return bytes(500_000)
 
     async with (
-        both(serving(Served(large, RequestLimits())), sums) as (caller, _),
+        both(serving(ServedProtocol(large, RequestLimits())), sums) as (caller, _),
         trio.open_nursery() as nursery,
     ):
         for _ in range(2):
@@ -116,12 +116,12 @@ async def test_a_peer_with_unread_answers_is_disconnected_for_one_with_few_reque
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
-    sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, Connection) else None)
+    sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, PeerConnection) else None)
 
     async def large(peer: str, data: bytes) -> bytes | None:
         return bytes(500_000)
 
-    served = Served(large, RequestLimits())
+    served = ServedProtocol(large, RequestLimits())
     async with (
         both(serving(served), sums) as (greedy, dropped),
         both(serving(served), sums) as (modest, kept),
@@ -138,7 +138,7 @@ async def test_a_peer_with_unread_answers_is_disconnected_for_one_with_few_reque
 
 async def test_incomplete_requests_take_no_slot(autojump_clock: trio.testing.MockClock) -> None:
     """Three peers send a length and a byte as often as allowed; an honest one is answered each time."""
-    served, sums = Served(echo, RequestLimits()), Buffers()
+    served, sums = ServedProtocol(echo, RequestLimits()), Buffers()
     async with AsyncExitStack() as stack:
         honest, _ = await stack.enter_async_context(both(serving(served), sums))
         for number in (11, 12, 13):
@@ -155,9 +155,9 @@ async def test_incomplete_requests_take_no_slot(autojump_clock: trio.testing.Moc
 
 async def test_requests_that_arrive_slowly_are_all_answered(autojump_clock: trio.testing.MockClock) -> None:
     """A hundred begin together, and each sends its last bytes a second later."""
-    served, answers = Served(echo, RequestLimits(concurrent=200)), list[bytes]()
+    served, answers = ServedProtocol(echo, RequestLimits(concurrent=200)), list[bytes]()
 
-    async def slowly(caller: Connection) -> None:
+    async def slowly(caller: PeerConnection) -> None:
         async with caller.substream() as substream:
             whole, frames = framed(b"x"), Frames(2_000)
             frames.feed(await propose(substream, "/echo", whole[:1]))
@@ -175,7 +175,7 @@ async def test_requests_that_arrive_slowly_are_all_answered(autojump_clock: trio
 async def test_pings_are_answered_no_faster_than_their_rate(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    async def serve(connection: Connection, substream: Substream) -> None:
+    async def serve(connection: PeerConnection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {PING_PROTOCOL})
         await answer_pings(substream, first, Rate(PINGS_PER_SECOND, PINGS_AT_ONCE))
 
@@ -197,7 +197,7 @@ async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.tes
         await left.send_all(outer.bytes_to_send())
         while outer.chosen is None:
             outer.receive_data(bytes(await left.receive_some(4096)))
-        shake = Handshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
+        shake = NoiseHandshake(key(1), dialer=True, static=bytes(31) + b"\1", ephemeral=bytes(31) + b"\2")
         while not shake.finished:
             await left.send_all(shake.bytes_to_send())
             shake.receive_data(bytes(await left.receive_some(4096)))

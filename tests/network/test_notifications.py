@@ -10,7 +10,7 @@ import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.wire.announces import Roles
-from cfnode.network.model import Closed, NotificationLimits, Opened, Received
+from cfnode.network.model import Closed, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, running, service
 from tests.support.network.notifications import Node, next_of
@@ -21,8 +21,8 @@ async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
-        assert await next_of(one.announces) == Opened(two.id, b"hello from 2", inbound=True)
-        assert await next_of(two.announces) == Opened(one.id, b"hello from 1", inbound=False)
+        assert await next_of(one.announces) == ProtocolOpened(two.id, b"hello from 2", inbound=True)
+        assert await next_of(two.announces) == ProtocolOpened(one.id, b"hello from 1", inbound=False)
         await until(lambda: one.grandpa.peers and two.grandpa.peers)
         assert one.service.peers[two.id].opened == {"block-announces/1", "grandpa/1"}
 
@@ -53,7 +53,7 @@ async def test_the_end_of_a_connection_closes_each_protocol_once() -> None:
         assert await next_of(one.announces) == Closed(two.id)
         assert not one.announces.send(two.id, b"too late")
         await until(lambda: not one.service.peers)
-        assert isinstance(await next_of(two.announces), Opened)
+        assert isinstance(await next_of(two.announces), ProtocolOpened)
         assert await next_of(two.announces) == Closed(one.id)
 
 
@@ -120,10 +120,10 @@ async def test_an_ended_protocol_is_opened_again_after_a_pause(monkeypatch: pyte
         await until(lambda: one.grandpa.peers and two.grandpa.peers)
         one.grandpa.close(two.id)
         events = [await next_of(two.grandpa) for _ in range(3)]
-        assert [type(event) for event in events] == [Opened, Closed, Opened]
+        assert [type(event) for event in events] == [ProtocolOpened, Closed, ProtocolOpened]
         one.announces.close(two.id)
         events = [await next_of(two.announces) for _ in range(3)]
-        assert [type(event) for event in events] == [Opened, Closed, Opened]
+        assert [type(event) for event in events] == [ProtocolOpened, Closed, ProtocolOpened]
         await until(lambda: one.grandpa.peers and two.grandpa.peers)
         assert len(one.service.peers) == 1
 

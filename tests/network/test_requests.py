@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from cfnode.network.model import Network, RequestFailed, RequestLimits
+from cfnode.network.model import PeerNetwork, RequestFailed, RequestLimits
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.requests import shout
@@ -137,5 +137,5 @@ async def test_of_two_connections_with_a_peer_the_newer_stays() -> None:
 
 
 def test_the_service_implements_the_network_protocol() -> None:
-    network: Network = service(1)
+    network: PeerNetwork = service(1)
     assert network.peers == {}

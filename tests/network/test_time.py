@@ -10,14 +10,14 @@ import trio
 import trio.testing
 
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.core.p2p.yamux import GoneAway, Session
+from cfnode.core.p2p.yamux import GoneAway, YamuxSession
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection
+from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import (
-    Served,
+    ServedProtocol,
     ask,
     propose,
 )
@@ -48,7 +48,7 @@ async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.Mock
 async def test_a_closed_connection_sends_goaway_to_the_peer(autojump_clock: trio.testing.MockClock) -> None:
     async with ours_and_raw() as (ours, stream, raw):
         ours.close("enough")
-        session, events = Session(dialer=True), []
+        session, events = YamuxSession(dialer=True), []
         while data := bytes(await stream.receive_some(65536)):
             for plaintext in raw.channel.receive_data(data):
                 events += session.receive_data(plaintext)
@@ -84,7 +84,7 @@ async def test_a_request_that_arrives_byte_by_byte_times_out_after_ten_seconds(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     sums = Buffers()
-    async with both(serving(Served(echo, RequestLimits())), sums) as (caller, called):
+    async with both(serving(ServedProtocol(echo, RequestLimits())), sums) as (caller, called):
         async with caller.substream() as substream:
             await propose(substream, "/echo", framed(bytes(1000))[:10])
             began = trio.current_time()
@@ -104,7 +104,7 @@ async def test_a_message_that_has_begun_has_to_end_in_time_but_may_begin_late(
 ) -> None:
     outcomes: list[object] = []
 
-    async def listen(connection: Connection, substream: Substream) -> None:
+    async def listen(connection: PeerConnection, substream: Substream) -> None:
         frames = Frames(1000)
         outcomes.append(await substream.receive_frame(frames, 60))
         try:
@@ -172,7 +172,7 @@ async def test_streams_reset_before_any_data_never_get_a_task(
 ) -> None:
     served: list[int] = []
 
-    async def serve(connection: Connection, substream: Substream) -> None:
+    async def serve(connection: PeerConnection, substream: Substream) -> None:
         served.append(substream.number)
 
     def opening(number: int, flags: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.model import Opened, Received, RequestFailed, RequestLimits, RequestTimedOut
+from cfnode.network.model import ProtocolOpened, Received, RequestFailed, RequestLimits, RequestTimedOut
 from cfnode.network.transport import DialError
 from tests.network.conftest import GENESIS, address_of, running, service
 from tests.support.network.notifications import Node, next_of
@@ -40,7 +40,7 @@ async def test_notifications_are_counted_by_size_and_direction() -> None:
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
-        assert isinstance(await next_of(one.announces), Opened)
+        assert isinstance(await next_of(one.announces), ProtocolOpened)
         await next_of(two.announces)
         for size in (1, 64, 65, 5_000):
             assert two.announces.send(one.id, b"x" * size)

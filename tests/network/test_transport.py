@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network import websocket
-from cfnode.network.service import Service
+from cfnode.network.service import NetworkService
 from cfnode.network.transport import DialError
 from tests.network.conftest import running, service
 from tests.support.network.websockets import both_ends
@@ -38,7 +38,7 @@ async def echo(peer: str, data: bytes) -> bytes | None:
     return data
 
 
-def listening_at(*addresses: str) -> Service:
+def listening_at(*addresses: str) -> NetworkService:
     node = service(1, listen=tuple(map(Multiaddr.parse, addresses)))
     node.serve_requests("sync/2", echo)
     return node
@@ -54,7 +54,7 @@ async def echoes(address: Multiaddr) -> None:
         assert await client.request(peer, "sync/2", data) == data
 
 
-def ports(node: Service) -> list[str]:
+def ports(node: NetworkService) -> list[str]:
     return [address.parts[1][1] for address in node.listening]
 
 
@@ -131,7 +131,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext
 
 
 @asynccontextmanager
-async def tls_in_front_of(node: Service, context: ssl.SSLContext) -> AsyncIterator[int]:
+async def tls_in_front_of(node: NetworkService, context: ssl.SSLContext) -> AsyncIterator[int]:
     """An operator's proxy: TLS outside, the node's WebSocket inside; yields its port."""
 
     async def forward(source: trio.abc.Stream, sink: trio.abc.Stream) -> None:

@@ -14,7 +14,7 @@ from cfnode.devchain.chain import DevelopmentChain, development_chain, run
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.node import Node
-from cfnode.node.signing.broker import ChannelRequest
+from cfnode.node.signing.broker import BrokerChannelRequest
 from cfnode.store.keystore import Keystore
 
 BROKER = "//Some Broker"
@@ -62,8 +62,8 @@ async def reach(node: Node, number: int) -> None:
             await events.__anext__()
 
 
-def channel(source: str = "Eth", refund: tuple[str, bytes] = ("Eth", b"\x02" * 20)) -> ChannelRequest:
-    return ChannelRequest(
+def channel(source: str = "Eth", refund: tuple[str, bytes] = ("Eth", b"\x02" * 20)) -> BrokerChannelRequest:
+    return BrokerChannelRequest(
         source_asset=source,
         destination_asset="ArbUsdc",
         destination_address=("Arb", b"\x01" * 20),

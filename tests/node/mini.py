@@ -24,7 +24,7 @@ from cfnode.core.grandpa import (
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.state import Changes
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, encode_proof, ordered_root, root
 from cfnode.devchain.author import Author
@@ -32,7 +32,7 @@ from cfnode.devchain.authorities import AuthorityKeys, well_known
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain.call_cache import CallCache
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
@@ -118,7 +118,7 @@ def tag(who: bytes, nonce: int) -> bytes:
 
 
 def validate(journal: Journal, extrinsic: bytes) -> bytes:
-    cursor = Cursor(extrinsic)
+    cursor = ByteCursor(extrinsic)
     cursor.count()
     if cursor.u8() != 0x84:
         return bytes((1, 1, 1))
@@ -144,14 +144,14 @@ def initialize(journal: Journal, header: Header) -> bytes:
 
 
 def inherents(args: bytes) -> bytes:
-    cursor = Cursor(args)
+    cursor = ByteCursor(args)
     given = {cursor.take(8): cursor.bytes() for _ in range(cursor.count())}
     inner = b"\x04" + given[b"timstap0"] + given[b"auraslot"]
     return b"\4" + encode_compact(len(inner)) + inner
 
 
 def apply(journal: Journal, extrinsic: bytes) -> bytes:
-    cursor = Cursor(extrinsic)
+    cursor = ByteCursor(extrinsic)
     cursor.count()
     if cursor.u8() == 0x84:
         who, nonce = cursor.take(32), cursor.u32()
@@ -176,20 +176,20 @@ def operate(journal: Journal, operation: bytes) -> None:
     elif name == b"voters":
         journal.set(b"voters", rest)
         journal.set(b"set", u64(int.from_bytes(journal.get(b"set") or b"", "little") + 1))
-        announce(journal, ScheduledChange(read_authorities(Cursor(rest))).item())
+        announce(journal, ScheduledChange(read_authorities(ByteCursor(rest))).item())
     elif name == b"announce":  # what the runtime itself knows nothing of
         announce(journal, DigestItem(DigestKind.CONSENSUS, ENGINE, rest))
 
 
 def announce(journal: Journal, item: DigestItem) -> None:
-    digest = Cursor(journal.get(DIGEST) or b"")
+    digest = ByteCursor(journal.get(DIGEST) or b"")
     count = digest.count()
     kept = digest.take(digest.remaining)
     journal.set(DIGEST, encode_compact(count + 1) + kept + item.encode())
 
 
 def finalize(journal: Journal) -> Header:
-    cursor = Cursor(journal.get(DIGEST) or b"\0")
+    cursor = ByteCursor(journal.get(DIGEST) or b"\0")
     digest = tuple(DigestItem.read(cursor) for _ in range(cursor.count()))
     body = list(split(journal.get(b"body") or b""))
     journal.delete(b"body")
@@ -198,7 +198,7 @@ def finalize(journal: Journal) -> Header:
 
 
 def split(data: bytes) -> Iterator[bytes]:
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     while cursor.remaining:
         start = cursor.offset
         cursor.take(cursor.count())
@@ -206,7 +206,7 @@ def split(data: bytes) -> Iterator[bytes]:
 
 
 def execute(journal: Journal, args: bytes) -> bytes:
-    cursor = Cursor(args)
+    cursor = ByteCursor(args)
     header = Header.read(cursor)
     before = tuple(item for item in header.digest if item.kind.name == "PRE_RUNTIME")
     initialize(journal, Header(header.parent_hash, header.number, bytes(32), bytes(32), before))
@@ -219,7 +219,7 @@ def execute(journal: Journal, args: bytes) -> bytes:
     return b""
 
 
-def forget(chain: Chain) -> None:
+def forget(chain: NodeChain) -> None:
     """Drop what the runtime has answered so far: it has to be asked again."""
     chain._voters = None
     chain.queries._authorities.clear()
@@ -329,7 +329,7 @@ class Rig:
             rig.store.initialise(*rig.genesis())
         rig.executor = LocalExecutor(rig.store, rig.runtime) if executor is None else executor(rig.store)
         rig.clock = clock or ChainClock.own(wall_ms=lambda: rig.wall_ms)
-        rig.chain = await Chain.open(rig.store, rig.executor, rig.clock.real_slot)
+        rig.chain = await NodeChain.open(rig.store, rig.executor, rig.clock.real_slot)
         rig.pool = TransactionPool(rig.chain, ready_limit=limit, authoring=True)
         voters = {keys.grandpa.public: keys.grandpa for keys in rig.authorities}
         rig.finality = Voter(rig.chain, voters, lag=lag)
@@ -347,7 +347,7 @@ class Rig:
     store: Store
     executor: Any
     clock: ChainClock
-    chain: Chain
+    chain: NodeChain
     pool: TransactionPool
     finality: Voter
     author: Author

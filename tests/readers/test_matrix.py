@@ -135,10 +135,10 @@ CLIENTS: dict[str, Callable[[str, Path], str]] = {
 
 @pytest.fixture(autouse=True)
 def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_client, "ANSWER_S", LIMIT_S)
-    monkeypatch.setattr(ledger_client, "CONNECT_S", LIMIT_S)
+    monkeypatch.setattr(ledger_client, "ANSWER_TIMEOUT_S", LIMIT_S)
+    monkeypatch.setattr(ledger_client, "CONNECT_TIMEOUT_S", LIMIT_S)
     monkeypatch.setattr("cfnode.swap_service.live.link.PATIENCE_S", LIMIT_S)
-    monkeypatch.setattr(dev_calls, "RPC_S", LIMIT_S)
+    monkeypatch.setattr(dev_calls, "RPC_TIMEOUT_S", LIMIT_S)
 
 
 def peak() -> int:
@@ -175,13 +175,13 @@ def test_each_client_stands_each_hostile_answer(client: str, answer: str, tmp_pa
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_a_delivery_of_a_webhook_stands_each_hostile_answer(answer: str, tmp_path: Path) -> None:
     """Its answer's status is all that counts, and its body is not read."""
-    from cfnode.clients.http import AsyncClient
+    from cfnode.clients.http import AsyncHttpClient
 
     deliverer = Deliverer(Database(sqlite_url(tmp_path / "books.sqlite")), Pace(limit_s=LIMIT_S))
     with answering(answer) as server:
         claim = Claim("wh_1", 1, f"{server.url}/", new_secret(), b"{}", 1, 0)
         before = reset_peak()
-        error = await deliverer._send(AsyncClient("cfnode", is_direct=True), claim)
+        error = await deliverer._send(AsyncHttpClient("cfnode", is_direct=True), claim)
         assert peak() - before < MAX_MORE
         assert set(server.paths) == {"/"}
     assert error is None or (error.isprintable() and len(error) < 300)

@@ -14,7 +14,7 @@ from cfnode.core.chainspec import RawGenesis, parse
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.wasm.runtime import wasm_runtime
@@ -35,7 +35,7 @@ def prepared(official: Path, folder: Path) -> tuple[Path, Metadata]:
     encoded = GenesisRuntime(parsed.genesis, wasm_runtime).call(
         "Metadata_metadata_at_version", (15).to_bytes(4, "little")
     )
-    metadata = decode_metadata(Cursor(encoded[1:]).bytes())
+    metadata = decode_metadata(ByteCursor(encoded[1:]).bytes())
     _add_accounts(path, metadata)
     return path, metadata
 

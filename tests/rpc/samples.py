@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core import ss58
-from cfnode.core.scale import Registry
+from cfnode.core.scale import TypeRegistry
 from cfnode.core.scale.types import (
     Array,
     BitSequence,
@@ -89,7 +89,7 @@ class Sampler:
     `cases` names the variant of an enum to take, by the enum's name; else it is the first one with fields.
     """
 
-    def __init__(self, registry: Registry, cases: Mapping[str, str] | None = None) -> None:
+    def __init__(self, registry: TypeRegistry, cases: Mapping[str, str] | None = None) -> None:
         self.registry = registry
         self.cases = {"Option": "Some", "MinimizedScaleValue": "Primitive", **(cases or {})}
 

@@ -15,7 +15,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
-from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.methods import BROKER, LP
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.server import TOO_MANY_CONNECTIONS
@@ -143,7 +143,7 @@ async def ask(config: RpcConfig, method: str, address: str = "203.0.113.9") -> A
     """The answer to a program at that address."""
     verdict = AccessPolicy(config, 1).judge(address, HOST)
     call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}), 100)
-    client = Client(address=verdict.address, closed=verdict.closed)
+    client = RpcClient(address=verdict.address, closed=verdict.closed)
     reply = await Dispatcher(StandIn(), Table(ROWS), config).answer(call, client)
     return json.loads(b"".join(reply.parts))
 

@@ -19,7 +19,7 @@ from cfnode.cli.run import rpc_config, run
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.server import serve_table
 from cfnode.rpc.table.rows import Access, Method, Table
-from cfnode.web.pages import Answer
+from cfnode.web.pages import PageAnswer
 from tests.rpc.clients import Http, StandIn, WebSocket
 
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "access.md"
@@ -106,10 +106,10 @@ class Quotes:
         """One page."""
         return (method, path) == ("GET", "/quote")
 
-    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
+    async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> PageAnswer:
         """Its content."""
         await trio.lowlevel.checkpoint()
-        return Answer(200, b"{}")
+        return PageAnswer(200, b"{}")
 
 
 @asynccontextmanager

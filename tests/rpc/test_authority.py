@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from cfnode.dashboard.guard import require_own_origin
 from cfnode.rpc.forwarded import UNKNOWN, forwarded_client
-from cfnode.web.authority import Authority, Origin, origin_pattern
+from cfnode.web.authority import HostAuthority, WebOrigin, origin_pattern
 from cfnode.web.networks import BadFlagError
 from cfnode.web.origins import origin_policy
 
@@ -76,7 +76,7 @@ def test_what_is_not_one_host_is_refused_whatever_is_allowed(host: bytes) -> Non
     ],
 )
 def test_origins_are_compared_by_scheme_labels_and_port(pattern: str, origin: str, matches: bool) -> None:
-    parsed = Origin.parse(origin.encode())
+    parsed = WebOrigin.parse(origin.encode())
     assert parsed is not None
     assert origin_pattern(pattern).matches(parsed) is matches
 
@@ -89,7 +89,7 @@ def test_an_entry_that_is_no_origin_is_named(text: str) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_header_is_parsed_or_refused(header: bytes) -> None:
-    for parsed in (Authority.parse(header), Origin.parse(header)):
+    for parsed in (HostAuthority.parse(header), WebOrigin.parse(header)):
         assert parsed is None or b"," not in header
     origin_policy(None, (), 1).refusal(header, header)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import rate_limit
-from cfnode.rpc.access import AccessPolicy, Verdict
+from cfnode.rpc.access import AccessDecision, AccessPolicy
 from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.substrate.system import METHODS
@@ -130,7 +130,7 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
     own = limits.of_connection()
 
     def limit(address: str) -> object:
-        return limits.throttle(Verdict(address, is_proxied=True), own)
+        return limits.throttle(AccessDecision(address, is_proxied=True), own)
 
     first = limit("192.0.2.1")
     for number in range(2, 4):
@@ -142,6 +142,17 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
     for number in range(6, 9):
         limit(f"192.0.2.{number}")
     assert limit("192.0.2.1") != first
+
+
+def test_clients_without_a_name_share_no_limit() -> None:
+    """An unknown client counts by its connection; a named one by its address, on whatever connection."""
+    limits = RateLimits(10)
+    one, another = limits.of_connection(), limits.of_connection()
+    assert one is not None and another is not None
+    unknown, named = AccessDecision(UNKNOWN, is_proxied=True), AccessDecision("192.0.2.1", is_proxied=True)
+    assert limits.throttle(unknown, one) == one.wait
+    assert limits.throttle(unknown, another) == another.wait
+    assert limits.throttle(named, one) == limits.throttle(named, another) != one.wait
 
 
 def test_a_direct_client_names_no_other_address() -> None:

@@ -18,10 +18,10 @@ from cfnode.serving.frames import (
     FREE_FRAGMENTS,
     MAX_CONTROL_FRAMES,
     MIN_FRAGMENT,
-    FrameBudget,
+    WebSocketFrameBudget,
     text_frame_head,
 )
-from cfnode.web.bodies import FREE_PIECES, MIN_PIECE
+from cfnode.web.bodies import FREE_PIECES, MIN_PIECE_BYTES
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
 
@@ -92,19 +92,19 @@ async def test_of_many_pings_in_one_read_few_are_answered_the_last_among_them() 
 
 
 def test_the_fragments_of_a_message_are_counted_against_its_bytes() -> None:
-    budget = FrameBudget()
+    budget = WebSocketFrameBudget()
     for _ in range(FREE_FRAGMENTS):
         assert budget.fragment(1, ends_frame=True, ends_message=False) is None
     assert budget.fragment(MIN_FRAGMENT, ends_frame=True, ends_message=False) is None
     assert budget.fragment(1, ends_frame=False, ends_message=False) is None, "a read, no frame of the client"
     assert budget.fragment(1, ends_frame=True, ends_message=False) == "fragments too small"
-    budget = FrameBudget()
+    budget = WebSocketFrameBudget()
     for _ in range(10 * FREE_FRAGMENTS):
         assert budget.fragment(1, ends_frame=True, ends_message=True) is None, "each is a message"
 
 
 def test_control_frames_are_counted_over_time() -> None:
-    budget = FrameBudget()
+    budget = WebSocketFrameBudget()
     for second in islice(count(0.0, 0.01 + CONTROL_WINDOW_S / MAX_CONTROL_FRAMES), 10 * MAX_CONTROL_FRAMES):
         assert budget.control(second) is None
     later = 1000.0
@@ -145,7 +145,7 @@ async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> Non
 
 async def test_chunks_of_a_sensible_size_are_read() -> None:
     async with served(METHODS) as port, Http(port) as http:
-        chunks = chunked(port, b" " * MIN_PIECE, FREE_PIECES + 100)
+        chunks = chunked(port, b" " * MIN_PIECE_BYTES, FREE_PIECES + 100)
         await http.stream.send_all(chunks + b"%x\r\n%b\r\n0\r\n\r\n" % (len(HEALTH), HEALTH))
         assert "result" in (await http.answer()).json()
 

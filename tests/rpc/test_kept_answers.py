@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import trio
 
-from cfnode.core.jsonrpc import Call, parse
+from cfnode.core.jsonrpc import RpcCall, parse
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import kept_answers
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import BROKER, EVERYWHERE, LP
 from cfnode.rpc.substrate import chain, state
@@ -105,9 +105,9 @@ def test_every_cf_answer_that_waits_for_the_state_is_kept() -> None:
     assert len(reads) > 100
 
 
-def asked(method: str) -> Call:
+def asked(method: str) -> RpcCall:
     call = parse(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[]}' % method.encode(), 0)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     return call
 
 
@@ -127,16 +127,16 @@ async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bo
     table = Table([Method("fixed", handler, fixed_by=FixedBy.STATE), Method("free", handler)])
     dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(revision))
     for _ in range(3):
-        reply = await dispatcher.answer(asked("fixed"), Client())
+        reply = await dispatcher.answer(asked("fixed"), RpcClient())
         assert reply.parts == (b'{"jsonrpc":"2.0","id":1,"result":1}',)
-    assert dispatcher.answer_now(asked("fixed"), Client()) is not None
+    assert dispatcher.answer_now(asked("fixed"), RpcClient()) is not None
     revision.now = 1
     if is_async:
-        assert dispatcher.answer_now(asked("fixed"), Client()) is None
-    await dispatcher.answer(asked("fixed"), Client())
+        assert dispatcher.answer_now(asked("fixed"), RpcClient()) is None
+    await dispatcher.answer(asked("fixed"), RpcClient())
     assert made == [0, 1]
     for _ in range(2):
-        await dispatcher.answer(asked("free"), Client())
+        await dispatcher.answer(asked("free"), RpcClient())
     assert made == [0, 1, 1, 1]
 
 
@@ -151,7 +151,7 @@ async def test_an_answer_that_a_change_overtakes_is_not_kept() -> None:
     table = Table([Method("fixed", value, fixed_by=FixedBy.STATE)])
     dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(revision))
     for number in (1, 2):
-        reply = await dispatcher.answer(asked("fixed"), Client())
+        reply = await dispatcher.answer(asked("fixed"), RpcClient())
         assert reply.parts == (b'{"jsonrpc":"2.0","id":1,"result":%d}' % number,)
 
 
@@ -164,8 +164,8 @@ async def test_an_error_is_not_kept() -> None:
 
     table = Table([Method("fixed", value, fixed_by=FixedBy.STATE)])
     dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(Revision()))
-    assert b"error" in (await dispatcher.answer(asked("fixed"), Client())).parts[0]
-    assert (await dispatcher.answer(asked("fixed"), Client())).parts == (
+    assert b"error" in (await dispatcher.answer(asked("fixed"), RpcClient())).parts[0]
+    assert (await dispatcher.answer(asked("fixed"), RpcClient())).parts == (
         b'{"jsonrpc":"2.0","id":1,"result":1.0}',
     )
 
@@ -195,12 +195,12 @@ async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_
         "cf_supported_assets",
         "cf_current_epoch",
     ):
-        assert dispatcher.answer_now(asked(method), Client()) is None, "the runtime has to be called"
-        first = await dispatcher.answer(asked(method), Client())
-        repeated = dispatcher.answer_now(asked(method), Client())
+        assert dispatcher.answer_now(asked(method), RpcClient()) is None, "the runtime has to be called"
+        first = await dispatcher.answer(asked(method), RpcClient())
+        repeated = dispatcher.answer_now(asked(method), RpcClient())
         assert repeated is not None and repeated.parts == first.parts
     await served_node.call("dev_newBlock")
-    assert dispatcher.answer_now(asked("cf_current_epoch"), Client()) is None
+    assert dispatcher.answer_now(asked("cf_current_epoch"), RpcClient()) is None
 
 
 async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> None:
@@ -209,7 +209,7 @@ async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> N
     for block, size in ((UNKNOWN, 0), ("0x" + served_node.node.chain.best.hash.hex(), 1)):
         text = b'{"jsonrpc":"2.0","id":1,"method":"chain_getHeader","params":["%b"]}' % block.encode()
         message = parse(text, 0)
-        assert isinstance(message, Call)
-        reply = await dispatcher.answer(message, Client())
+        assert isinstance(message, RpcCall)
+        reply = await dispatcher.answer(message, RpcClient())
         assert (b'"result":null' in reply.parts[0]) is (block == UNKNOWN)
         assert bool(kept.size) is bool(size)

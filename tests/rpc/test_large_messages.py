@@ -13,10 +13,10 @@ from cfnode.core.jsonrpc import (
     MAX_ID,
     MAX_VALUES,
     MAX_WIDE,
-    Batch,
-    Call,
     Incoming,
-    Refused,
+    RefusedMessage,
+    RpcBatch,
+    RpcCall,
     parse,
 )
 from cfnode.rpc.substrate.system import METHODS
@@ -155,7 +155,7 @@ def test_a_message_with_too_much_in_it_is_not_kept() -> None:
             incoming.add(filling * 1024)
         assert incoming._data == b""
         refused = incoming.parse(100)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, RefusedMessage)
         assert refused.error.code == -32007
         assert str(limit) in refused.error.data
 
@@ -163,30 +163,30 @@ def test_a_message_with_too_much_in_it_is_not_kept() -> None:
 def test_long_messages_are_ascii_and_short_ones_anything() -> None:
     for character in ("é", "😀", "\\u00e9"):
         text = call(f'["{character * 100}"]'.encode())
-        assert isinstance(parse(text, 100), Call)
+        assert isinstance(parse(text, 100), RpcCall)
         incoming = Incoming()
         for place in range(0, len(text), 3):
             incoming.add(text[place : place + 3])
         incoming.add(b" ")
-        assert isinstance(incoming.parse(100), Call)
+        assert isinstance(incoming.parse(100), RpcCall)
         incoming.add(b"x" * MAX_WIDE)
         refused = incoming.parse(100)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, RefusedMessage)
         assert refused.error.data == f"Exceeded max limit of {MAX_WIDE} bytes of other text than ASCII"
 
 
 def test_an_id_is_as_long_as_clients_need() -> None:
-    assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 2))), 100), Call)
+    assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 2))), 100), RpcCall)
     refused = parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 1))), 100)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedMessage)
     assert (refused.id, refused.error.code) == (b"null", -32600)
     batch = parse(b"[%b]" % call(b"[]", identity=b"1" * (MAX_ID + 1)), 100)
-    assert isinstance(batch, Batch)
-    assert isinstance(batch.entries[0], Refused)
+    assert isinstance(batch, RpcBatch)
+    assert isinstance(batch.entries[0], RefusedMessage)
 
 
 def test_a_large_call_knows_that_it_is() -> None:
     small, large = parse(call(b"[1]"), 100), parse(call(b'["%b"]' % (b"x" * LARGE)), 100)
-    assert isinstance(small, Call)
-    assert isinstance(large, Call)
+    assert isinstance(small, RpcCall)
+    assert isinstance(large, RpcCall)
     assert (small.is_large, large.is_large) == (False, True)

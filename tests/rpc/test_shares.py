@@ -19,7 +19,7 @@ from cfnode.rpc.server import exempt_networks
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.serving import shares
 from cfnode.serving.bounded_stream import BoundedStream
-from cfnode.serving.shares import MIN_IDLE_S, SHARE, Shares
+from cfnode.serving.shares import MIN_IDLE_S, SHARE, ConnectionShares
 from tests.rpc.clients import Http, WebSocket, served
 from tests.support.rpc.connections import call, until_closed
 from tests.support.rpc.rows import COUNT
@@ -44,7 +44,7 @@ STRANGER, OTHER = "203.0.113.9", "198.51.100.7"
 
 
 async def test_an_address_has_its_share_and_no_more() -> None:
-    rule, own = Shares(100, is_external=True), 100 // SHARE
+    rule, own = ConnectionShares(100, is_external=True), 100 // SHARE
     assert rule.admit(STRANGER, [Stand(STRANGER)] * (own - 1))
     assert not rule.admit(STRANGER, [Stand(STRANGER)] * own)
     assert rule.admit(OTHER, [Stand(STRANGER)] * own)
@@ -53,7 +53,7 @@ async def test_an_address_has_its_share_and_no_more() -> None:
 
 
 async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_all_of_a_local_one() -> None:
-    external, local = (Shares(100, is_external=each) for each in (True, False))
+    external, local = (ConnectionShares(100, is_external=each) for each in (True, False))
     for own in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
         assert external.admit(own, [Stand(own)] * 89)
         assert not external.admit(own, [Stand(own)] * 90)
@@ -65,7 +65,7 @@ async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_a
 @pytest.mark.parametrize("flag", ["rate_limit_whitelist", "trusted_proxies"])
 async def test_a_proxy_that_is_whitelisted_or_trusted_may_have_all(flag: Any) -> None:
     config = RpcConfig(max_connections=8, **{flag: ("203.0.113.0/24",)})
-    rule = Shares(8, is_external=True, exempt=exempt_networks(config))
+    rule = ConnectionShares(8, is_external=True, exempt=exempt_networks(config))
     assert rule.admit(STRANGER, [Stand(STRANGER)] * 7)
     assert not rule.admit(OTHER, proxies := [Stand(STRANGER) for _ in range(8)])
     assert not any(each.is_closed for each in proxies)
@@ -76,7 +76,7 @@ async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
 ) -> None:
     await trio.sleep(100)
     now = trio.current_time()
-    rule = Shares(8, is_external=False)
+    rule = ConnectionShares(8, is_external=False)
     busy = [Stand(f"192.0.2.{number}", is_idle=False) for number in range(3)]
     idle = [Stand(f"192.0.2.{number}", idle_since=now - 20 + number) for number in range(10, 15)]
     assert rule.admit(STRANGER, [*busy, *idle])
@@ -92,7 +92,7 @@ async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     await trio.sleep(100)
-    rule = Shares(8, is_external=False)
+    rule = ConnectionShares(8, is_external=False)
     other, own = Stand(OTHER, idle_since=1.0), Stand(STRANGER, idle_since=2.0)
     assert rule.admit(STRANGER, [other, own, Stand(STRANGER)])
     assert (other.is_closed, own.is_closed) == (False, True)
@@ -100,7 +100,7 @@ async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
 
 
 async def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -> None:
-    rule = Shares(8, is_external=False)
+    rule = ConnectionShares(8, is_external=False)
     few = [Stand(f"192.0.2.{number}") for number in range(5)]
     many = [Stand(OTHER, is_idle=False), Stand(OTHER), Stand(OTHER)]
     assert rule.admit(STRANGER, [*few, *many])
@@ -123,7 +123,7 @@ async def connect(host: str, port: int) -> trio.SocketStream:
 async def test_the_server_keeps_to_shares_and_closes_idle_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Shares, "_is_exempt", lambda self, address: address == "127.0.0.1")
+    monkeypatch.setattr(ConnectionShares, "_is_exempt", lambda self, address: address == "127.0.0.1")
     monkeypatch.setattr(shares, "SHARE", 2)
     health = call("system_health")
     async with served([*METHODS, COUNT], max_connections=6) as port, WebSocket(port) as local:

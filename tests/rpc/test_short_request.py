@@ -13,7 +13,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.rpc.access import AccessPolicy, RequestHeaders, Verdict
+from cfnode.rpc.access import AccessDecision, AccessPolicy, RequestHeaders
 from cfnode.serving import connection as connection_module
 from cfnode.serving.shares import MIN_IDLE_S
 from cfnode.serving.short_request import MAX_BODY, MAX_HEAD, short_request
@@ -182,7 +182,7 @@ async def test_a_head_is_judged_once_until_tokens_are_read_again(
     judged: list[bytes] = []
     judge = AccessPolicy.judge
 
-    def counted(policy: AccessPolicy, peer: str, headers: RequestHeaders, **choices: Any) -> Verdict:
+    def counted(policy: AccessPolicy, peer: str, headers: RequestHeaders, **choices: Any) -> AccessDecision:
         judged.append(headers.get(b"authorization", b""))
         return judge(policy, peer, headers, **choices)
 

@@ -18,7 +18,7 @@ from cfnode.cli import cli
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.rows import Access, Method
 from cfnode.store.secret_file import SecretFileError
-from cfnode.web.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
+from cfnode.web.tokens import MAX_TOKEN_FILE_BYTES, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served
 from tests.support.rpc.connections import until_closed
 from tests.support.waiting import until
@@ -108,7 +108,7 @@ def test_a_malformed_file_is_refused_by_line_without_the_token(tmp_path: Path, t
 
 def test_a_file_that_is_too_large_or_missing_or_no_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SecretFileError, match="larger than 65536 bytes"):
-        Tokens(token_file(tmp_path, "#" * (MAX_FILE + 1)))
+        Tokens(token_file(tmp_path, "#" * (MAX_TOKEN_FILE_BYTES + 1)))
     with pytest.raises(SecretFileError, match="No such file"):
         Tokens(tmp_path / "missing")
     with pytest.raises(SecretFileError, match="Is a directory"):

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Call, InvalidParams, RpcError
+from cfnode.core.jsonrpc import InvalidParams, RpcCall, RpcError
 from cfnode.devchain.methods.rows import SECTION
 from cfnode.rpc.dispatch import read_arguments
 from cfnode.rpc.reference import full_table
@@ -38,7 +38,7 @@ def refusal(row: Row, given: Any) -> str | None:
     """The words that refuse parameters; None where they are taken."""
     text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": row.name, "params": given})
     call = jsonrpc.parse(text.encode(), 1)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     try:
         read_arguments(row, call)
     except InvalidParams as error:

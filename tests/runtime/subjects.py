@@ -17,7 +17,7 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
@@ -83,7 +83,7 @@ def pair(suri: str, scheme: str = "sr25519") -> Keypair:
 
 
 def metadata_of(runtime: GenesisRuntime) -> Metadata:
-    return decode_metadata(Cursor(runtime.call("Metadata_metadata")).bytes())
+    return decode_metadata(ByteCursor(runtime.call("Metadata_metadata")).bytes())
 
 
 def signing(name: str, state: dict[bytes, bytes]) -> Subject:

@@ -23,9 +23,9 @@ from cfnode.runtime.calls import (
     BlockSource,
     Deadline,
     ExecutorDied,
+    ExecutorMessageTooLarge,
     HostFault,
     LocalFault,
-    MessageTooLarge,
     Missing,
     OutOfMemory,
     ProofRefused,
@@ -228,7 +228,7 @@ async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_answer
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         monkeypatch.setattr("cfnode.runtime.frames.MAX_FRAME", 1000)
-        with pytest.raises(MessageTooLarge, match="at most"):
+        with pytest.raises(ExecutorMessageTooLarge, match="at most"):
             await executor.call(AT, "Toy_get", bytes(2000))
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 

@@ -14,9 +14,9 @@ from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, Changes
 from cfnode.runtime import frames
-from cfnode.runtime.calls import BlockSource, MessageTooLarge
+from cfnode.runtime.calls import BlockSource, ExecutorMessageTooLarge
 from cfnode.runtime.executor import Executor
-from cfnode.runtime.requests import Request, outputs
+from cfnode.runtime.requests import ExecutorRequest, outputs
 from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Store
 from tests.runtime.chain import GENESIS, RUNTIMES, toy_store
@@ -96,11 +96,11 @@ async def test_of_a_request_that_is_too_large_nothing_reaches_the_process(
     call = frames.Call(7, AT, [("Toy_get", bytes(200_000))])
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         header, body, changes = await built(executor, put(b"c", b"1"))
-        request = Request(7, "Toy_get", LIMIT_S, [rows, call], outputs)
+        request = ExecutorRequest(7, "Toy_get", LIMIT_S, [rows, call], outputs)
         with monkeypatch.context() as patched:
             patched.setattr(frames, "MAX_FRAME", 100_000)
             executor._first.put(request)
-            with pytest.raises(MessageTooLarge):
+            with pytest.raises(ExecutorMessageTooLarge):
                 await request.answer()
         await executor.overlay_added(store.add_block(header, body, changes))
         assert await executor.call(BlockSource(header.hash), "Toy_get", b"a") == b"\0"

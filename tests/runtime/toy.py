@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.trie import MissingNode, ordered_root
 from cfnode.runtime.calls import Runtime, RuntimeTrap, UnknownFunction, UnsupportedCode
 from cfnode.runtime.journal import Journal
@@ -72,7 +72,7 @@ class Toy:
     # --- blocks
 
     def Core_execute_block(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
-        cursor = Cursor(args)
+        cursor = ByteCursor(args)
         header = Header.read(cursor)
         self.Core_initialize_block(header.encode(), journal)
         for _ in range(cursor.count()):
@@ -91,12 +91,12 @@ class Toy:
         return b"\x01" if journal.get(b"only-inherents") else b"\0"
 
     def BlockBuilder_inherent_extrinsics(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
-        cursor = Cursor(args)
+        cursor = ByteCursor(args)
         items = [(cursor.take(8), cursor.bytes()) for _ in range(cursor.count())]
         return encode_compact(len(items)) + b"".join(put(name, value) for name, value in items)
 
     def BlockBuilder_apply_extrinsic(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
-        body = Cursor(args).bytes()
+        body = ByteCursor(args).bytes()
         kind, rest = body[:1], body[1:]
         if kind in (b"s", b"x"):
             return STALE if kind == b"s" else EXHAUSTS
@@ -114,7 +114,7 @@ class Toy:
 
     def BlockBuilder_finalize_block(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         header = Header.decode(journal.get(HEADER) or b"")
-        cursor = Cursor(journal.get(EXTRINSICS) or b"\0")
+        cursor = ByteCursor(journal.get(EXTRINSICS) or b"\0")
         items = [cursor.bytes() for _ in range(cursor.count())]
         return Header(
             header.parent_hash, header.number, journal.root(1), ordered_root(items, 0), header.digest

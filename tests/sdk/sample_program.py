@@ -100,7 +100,9 @@ def facts(sdk: SwapSDK) -> None:
 
 def vault_swap(sdk: SwapSDK) -> VaultSwapData:
     quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000, is_vault_swap=True)
-    return assert_type(sdk.encode_vault_swap_data(quotes.quotes[0], RECEIVER, TERMS), VaultSwapData)
+    encoded = assert_type(sdk.encode_vault_swap_data(quotes.quotes[0], RECEIVER, TERMS), VaultSwapData)
+    assert_type(sdk.dev_send_to_vault(encoded, 100_000_000, TERMS.refund_address), str)
+    return encoded
 
 
 def recovery(sdk: SwapSDK) -> None:

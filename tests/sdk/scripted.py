@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from cfnode.sdk.calls import Call
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Options, Session
 from tests.conftest import shared
 
@@ -53,7 +53,7 @@ class Script:
     def __init__(self, results: dict[str, Any] | None = None, pages: dict[str, Any] | None = None) -> None:
         self.results = {"cf_environment": environment_answer()} | (results or {})
         self.pages = pages or {}
-        self.calls: list[HttpCall] = []
+        self.calls: list[SdkHttpCall] = []
         self.requests: list[dict[str, Any]] = []
 
     def run(self, call: Call[T], on: Session) -> T:
@@ -67,7 +67,7 @@ class Script:
             result: T = stop.value
             return result
 
-    def answer(self, call: HttpCall) -> HttpAnswer:
+    def answer(self, call: SdkHttpCall) -> HttpAnswer:
         self.calls.append(call)
         path = "/" + call.url.split("/", 3)[3] if call.url.count("/") > 2 else "/"
         if path in self.pages:

@@ -33,7 +33,7 @@ from cfnode.sdk.calls.deposits import RequestDepositAddress
 from cfnode.sdk.calls.infos import GetChannelOpeningFees
 from cfnode.sdk.calls.quotes import GetQuoteV2
 from cfnode.sdk.calls.statuses import GetStatusV2
-from cfnode.sdk.transport import MAX_ANSWER
+from cfnode.sdk.transport import MAX_ANSWER_BYTES
 from tests.conftest import ROOT
 from tests.sdk.forms import FORMS, Form, all_forms, under_asyncio, under_trio
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
@@ -207,7 +207,7 @@ def compressed(request: Request) -> bytes:
 
 
 def huge(request: Request) -> bytes:
-    return page(200, b" " * (MAX_ANSWER + 1))
+    return page(200, b" " * (MAX_ANSWER_BYTES + 1))
 
 
 @all_clients

@@ -10,7 +10,7 @@ import pytest
 
 from cfnode.sdk import BadStatus, BrokerOptions, Options, SwapSDK, TransportError, ValidationError
 from cfnode.sdk.credentials import Credentials
-from cfnode.sdk.exchange import HttpCall
+from cfnode.sdk.exchange import SdkHttpCall
 from cfnode.sdk.subscriptions import subscription
 from cfnode.sdk.transport import Transport
 from tests.sdk.loopback import Request, page, serving
@@ -37,7 +37,7 @@ def test_a_token_goes_to_its_own_server_alone() -> None:
     with serving(empty) as node, serving(empty) as other:
         transport = Transport(Credentials({node.url: TOKEN}))
         for url in (node.url, f"{node.url}/v2/quote", other.url, node.url.replace("127.0.0.1", "localhost")):
-            transport.exchange(HttpCall("GET", url, 10))
+            transport.exchange(SdkHttpCall("GET", url, 10))
         transport.close()
         assert [is_sent(request) for request in node.requests] == [True, True, False]
         assert [is_sent(request) for request in other.requests] == [False]
@@ -49,7 +49,7 @@ def test_a_redirect_takes_no_token_elsewhere() -> None:
 
     with serving(empty) as other, serving(elsewhere) as node:
         transport = Transport(Credentials({node.url: TOKEN}))
-        assert transport.exchange(HttpCall("POST", node.url, 10)).status == 307
+        assert transport.exchange(SdkHttpCall("POST", node.url, 10)).status == 307
         transport.close()
         assert other.requests == []
 

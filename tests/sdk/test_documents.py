@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
 import subprocess
 import sys
@@ -112,24 +110,6 @@ def test_the_program_names_every_method_of_the_clients() -> None:
     assert blocking == awaited
     program = (ROOT / "tests" / "sdk" / "sample_program.py").read_text()
     assert {name for name in blocking if f"sdk.{name}(" not in program} == set()
-
-
-@pytest.mark.world
-@pytest.mark.parametrize("package", ["cfnode.sdk", "cfnode.sdk.lp"])
-def test_an_editor_has_the_text_of_each_public_class_and_function(package: str) -> None:
-    from jedi import Project, Script
-    from jedi.api.environment import InterpreterEnvironment
-
-    module = importlib.import_module(package)
-    values = {name: getattr(module, name) for name in module.__all__}
-    names = [name for name, value in values.items() if isinstance(value, type) or inspect.isfunction(value)]
-    source = f"from {package} import *\n" + "\n".join(names)
-    script = Script(source, environment=InterpreterEnvironment(), project=Project(ROOT))
-    assert len(names) > 15
-    for line, name in enumerate(names, 2):
-        (definition, *_) = script.infer(line, 1)
-        summary = str(values[name].__doc__).splitlines()[0]
-        assert summary in definition.docstring(), name
 
 
 @pytest.mark.world

@@ -23,7 +23,7 @@ from cfnode.sdk.calls.infos import (
 )
 from cfnode.sdk.calls.quotes import GetQuote, GetQuoteV2
 from cfnode.sdk.calls.statuses import GetStatus, GetStatusV2
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.recovery import (
     CheckContracts,
@@ -76,7 +76,7 @@ class Garbage(Script):
         super().__init__(sensible)
         self.data = data
 
-    def answer(self, call: HttpCall) -> HttpAnswer:
+    def answer(self, call: SdkHttpCall) -> HttpAnswer:
         sane = self.data.draw(st.integers(0, 5))
         if sane == 0 or not call.body or not call.body.startswith(b"["):
             return HttpAnswer(self.data.draw(st.sampled_from([200, 201, 400, 500])), self.data.draw(BODIES))

@@ -12,7 +12,7 @@ import pytest
 
 from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.core.scale.metadata import decode_metadata
-from cfnode.sdk import Asset, ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
+from cfnode.sdk import Asset, ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK, ValidationError
 from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaVaultSwap, TronVaultSwap
 from cfnode.sdk.networks import NETWORKS
 from tests.sdk.forms import FORMS, Form
@@ -170,6 +170,33 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
         assert receiver in data.calldata
         assert data.value == (amount if pair[1] == "ETH" else 0)
         assert (data.source_token_address is None) == (pair[1] == "ETH")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("pair", list(VAULT_SWAPS), ids=" ".join)
+def test_a_vault_swap_is_sent(form: Form, pair: tuple[str, str], place: Place) -> None:
+    refund, amount, _ = VAULT_SWAPS[pair]
+    paid = {"amount": amount, "refund_address": refund} if pair[0] == "Bitcoin" else {}
+
+    async def send(sdk: Any) -> None:
+        quotes = await sdk.get_quote_v2(*pair, "Ethereum", "FLIP", amount, is_vault_swap=True)
+        terms = FillOrKillParams(refund, 100, slippage_tolerance_percent=1)
+        data = await sdk.encode_vault_swap_data(quotes.regular, RECEIVER, terms, src_address=refund)
+        sent = await sdk.dev_send_to_vault(data, **paid)
+        assert sent.startswith("0x") is (pair[0] not in ("Bitcoin", "Solana"))
+        if pair[0] != "Solana":
+            status = await sdk.get_status_v2(sent)
+            assert (status.src_chain, status.deposit.amount) == (pair[0], amount)
+
+    place.node.call("dev_newBlock")
+    form(send, place.options("swap service"))
+
+
+def test_only_an_encoded_vault_swap_is_sent(place: Place) -> None:
+    with SwapSDK(place.options("swap service")) as sdk:
+        record: Any = {"chain": "Bitcoin"}
+        with pytest.raises(ValidationError, match=r"vault_swap: expected a record, BitcoinVaultSwap or "):
+            sdk.dev_send_to_vault(record)
 
 
 @pytest.mark.parametrize("form", FORMS)

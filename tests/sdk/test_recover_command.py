@@ -321,7 +321,7 @@ def test_an_evm_node_that_is_lost_after_sending(evm: Evm, key: Path) -> None:
         result = recover(server, *send)
     ended(result, ExitCode.NETWORK)
     error = json.loads(result.stdout)["error"]
-    assert error["code"] == "NETWORK"
+    assert error["code"] == "TIMEOUT"
     assert "it was sent as 0x" in error["message"]
     assert evm.balance(RECEIVER) == ETHER
 

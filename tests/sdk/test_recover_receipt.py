@@ -78,5 +78,5 @@ def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
     evm.call("anvil_setCode", receiver, FORWARDS)
     with state_chain(offered(fallback(Transfer(NATIVE, raw(receiver), ETHER)))) as server:
         done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
-    ended(done, ExitCode.OK, "Done: 1 ETH", "The receiver has passed it on.")
+    ended(done, ExitCode.OK, "Done: 1 ETH", "The receiver forwarded the funds.")
     assert (evm.balance(receiver), evm.balance("0x" + "00" * 18 + "dead")) == (0, ETHER)

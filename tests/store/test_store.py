@@ -15,7 +15,7 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX, Changes
 from cfnode.core.trie import update
 from cfnode.store import (
     ARCHIVE,
-    Finalized,
+    FinalityStep,
     Pruning,
     StateDiscarded,
     Store,
@@ -179,7 +179,7 @@ def test_finality_folds_a_run_of_blocks_and_keeps_the_window_readable(store: Sto
     genesis = begin(store, key=b"0")
     blocks = line(store, genesis, 4)
     done = store.finalize(blocks[2].hash, VOTES)
-    assert done == Finalized(tuple(block.hash for block in blocks[:3]), ())
+    assert done == FinalityStep(tuple(block.hash for block in blocks[:3]), ())
     assert store.finalized == BlockRef(blocks[2].hash, 3)
     assert [store.hash_at(n) for n in range(5)] == [genesis.hash, *done.hashes, None]
     assert [header for header, _ in store.unfinalized()] == [blocks[3]]
@@ -192,8 +192,8 @@ def test_finality_folds_a_run_of_blocks_and_keeps_the_window_readable(store: Sto
 def test_finalizing_again_only_adds_the_justification(store: Store) -> None:
     blocks = line(store, begin(store), 2)
     store.finalize(blocks[1].hash)
-    assert store.finalize(blocks[1].hash, VOTES) == Finalized((), ())
-    assert store.finalize(blocks[0].hash) == Finalized((), ())
+    assert store.finalize(blocks[1].hash, VOTES) == FinalityStep((), ())
+    assert store.finalize(blocks[0].hash) == FinalityStep((), ())
     assert store.finalized.number == 2
     assert store.justifications(blocks[1].hash) == [VOTES]
 

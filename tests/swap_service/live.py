@@ -13,7 +13,7 @@ import httpx
 import trio
 
 from cfnode.ledger.database import Database
-from cfnode.swap_service.live.server import Listening, serve
+from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.web.tokens import Tokens
 
@@ -50,7 +50,7 @@ def running_service(
         source = LiveSource(database, (node, None), None if broker is None else (broker, None))
         async with trio.open_nursery() as nursery:
             tokens = None if token_file is None else Tokens(token_file)
-            where = Listening("127.0.0.1", 0, tokens=tokens)
+            where = ListenAddress("127.0.0.1", 0, tokens=tokens)
             found["port"] = await nursery.start(serve, source, where)
             found["token"], found["stop"] = trio.lowlevel.current_trio_token(), nursery.cancel_scope
             is_started.set()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.requests import read_terms
 
 ETH_ADDRESS = "0x" + "bb" * 20
@@ -25,9 +25,9 @@ BODY: dict[str, Any] = {
 }
 
 
-def refusal(**changes: Any) -> Refusal:
+def refusal(**changes: Any) -> RequestRefusal:
     body = {name: value for name, value in (BODY | changes).items() if value is not None}
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RequestRefusal) as caught:
         read_terms(body, NAMES)
     assert caught.value.status == 400
     return caught.value

@@ -10,7 +10,7 @@ import pytest
 from cfnode.ledger.books import ALL, Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.swap_events import ServiceChannel, SwapEvents, expect
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.live.record import BookRecord
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
@@ -31,7 +31,7 @@ def found(books: Books, channel: ChannelId) -> dict[str, Any] | None:
     with books.database.reading() as connection:
         try:
             return status(BookRecord(SwapEvents(connection)), str(channel))
-        except Refusal as refusal:
+        except RequestRefusal as refusal:
             assert refusal.status == 404
             return None
 

@@ -216,7 +216,7 @@ def test_an_expired_key_may_be_used_again(books: Database) -> None:
     assert isinstance(first, orders.Order)
     orders.finish(books, first, orders.Kept(ServiceChannel(ChannelId("Bitcoin", 2**40, 1), 1), 0, "{}"))
     assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
-    later = 1_000.0 + orders.KEEP_MS / 1000
+    later = 1_000.0 + orders.KEY_LIFETIME_MS / 1000
     assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=later) == orders.Opened("{}")
     again = orders.place(books, partner, "old", "b" * 64, "o" * 32, 0, 0, now=later + 1)
     assert isinstance(again, orders.Order)
@@ -300,7 +300,7 @@ def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, ser
     assert channels(chain) == before
     taken = ChannelId.parse(channel.id)
     assert taken is not None
-    with pytest.raises(LedgerError, match="is another request's"):  # its process was alive after all
+    with pytest.raises(LedgerError, match="belongs to another request"):  # its process was alive after all
         orders.finish(books, places[1], orders.Kept(ServiceChannel(taken, 1), 0, "{}"))
 
 
@@ -308,7 +308,7 @@ def test_what_was_never_executed_may_be_sent_again(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction is valid for some blocks; when the books have more of them, it was never executed."""
-    monkeypatch.setattr(lost_module, "LIFETIME", 3)
+    monkeypatch.setattr(lost_module, "REQUEST_LIFETIME_BLOCKS", 3)
     api, document = Api.of(service.url, books, budget=10**18), order()
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
     lost(books, api, document, "gone", head)

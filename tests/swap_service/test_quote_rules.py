@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import OF_THIS_BUILD, RuntimeNames
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.quotes import MAX_CHUNKS, check_limits, price_of, quote, quotes
 from cfnode.swap_service.source import ApiCall
 
@@ -63,8 +63,8 @@ class Block:
         } | (fixed or {})
 
 
-async def refusal(block: Block, **changes: Any) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+async def refusal(block: Block, **changes: Any) -> RequestRefusal:
+    with pytest.raises(RequestRefusal) as caught:
         await quotes(block, QUERY | changes)
     return caught.value
 
@@ -103,7 +103,7 @@ async def test_an_amount_lies_between_least_deposit_and_largest_swap(amount: int
     if is_allowed:
         await check_limits(block, "Btc", amount)
     else:
-        with pytest.raises(Refusal, match=r"expected amount is (below|above)"):
+        with pytest.raises(RequestRefusal, match=r"expected amount is (below|above)"):
             await check_limits(block, "Btc", amount)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.requests import read_terms
 from cfnode.swap_service.statuses import status
@@ -31,7 +31,7 @@ class Record:
 
     height_: int = 100
     found: dict[Key, list[Entry]] = field(default_factory=dict)
-    network: Network = NETWORKS["Development"]
+    network: BitcoinNetwork = NETWORKS["Development"]
     chains: tuple[str, ...] = tuple(CHAINS)
     now: int = 0
 
@@ -160,7 +160,7 @@ def test_liquidity_of_a_later_channel_with_the_number_is_not_the_swaps() -> None
         False,
     )
     for name in (ChannelId(CHANNEL.chain, CHANNEL.number, 5_000), "00" * 32):
-        with pytest.raises(Refusal):
+        with pytest.raises(RequestRefusal):
             status(record, str(name))
 
 
@@ -197,7 +197,7 @@ def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> No
     requested(record, 30)
     found = status(record, "1")
     assert (found["state"], "depositChannel" in found) == ("SWAPPING", False)
-    with pytest.raises(Refusal):
+    with pytest.raises(RequestRefusal):
         status(record, str(CHANNEL))
 
 
@@ -317,7 +317,7 @@ def test_one_letter_in_the_wrong_case_is_refused(side: str) -> None:
         "destination": {"destAddress": wrong},
         "refund": {"fillOrKillParams": terms | {"refundAddress": wrong}},
     }
-    with pytest.raises(Refusal, match=f"the checksum of {wrong} is wrong .* {good} if") as caught:
+    with pytest.raises(RequestRefusal, match=f"the checksum of {wrong} is wrong .* {good} if") as caught:
         read_terms(body | changed[side], names)
     assert caught.value.status == 400
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core import ss58
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.timing import lifetime_ms
@@ -361,7 +361,7 @@ def test_a_swap_is_found_by_channel_request_and_transaction(record: Record) -> N
 )
 def test_a_reference_to_nothing_is_refused(record: Record, reference: str, code: int) -> None:
     swapping(record)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RequestRefusal) as caught:
         status(record, reference)
     assert caught.value.status == code
 
@@ -382,7 +382,7 @@ def test_a_deposit_that_only_pays_boosters_back_is_none(record: Record) -> None:
 def test_a_swap_that_pays_no_address_has_no_status(record: Record, kind: Any) -> None:
     request = record.requested()
     request.fields["request_type"] = kind
-    with pytest.raises(Refusal, match="not found"):
+    with pytest.raises(RequestRefusal, match="not found"):
         status(record, "12")
 
 

@@ -12,7 +12,7 @@ from cfnode.ledger import signer
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import DatabaseError
 from cfnode.swap_service.live import turns
-from cfnode.swap_service.live.turns import SignerBusy, Turns
+from cfnode.swap_service.live.turns import ProcessTurns, SignerBusy
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
 
 CALLS = 30
@@ -34,10 +34,10 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 ) -> None:
     monkeypatch.setattr(turns, "TURN_S", 0.1)
     monkeypatch.setattr(turns, "LOOK_S", 0.02)
-    monkeypatch.setattr(signer, "SLICE_S", 0.3)
+    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.3)
     running, most, order = [0, 0], [0, 0], list[int]()
 
-    async def call(process: int, own: Turns, wait_s: float) -> None:
+    async def call(process: int, own: ProcessTurns, wait_s: float) -> None:
         await trio.sleep(wait_s)  # calls arrive one after the other
         async with own.joined():
             running[process] += 1
@@ -47,7 +47,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
             await trio.sleep(0.05)  # a call takes a while; the other process gets its turn meanwhile
             running[process] -= 1
 
-    both = [Turns(Database(url)) for _ in range(2)]
+    both = [ProcessTurns(Database(url)) for _ in range(2)]
     with trio.fail_after(120):
         async with trio.open_nursery() as servers:
             for each in both:
@@ -63,10 +63,10 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(signer, "SLICE_S", 0.1)
+    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.1)
     other = signer.signer_lock(Database(url))
     assert other.acquire()
-    own = Turns(Database(url))
+    own = ProcessTurns(Database(url))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(own.run)
         with pytest.raises(SignerBusy, match="nothing was sent, try again"):
@@ -81,7 +81,7 @@ async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.Monke
 
 async def test_without_a_database_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
-    own = Turns(Database("postgresql://books@127.0.0.1:9/books"))
+    own = ProcessTurns(Database("postgresql://books@127.0.0.1:9/books"))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(own.run)
         with pytest.raises(DatabaseError, match="connection"):

@@ -11,10 +11,10 @@ from cfnode.swaps.journey import (
     STEPS,
     V2_STATES,
     Journey,
+    JourneyStep,
     PayoutKind,
     PayoutStep,
     State,
-    Step,
     payout_state,
 )
 
@@ -26,19 +26,19 @@ SENT_STEPS = [PayoutStep.SCHEDULED, PayoutStep.BATCHED, PayoutStep.SENT]
     ("steps", "state"),
     [
         ([], "waiting"),
-        ([Step.CLOSED], "never_paid"),
-        ([Step.ANNOUNCED], "receiving"),
-        ([Step.CLOSED, Step.ANNOUNCED, Step.REQUESTED], "swapping"),
-        ([Step.REJECTED], "rejected"),
-        ([Step.CREDITED], "liquidity"),
-        ([Step.RETURNED], "done"),
-        ([Step.REQUESTED, Step.BOOSTED], "boosted"),
-        ([Step.ANNOUNCED, Step.BOOSTED], "boosted"),
-        ([Step.REQUESTED, Step.BOOSTED, Step.EXECUTED], "swapping"),
-        ([Step.REQUESTED, Step.EXECUTED, Step.ENDED], "done"),
+        ([JourneyStep.CLOSED], "never_paid"),
+        ([JourneyStep.ANNOUNCED], "receiving"),
+        ([JourneyStep.CLOSED, JourneyStep.ANNOUNCED, JourneyStep.REQUESTED], "swapping"),
+        ([JourneyStep.REJECTED], "rejected"),
+        ([JourneyStep.CREDITED], "liquidity"),
+        ([JourneyStep.RETURNED], "done"),
+        ([JourneyStep.REQUESTED, JourneyStep.BOOSTED], "boosted"),
+        ([JourneyStep.ANNOUNCED, JourneyStep.BOOSTED], "boosted"),
+        ([JourneyStep.REQUESTED, JourneyStep.BOOSTED, JourneyStep.EXECUTED], "swapping"),
+        ([JourneyStep.REQUESTED, JourneyStep.EXECUTED, JourneyStep.ENDED], "done"),
     ],
 )
-def test_a_swap_before_its_payouts(steps: list[Step], state: str) -> None:
+def test_a_swap_before_its_payouts(steps: list[JourneyStep], state: str) -> None:
     journey = Journey()
     for step in steps:
         journey.receive(step)
@@ -54,6 +54,7 @@ def test_a_swap_before_its_payouts(steps: list[Step], state: str) -> None:
         ([*SENT_STEPS, PayoutStep.SUCCEEDED], "paid"),
         ([*SENT_STEPS, PayoutStep.ABORTED], "aborted"),
         ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.SUCCEEDED], "paid"),
+        ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.CALL_EXPIRED], "expired"),
         ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN], "failed"),
         ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN, PayoutStep.CALL_EXPIRED], "expired"),
         ([PayoutStep.SCHEDULED, PayoutStep.INVALID], "invalid"),
@@ -96,8 +97,8 @@ def test_each_state_is_reached() -> None:
     assert by_steps | {State.REFUNDED, State.PARTLY_REFUNDED} == set(State)
 
 
-@given(st.lists(st.sampled_from(list(Step)), max_size=12))
-def test_a_fact_that_comes_twice_changes_nothing(steps: list[Step]) -> None:
+@given(st.lists(st.sampled_from(list(JourneyStep)), max_size=12))
+def test_a_fact_that_comes_twice_changes_nothing(steps: list[JourneyStep]) -> None:
     once, twice = Journey(), Journey()
     for step in steps:
         once.receive(step)

@@ -164,7 +164,7 @@ def test_an_order_over_the_balance_ends_in_words(stage: Stage, timeline: Timelin
 def test_range_orders_earn_fees_and_channels_are_opened_anew(
     stage: Stage, timeline: Timeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setting, "RENEWED_SLOTS", 2)
+    monkeypatch.setattr(setting, "CHANNEL_USE_SLOTS", 2)
     first = stage.chain.rpc("chain_getBlockHash")
 
     def ranged(market: Market) -> Sequence[Order]:

@@ -28,8 +28,8 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
         config = read_config(file)
     except ConfigSyntaxError as error:
         raise _failure([error.fault]) from None
-    if found := faults(config, root.command, root):
-        raise _failure(found)
+    if errors := faults(config, root.command, root):
+        raise _failure(errors)
     count = sum(1 for _ in _values(config.tables))
     if as_json:
         print_json({"file": str(file), "values": count})
@@ -37,13 +37,13 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
         click.echo(f"{file} is correct: {count} values")
 
 
-def _failure(found: list[Fault]) -> Failure:
-    rows = [{"line": fault.line, "key": fault.key, "message": fault.text} for fault in found]
-    text = "\n".join(map(str, found))
-    return Failure(text, ExitCode.CONFIGURATION, members={"file": str(found[0].file), "errors": rows})
+def _failure(errors: list[Fault]) -> Failure:
+    rows = [{"line": fault.line, "key": fault.key, "message": fault.text} for fault in errors]
+    text = "\n".join(map(str, errors))
+    return Failure(text, ExitCode.CONFIGURATION, members={"file": str(errors[0].file), "errors": rows})
 
 
 def _values(table: dict[str, Any]) -> list[Any]:
     return [
-        each for value in table.values() for each in (_values(value) if isinstance(value, dict) else [value])
+        leaf for value in table.values() for leaf in (_values(value) if isinstance(value, dict) else [value])
     ]

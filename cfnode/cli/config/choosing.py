@@ -13,26 +13,26 @@ __all__ = ["chosen_commands", "complete_words"]
 
 def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[Path, click.Command]]:
     """Return the commands below the words, with their paths. Raise UsageError for unknown words."""
-    command, place, parent = ctx.find_root().command, Path(), ctx.find_root()
+    command, path, parent = ctx.find_root().command, Path(), ctx.find_root()
     for word in words:
         if not isinstance(command, click.Group):
-            raise click.UsageError(f"`cfnode {' '.join(place)}` has no commands: leave {word!r} out", ctx)
-        _, found, _ = command.resolve_command(parent, [word])
-        assert found is not None
-        command, place = found, (*place, word)
+            raise click.UsageError(f"`cfnode {' '.join(path)}` has no commands: leave {word!r} out", ctx)
+        _, child, _ = command.resolve_command(parent, [word])
+        assert child is not None
+        command, path = child, (*path, word)
         parent = click.Context(command, info_name=word, parent=parent)
-    if place[:1] and place[0] in NOT_CONFIGURED:
-        raise click.UsageError(f"`cfnode {place[0]}` reads no configuration file", ctx)
-    return commands_below(command, parent, place)
+    if path[:1] and path[0] in NOT_CONFIGURED:
+        raise click.UsageError(f"`cfnode {path[0]}` reads no configuration file", ctx)
+    return commands_below(command, parent, path)
 
 
 def complete_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return, for a shell, the names that may follow the words that are typed."""
     command = ctx.find_root().command
     for word in ctx.params.get(param.name) or ():
-        found = command.get_command(ctx, word) if isinstance(command, click.Group) else None
-        if found is None:
+        child = command.get_command(ctx, word) if isinstance(command, click.Group) else None
+        if child is None:
             return []
-        command = found
+        command = child
     names = command.list_commands(ctx) if isinstance(command, click.Group) else []
     return [name for name in names if name.startswith(incomplete) and name not in NOT_CONFIGURED]

@@ -94,8 +94,8 @@ def _value(option: click.Option, metavar: str, default: Any) -> str:
 
 def default_of(ctx: click.Context, option: click.Option) -> Any:
     """Return the default of an option; None if it has none."""
-    found = option.get_default(ctx)
-    return found if isinstance(found, (str, int, float, tuple, list)) else None
+    default = option.get_default(ctx)
+    return default if isinstance(default, (str, int, float, tuple, list)) else None
 
 
 def _comment(text: str) -> Iterator[str]:

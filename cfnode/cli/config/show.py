@@ -91,13 +91,13 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
     is_one = [path for path, _ in commands] == [names]
     if flags and not is_one:
         raise click.UsageError("FLAGs need the COMMAND to which they belong", ctx)
-    found = [row for path, command in commands for row in _rows(ctx, path, command, flags, file)]
-    rows = found if is_one else [row for row in found if not row.is_default]
-    read = loaded_file(ctx)
+    all_rows = [row for path, command in commands for row in _rows(ctx, path, command, flags, file)]
+    rows = all_rows if is_one else [row for row in all_rows if not row.is_default]
+    loaded = loaded_file(ctx)
     if as_json:
-        print_json({"file": None if read is None else str(read), "commands": _by_command(rows)})
+        print_json({"file": None if loaded is None else str(loaded), "commands": _by_command(rows)})
         return
-    click.echo(f"configuration file: {'none' if read is None else read}")
+    click.echo(f"configuration file: {'none' if loaded is None else loaded}")
     for line in _lines(rows, with_command=not is_one):
         click.echo(line)
 
@@ -109,23 +109,23 @@ def _rows(
     with click.Context(
         command, info_name=" ".join(path), parent=ctx.find_root(), **command.context_settings
     ) as inner:
-        given, rest, _ = command.make_parser(inner).parse_args(list(flags))
-        if rest:
-            raise click.UsageError(f"{rest[0]!r} is no flag of `cfnode {' '.join(path)}`", ctx)
+        parsed, extra, _ = command.make_parser(inner).parse_args(list(flags))
+        if extra:
+            raise click.UsageError(f"{extra[0]!r} is no flag of `cfnode {' '.join(path)}`", ctx)
         load(inner, path, file)
         for option in options_of(command):
-            if option.hidden and key_of(option) not in _names(given):
+            if option.hidden and key_of(option) not in _names(parsed):
                 continue
-            value, source = option.consume_value(inner, given)
-            where = origin(inner, option, source)
-            if where != Origin():
+            value, source = option.consume_value(inner, parsed)
+            value_origin = origin(inner, option, source)
+            if value_origin != Origin():
                 _check(inner, option, value, source)
-            plain = default_of(inner, option) if where == Origin() else value
-            yield Row(path, key_of(option), _plain(option, inner, plain), _note(option), where)
+            plain = default_of(inner, option) if value_origin == Origin() else value
+            yield Row(path, key_of(option), _plain(option, inner, plain), _note(option), value_origin)
 
 
-def _names(given: Any) -> set[str]:
-    return {name.replace("_", "-") for name in given}
+def _names(parsed: Any) -> set[str]:
+    return {name.replace("_", "-") for name in parsed}
 
 
 def _check(ctx: click.Context, option: click.Option, value: Any, source: click.core.ParameterSource) -> None:
@@ -153,21 +153,21 @@ def _plain(option: click.Option, ctx: click.Context, value: Any) -> Any:
         return None if option.secondary_opts else False
     typed = None if value is None else option.type_cast_value(ctx, value)
     if isinstance(typed, tuple):
-        return [str(each) for each in typed]
+        return [str(item) for item in typed]
     return typed if isinstance(typed, (bool, int, float)) else None if value is None else str(value)
 
 
 def _note(option: click.Option) -> str:
     """Return what the help names as the default of an option without a value."""
-    found = DEFAULT_IN_HELP.search(option.help or "")
-    return " ".join(found[1].split()) if found else ""
+    match = DEFAULT_IN_HELP.search(option.help or "")
+    return " ".join(match[1].split()) if match else ""
 
 
 def _by_command(rows: list[Row]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    commands: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(" ".join(row.path), []).append(row.to_json())
-    return found
+        commands.setdefault(" ".join(row.path), []).append(row.to_json())
+    return commands
 
 
 def _lines(rows: list[Row], *, with_command: bool) -> Iterator[str]:

@@ -108,15 +108,19 @@ def generate(
     if seed_phrase is not None and words is not None:
         raise click.UsageError("--words is for a new phrase; leave it out with --seed-phrase")
     protect_output()
-    chosen = choose_password(password, password_interactive, password_filename)
-    is_one_key = not (network is None and scheme is None and chosen is None)
+    chosen_password = choose_password(password, password_interactive, password_filename)
+    is_one_key = not (network is None and scheme is None and chosen_password is None)
     if is_one_key and path is not None:
         raise click.UsageError("--path saves the keys of a node; leave out --network, --scheme and passwords")
     if is_one_key or (ctx.find_root().info_name == OFFICIAL_NAME and path is None):
         with explained():
             phrase = _phrase(seed_phrase, int(words or 12))
             text = secret_text(
-                phrase, scheme or "sr25519", chosen, network, as_json=as_json or output_type == "json"
+                phrase,
+                scheme or "sr25519",
+                chosen_password,
+                network,
+                as_json=as_json or output_type == "json",
             )
         print_secret(text)
         return
@@ -141,12 +145,12 @@ def _print_keys_of_a_node(
         click.echo("Nothing was printed or saved: these keys are lost.", err=True)
 
 
-def _phrase(given: str | None, words: int) -> str:
+def _phrase(seed_phrase: str | None, words: int) -> str:
     from cfnode.core.bip39 import ENTROPY_LENGTHS, entropy_of, phrase_of
 
-    if given is None:
+    if seed_phrase is None:
         return phrase_of(secrets.token_bytes(ENTROPY_LENGTHS[words]))
-    phrase = " ".join(read_secret(given, None, prompt="Seed phrase").split())
+    phrase = " ".join(read_secret(seed_phrase, None, prompt="Seed phrase").split())
     entropy_of(phrase)
     return phrase
 

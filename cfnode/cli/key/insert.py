@@ -111,9 +111,9 @@ def keystore_folder(chain: str, base_path: Path | None) -> Path:
 
 
 def _print_outcome(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
-    done = "inserted into" if is_new else "is already in"
+    outcome = "inserted into" if is_new else "is already in"
     account = key_record(key_type, public)["account"]
-    click.echo(f"{key_type} key of {account} {done} {keystore.path}", err=True)
+    click.echo(f"{key_type} key of {account} {outcome} {keystore.path}", err=True)
     for warning in _warnings(keystore, key_type):
         click.echo(f"Warning: {warning}", err=True)
 

@@ -32,7 +32,7 @@ __all__ = ["inspect", "network_option", "secret_text"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 NETWORKS = {"chainflip": 2112, "substrate": 42, "polkadot": 0, "kusama": 2}
-MAX_PREFIX = 16383
+MAX_SS58_PREFIX = 16383
 PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
 
 
@@ -40,8 +40,8 @@ def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     """Return the SS58 prefix of a network, by name or by number."""
     if text is None or text.lower() in NETWORKS:
         return None if text is None else NETWORKS[text.lower()]
-    if not text.isdecimal() or int(text) > MAX_PREFIX:
-        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_PREFIX}")
+    if not text.isdecimal() or int(text) > MAX_SS58_PREFIX:
+        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_SS58_PREFIX}")
     return int(text)
 
 
@@ -136,13 +136,13 @@ def inspect(
     with explained():
         text = read_secret(uri, None, prompt="Secret phrase, URI or address", or_address=True)
         if public:
-            found = _Inspected(None, None, _hex_key(text, scheme), _or_chainflip(network))
+            inspected = _Inspected(None, None, _hex_key(text, scheme), _or_chainflip(network))
         else:
-            chosen = choose_password(password, password_interactive, password_filename)
-            _check_expected(text, scheme, chosen, expect_public)
-            found = _inspect(text, scheme, chosen, network)
-    text = _json(found) if as_json or output_type == "json" else _text(found)
-    if found.is_secret:
+            chosen_password = choose_password(password, password_interactive, password_filename)
+            _check_expected(text, scheme, chosen_password, expect_public)
+            inspected = _inspect(text, scheme, chosen_password, network)
+    text = _json(inspected) if as_json or output_type == "json" else _text(inspected)
+    if inspected.is_secret:
         print_secret(text)
     else:
         click.echo(text)
@@ -152,8 +152,8 @@ def secret_text(
     secret: str, scheme: Scheme, password: str | None, network: int | None, *, as_json: bool
 ) -> str:
     """Return what `key inspect` prints about a secret."""
-    found = _inspect(secret, scheme, password, network)
-    return _json(found) if as_json else _text(found)
+    inspected = _inspect(secret, scheme, password, network)
+    return _json(inspected) if as_json else _text(inspected)
 
 
 def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Inspected:
@@ -190,8 +190,8 @@ def _check_expected(text: str, scheme: Scheme, password: str | None, expected: s
     if expected is None:
         return
     pair = Keypair.from_seed(parse(text).seed(password), scheme)
-    wanted = _hex_key(expected, scheme) if expected.startswith("0x") else ss58.decode(expected)[1]
-    if wanted not in (pair.public, pair.account):
+    expected_key = _hex_key(expected, scheme) if expected.startswith("0x") else ss58.decode(expected)[1]
+    if expected_key not in (pair.public, pair.account):
         raise Failure(f"the secret's public key is 0x{pair.public.hex()}, not the expected one")
 
 
@@ -205,20 +205,20 @@ def _hex_key(text: str, scheme: Scheme) -> bytes:
     return key
 
 
-def _json(found: _Inspected) -> str:
-    document = {JSON_NAMES[label]: value for label, value in found.fields().items()}
-    if found.heading is not None:
-        document[found.heading[0]] = found.heading[1]
+def _json(inspected: _Inspected) -> str:
+    document = {JSON_NAMES[label]: value for label, value in inspected.fields().items()}
+    if inspected.heading is not None:
+        document[inspected.heading[0]] = inspected.heading[1]
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _text(found: _Inspected) -> str:
-    fields = found.fields()
-    name, text = found.heading or ("publicKeyUri", None)
+def _text(inspected: _Inspected) -> str:
+    fields = inspected.fields()
+    name, text = inspected.heading or ("publicKeyUri", None)
     if name == "publicKeyUri":
-        first = [] if text is None else [f"Public Key URI `{text}` is account:"]
+        uri_lines = [] if text is None else [f"Public Key URI `{text}` is account:"]
         network = f"   {'Network ID/Version:':<19} {fields.pop('Network ID')}"
-        return "\n".join([*first, network, *(f"  {label + ':':<19} {fields[label]}" for label in fields)])
+        return "\n".join([*uri_lines, network, *(f"  {label + ':':<19} {fields[label]}" for label in fields)])
     heading = (
         f"Secret phrase:       {text}" if name == "secretPhrase" else f"Secret Key URI `{text}` is account:"
     )

@@ -18,7 +18,7 @@ from cfnode.cli.output import print_json
 
 __all__ = ["generate_node_key", "inspect_node_key"]
 
-MAX_INPUT = 4096
+MAX_NODE_KEY_BYTES = 4096
 
 
 @click.command(
@@ -127,7 +127,7 @@ def inspect_node_key(file: Path | None, binary: bool, as_json: bool) -> None:
         if file is not None:
             pair = node_key.load(file)
         else:
-            pair = node_key.decode(sys.stdin.buffer.read(MAX_INPUT), "standard input")
+            pair = node_key.decode(sys.stdin.buffer.read(MAX_NODE_KEY_BYTES), "standard input")
     if as_json:
         print_json({"peerId": peer_id(pair.public)})
     else:

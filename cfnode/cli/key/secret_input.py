@@ -27,7 +27,7 @@ __all__ = [
 
 SCHEMES = ("sr25519", "ed25519", "ecdsa")
 STDIN = "-"
-MAX_INPUT = 16 << 10
+MAX_SECRET_BYTES = 16 << 10
 BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 WORDS = re.compile(r"[\w ]*")
 MIN_WORDS = 12
@@ -50,37 +50,41 @@ def password_options(command: F) -> F:
     return command
 
 
-def choose_password(given: str | None, interactive: bool, filename: Path | None) -> str | None:
+def choose_password(password: str | None, interactive: bool, filename: Path | None) -> str | None:
     """Return the password from the option that was used, or None."""
-    if sum((given is not None, interactive, filename is not None)) > 1:
-        raise click.UsageError("give the password in one way only")
+    if sum((password is not None, interactive, filename is not None)) > 1:
+        raise click.UsageError("give only one of --password, --password-interactive and --password-filename")
     if interactive:
         return str(click.prompt("Password", hide_input=True, err=True))
     if filename is not None:
         return _read_file(filename).rstrip("\r\n")
-    return given
+    return password
 
 
-def read_secret(given: str | None, file: Path | None, *, prompt: str, or_address: bool = False) -> str:
-    """Read the secret: `given` itself, its file, standard input for `-`; else `file`; else a prompt.
+def read_secret(argument: str | None, file: Path | None, *, prompt: str, or_address: bool = False) -> str:
+    """Read the secret: `argument` itself, its file, standard input for `-`; else `file`; else a prompt.
 
     A file may contain bare 64 hex digits, as the file `signing_key_file` of `key generate` does. An empty
     text is refused: as a secret URI it would be the well-known development key. `or_address`: the text may be
     an address, which looks like the name of a file.
     """
-    if given is not None and file is not None:
-        raise click.UsageError("give the secret in one way only")
-    secret = _read_secret(given, file, prompt, or_address)
+    if argument is not None and file is not None:
+        raise click.UsageError("give the secret only once, as text or by a file")
+    secret = _read_secret(argument, file, prompt, or_address)
     if not secret:
         raise click.UsageError("the secret is empty")
     return secret
 
 
-def _read_secret(given: str | None, file: Path | None, prompt: str, or_address: bool) -> str:
-    if given == STDIN:
-        return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_INPUT), "standard input"))
-    if given is not None:
-        return _seed_of_file(_read_file(Path(given))) if _is_file(given) else _checked(given, or_address)
+def _read_secret(argument: str | None, file: Path | None, prompt: str, or_address: bool) -> str:
+    if argument == STDIN:
+        return _seed_of_file(_decode(sys.stdin.buffer.read(MAX_SECRET_BYTES), "standard input"))
+    if argument is not None:
+        return (
+            _seed_of_file(_read_file(Path(argument)))
+            if _is_file(argument)
+            else _checked(argument, or_address)
+        )
     if file is not None:
         return _seed_of_file(_read_file(file))
     if not sys.stdin.isatty():
@@ -98,11 +102,13 @@ def _is_file(text: str) -> bool:
 def _read_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_INPUT + 1)
+            content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
-    if len(content) > MAX_INPUT:
-        raise Failure(f"{path} is larger than {MAX_INPUT} bytes: this is no secret", ExitCode.CONFIGURATION)
+    if len(content) > MAX_SECRET_BYTES:
+        raise Failure(
+            f"{path} is larger than {MAX_SECRET_BYTES} bytes: this is no secret", ExitCode.CONFIGURATION
+        )
     return _decode(content, str(path))
 
 
@@ -110,7 +116,7 @@ def _decode(content: bytes, where: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{where} holds no text", ExitCode.CONFIGURATION) from None
+        raise Failure(f"{where} is not UTF-8 text", ExitCode.CONFIGURATION) from None
 
 
 def _seed_of_file(content: str) -> str:
@@ -131,9 +137,9 @@ def _checked(text: str, or_address: bool) -> str:
 
 def looks_like_a_file(text: str) -> bool:
     """Return whether a malformed secret is probably a file name: one word, or a path."""
-    root, slash, rest = text.partition("/")
+    root, slash, junctions = text.partition("/")
     if not root or root.startswith("0x"):
         return False
-    is_path = bool(slash) and not rest.startswith("/")
+    is_path = bool(slash) and not junctions.startswith("/")
     count = len(root.split())
     return count == 1 or (is_path and count < MIN_WORDS) or not WORDS.fullmatch(root)

@@ -25,7 +25,7 @@ __all__ = ["check"]
 @node_option()
 @database_option
 @click.option(
-    "--recompute", is_flag=True, help="Make all tables again from the events in the books, and compare."
+    "--recompute", is_flag=True, help="Rebuild all tables from the events in the books, and compare."
 )
 @json_option
 def check(url: str, database: str | None, recompute: bool, as_json: bool) -> None:
@@ -67,9 +67,9 @@ def _fault(
     """Return what is wrong with the books, or None."""
     if not (outcome.differences or gaps or unread or tables):
         return None
-    count = sum(each.count for each in unread)
+    count = sum(kind.count for kind in unread)
     text = f"{len(outcome.differences)} figures differ, {len(gaps)} gaps are open, {count} events are unread"
-    return text + (f", {len(tables)} tables are not as their events say" if tables else "")
+    return text + (f", {len(tables)} tables differ from their events" if tables else "")
 
 
 async def _compared(url: str, books: Books) -> Comparison:
@@ -80,9 +80,9 @@ async def _compared(url: str, books: Books) -> Comparison:
 
     async with connected(url, node_token(url)) as client:
         reader = ChainReader(client)
-        genesis, ours = await reader.genesis(), books.value("genesis")
-        if ours is not None and ours != genesis:
-            raise WrongChain(f"the node's chain has the genesis {genesis}, the books have {ours}")
+        genesis, books_genesis = await reader.genesis(), books.value("genesis")
+        if books_genesis is not None and books_genesis != genesis:
+            raise WrongChain(f"the node's chain has the genesis {genesis}, the books have {books_genesis}")
         outcome = await compare(reader, books)
         if outcome is None:
             raise BrokenBooks("the books are empty: `cfnode ledger run` begins them")
@@ -98,19 +98,21 @@ def _document(
         "compared": outcome.compared,
         "differences": [
             {
-                "account": each.account,
-                "asset": each.asset,
-                "figure": each.figure,
-                "books": str(each.books),
-                "chain": str(each.chain),
+                "account": difference.account,
+                "asset": difference.asset,
+                "figure": difference.figure,
+                "books": str(difference.books),
+                "chain": str(difference.chain),
             }
-            for each in outcome.differences
+            for difference in outcome.differences
         ],
-        "gaps": [{"first": each.first, "last": each.last} for each in gaps],
-        "tables": [{"table": each.table, "rows": each.rows, "blockNumber": each.block} for each in tables],
+        "gaps": [{"first": gap.first, "last": gap.last} for gap in gaps],
+        "tables": [
+            {"table": table.table, "rows": table.rows, "blockNumber": table.block} for table in tables
+        ],
         "unread": [
-            {"kind": each.kind, "count": each.count, "blockNumber": each.block, "reason": each.reason}
-            for each in unread
+            {"kind": kind.kind, "count": kind.count, "blockNumber": kind.block, "reason": kind.reason}
+            for kind in unread
         ],
     }
 
@@ -126,4 +128,4 @@ def _print(
     for kind in unread:
         click.echo(f"unread: {kind} (a newer version of cfnode may read them)")
     for table in tables:
-        click.echo(f"not as its events say: {table}")
+        click.echo(f"differs from its events: {table}")

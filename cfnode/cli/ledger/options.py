@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.client import NodeUnreachable
 from cfnode.cli.exits import ExitCode, Failure
 
 if TYPE_CHECKING:
     from cfnode.ledger.database import Database
+    from cfnode.sdk.errors import ErrorCode
 
 __all__ = ["Moment", "database_option", "explained", "opened"]
 
@@ -65,12 +67,19 @@ def explained() -> Iterator[None]:
         errors.WrongChain: ExitCode.CONFIGURATION,
         errors.BrokenBooks: ExitCode.STORE,
         errors.DatabaseError: ExitCode.STORE,
-        errors.AccessRefused: ExitCode.NETWORK,
-        errors.NodeError: ExitCode.NETWORK,
         errors.Discarded: ExitCode.NEEDS_ARCHIVE,
+    }
+    unanswered: dict[type[errors.LedgerError], ErrorCode] = {
+        errors.AccessRefused: "HTTP_STATUS",
+        errors.NodeAway: "UNREACHABLE",
+        errors.NodeSlow: "TIMEOUT",
+        errors.NodeError: "BAD_ANSWER",
     }
     try:
         yield
     except errors.LedgerError as error:
-        found = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
-        raise Failure(str(error), found) from None
+        name = next((name for kind, name in unanswered.items() if isinstance(error, kind)), None)
+        if name is not None:
+            raise NodeUnreachable(str(error), name) from None
+        exit_code = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
+        raise Failure(str(error), exit_code) from None

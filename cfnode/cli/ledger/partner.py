@@ -91,7 +91,7 @@ def add(
         from cfnode.ledger.partners import registry
 
         books.require()
-        allowed = frozenset(each.name for each in assets) or None
+        allowed = frozenset(asset.name for asset in assets) or None
         terms = registry.Partner(
             name, commission, affiliate, allowed, rate, amount, affiliate_bps=affiliate_commission or 0
         )
@@ -120,11 +120,11 @@ def list_(database: str | None, as_json: bool, as_lines: bool) -> None:
 
         books.require()
         month = datetime.now(UTC).strftime("%Y-%m")
-        found = [_record(each, spent(books, each.name, month)) for each in registry.listed(books)]
+        records = [_record(terms, spent(books, terms.name, month)) for terms in registry.listed(books)]
     if as_json or as_lines:
-        print_list(found, as_lines=as_lines)
+        print_list(records, as_lines=as_lines)
         return
-    print_table(_COLUMNS, map(_row, found), "no partners")
+    print_table(_COLUMNS, map(_row, records), "no partners")
 
 
 _COLUMNS = (
@@ -140,19 +140,19 @@ _COLUMNS = (
 )
 
 
-def _record(each: Partner, spent: int) -> dict[str, Any]:
+def _record(terms: Partner, spent: int) -> dict[str, Any]:
     """Return a partner's terms, and what its channels cost in base units of `budgetAsset`, as JSON."""
     return {
-        "name": each.name,
-        "commissionBps": each.commission_bps,
-        "affiliate": each.affiliate,
-        "affiliateBps": each.affiliate_bps,
-        "assets": None if each.assets is None else sorted(each.assets),
-        "rate": each.rate,
-        "budget": None if each.budget is None else str(each.budget),
+        "name": terms.name,
+        "commissionBps": terms.commission_bps,
+        "affiliate": terms.affiliate,
+        "affiliateBps": terms.affiliate_bps,
+        "assets": None if terms.assets is None else sorted(terms.assets),
+        "rate": terms.rate,
+        "budget": None if terms.budget is None else str(terms.budget),
         "spent": str(spent),
         "budgetAsset": _BUDGET_ASSET,
-        "revoked": None if each.revoked_at is None else time_text(each.revoked_at),
+        "revoked": None if terms.revoked_at is None else time_text(terms.revoked_at),
     }
 
 
@@ -161,9 +161,9 @@ def _row(record: dict[str, Any]) -> list[str]:
     from cfnode.core.assets import ASSETS, units
 
     decimals = ASSETS[record.pop("budgetAsset")].decimals
-    whole = {name: units(int(record[name]), decimals) for name in ("budget", "spent") if record[name]}
+    whole_units = {name: units(int(record[name]), decimals) for name in ("budget", "spent") if record[name]}
     assets = {"assets": ",".join(record["assets"] or ())}
-    return ["" if value is None else str(value) for value in (record | whole | assets).values()]
+    return ["" if value is None else str(value) for value in (record | whole_units | assets).values()]
 
 
 @partner.command()

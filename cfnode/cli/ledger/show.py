@@ -95,15 +95,15 @@ def show(
         raise Failure(
             f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
         )
-    chosen: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "state": state,
         "source": source,
         "target": target,
         "partner": partner,
         "owner": owner,
     }
-    if what != "swaps" and (wrong := [f"--{name}" for name, value in chosen.items() if value is not None]):
-        raise Failure(f"{wrong[0]} is for the report swaps", ExitCode.USAGE)
+    if what != "swaps" and (wrong := [f"--{name}" for name, value in filters.items() if value is not None]):
+        raise Failure(f"{wrong[0]} applies only to the report swaps", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds
@@ -111,7 +111,7 @@ def show(
         books.require()
         period = Period(start, end)
         records = (
-            _swaps(books, period, account, chosen)
+            _swaps(books, period, account, filters)
             if what == "swaps"
             else report(books, what, period, account)
         )
@@ -122,28 +122,30 @@ def show(
         else:
             names = COLUMNS[what]
             columns = ["chain time" if name == "time" else name for name in names]
-            print_table(columns, ([_cell(each, name) for name in names] for each in records), f"no {what}")
-        unread = sum(each.count for each in unread_kinds(books))
+            print_table(
+                columns, ([_cell(record, name) for name in names] for record in records), f"no {what}"
+            )
+        unread = sum(kind.count for kind in unread_kinds(books))
     if unread and what != "unread":
         purpose = f"{unread} events are not in the reports. List them"
         print_command(purpose, "cfnode ledger show unread", err=True)
 
 
 def _swaps(
-    books: Database, period: Period, account: str | None, chosen: dict[str, Any]
+    books: Database, period: Period, account: str | None, filters: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     from cfnode.ledger.partners import registry
     from cfnode.ledger.swap_list import SwapFilter, swaps_of_filter
 
-    if chosen["partner"] is not None:
-        registry.require(books, chosen["partner"])
+    if filters["partner"] is not None:
+        registry.require(books, filters["partner"])
     of_type: dict[str, Callable[[Any], Any]] = {
         "state": State,
         "source": _name,
         "target": _name,
         "owner": Owner,
     }
-    terms = {name: of_type.get(name, str)(value) for name, value in chosen.items() if value is not None}
+    terms = {name: of_type.get(name, str)(value) for name, value in filters.items() if value is not None}
     return swaps_of_filter(books, SwapFilter(account=account, period=period, **terms))
 
 

@@ -90,17 +90,17 @@ def statement(
             from cfnode.ledger.partners.registry import require
 
             require(books, partner)
-        found = Statement(books, period, account, partner)
+        report = Statement(books, period, account, partner)
         if form == "parquet":
             from cfnode.ledger.parquet import write_parquet
 
             assert output is not None
             with replaced(output) as path:
-                write_parquet(found, path)
+                write_parquet(report, path)
         else:
             with written_to(output) as file:
-                _FORMATS[form](found, file)
-    for note in found.notes:
+                _FORMATS[form](report, file)
+    for note in report.notes:
         click.echo(f"Not complete: {note}", err=True)
 
 
@@ -123,9 +123,9 @@ def _table(statement: Statement, file: TextIO) -> None:
         file.write(_row(members(line)) + "\n")
     file.write(f"\nTotals of {statement.month.text}\n")
     for total in statement.totals:
-        found = total.document()
-        head = f"{found['line']:10} {found['kind']:11} {found['state'] or '':9} {total.count:8}  "
-        file.write(head + " -> ".join(_sums(found)) + "\n")
+        document = total.document()
+        head = f"{document['line']:10} {document['kind']:11} {document['state'] or '':9} {total.count:8}  "
+        file.write(head + " -> ".join(_sums(document)) + "\n")
 
 
 def _row(members: dict[str, Any]) -> str:

@@ -64,13 +64,13 @@ def list_(database: str | None, as_json: bool, as_lines: bool) -> None:
         from cfnode.ledger.webhooks import registry
 
         books.require()
-        found = registry.listed(books)
+        receivers = registry.listed(books)
     names = ("id", "url", "account", "pending", "delivered", "expired", "error")
-    records = [{name: getattr(each, name) for name in names} for each in found]
+    records = [{name: getattr(receiver, name) for name in names} for receiver in receivers]
     if as_json or as_lines:
         dated = (
-            record | {"created": time_text(each.created_at)}
-            for record, each in zip(records, found, strict=True)
+            record | {"created": time_text(receiver.created_at)}
+            for record, receiver in zip(records, receivers, strict=True)
         )
         print_list(dated, as_lines=as_lines)
         return

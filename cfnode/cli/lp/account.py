@@ -77,18 +77,29 @@ def withdraw(
 ) -> None:
     """Send AMOUNT (whole units, or `all`) of the free balance of ASSET to ADDRESS on its chain."""
     check_address(asset.chain, address)
-    named = {"chain": asset.chain, "asset": asset.symbol}
-    taken = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
-    if not taken:
-        raise Failure(f"there is no free {asset.name} to withdraw", ExitCode.USAGE)
-    answer = client.call(url, "lp_withdraw_asset", [hex(taken), named, address, "InBlock"], timeout=timeout)
+    asset_members = {"chain": asset.chain, "asset": asset.symbol}
+    smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
+    if not smallest_units:
+        raise Failure(f"the account has no free {asset.name} to withdraw", ExitCode.USAGE)
+    answer = client.call(
+        url, "lp_withdraw_asset", [hex(smallest_units), asset_members, address, "InBlock"], timeout=timeout
+    )
     from cfnode.sdk.assets import units
 
     with client.reading(url):
         details = answer["tx_details"]
         chain, number = details["response"]
-        outcome = f"{units(taken, asset.decimals)} {asset.name} to {address}, payout {chain}-{number}"
-    _report(outcome, details["tx_hash"], as_json, amount=str(taken), **named, egress=f"{chain}-{number}")
+        outcome = (
+            f"{units(smallest_units, asset.decimals)} {asset.name} to {address}, payout {chain}-{number}"
+        )
+    _report(
+        outcome,
+        details["tx_hash"],
+        as_json,
+        amount=str(smallest_units),
+        **asset_members,
+        egress=f"{chain}-{number}",
+    )
 
 
 def _free(url: str, asset: Asset, timeout: float) -> int:

@@ -48,11 +48,11 @@ def book(asset: Asset, levels: int, live: bool, every: float, url: str, as_json:
             _follow(url, name_of(asset), levels, every, print_book)
         return
     with reported(), client_of(url) as client:
-        found = client.get_book(name_of(asset), levels)
+        order_book = client.get_book(name_of(asset), levels)
     if as_json:
-        print_json(book_document(found))
+        print_json(book_document(order_book))
     else:
-        console().print(_screen_of(found), soft_wrap=True)
+        console().print(_screen_of(order_book), soft_wrap=True)
 
 
 def _follow(
@@ -67,8 +67,8 @@ def _follow(
             AsyncLiquidityProvider(url, token=node_token(url)) as client,
             live_book(client, asset, levels, seconds=every, on_lost=_report_lost) as books,
         ):
-            async for found in books:
-                print_book(found)
+            async for order_book in books:
+                print_book(order_book)
 
     trio.run(run)
 
@@ -81,32 +81,35 @@ def _report_lost(error: SdkError) -> None:
 def _screen(as_json: bool) -> Iterator[Callable[[OrderBook], None]]:
     """Yield a printer of books: JSON lines, in place of the previous book at a terminal, else below it."""
     if as_json:
-        yield lambda found: print_json(book_document(found), is_line=True)
+        yield lambda order_book: print_json(book_document(order_book), is_line=True)
         return
-    where = console()
-    if not where.is_terminal:
-        yield lambda found: where.print(_screen_of(found), soft_wrap=True)
+    terminal = console()
+    if not terminal.is_terminal:
+        yield lambda order_book: terminal.print(_screen_of(order_book), soft_wrap=True)
         return
     from rich.live import Live
 
-    with Live(console=where, auto_refresh=False) as area:
-        yield lambda found: area.update(_screen_of(found), refresh=True)
+    with Live(console=terminal, auto_refresh=False) as area:
+        yield lambda order_book: area.update(_screen_of(order_book), refresh=True)
 
 
-def _screen_of(found: OrderBook) -> RenderableType:
+def _screen_of(order_book: OrderBook) -> RenderableType:
     """Return the levels as a table, asks above bids, and the prices below it."""
     from rich.console import Group
     from rich.text import Text
 
-    sides = [("sell", level, found.asset) for level in reversed(found.asks)]
-    sides += [("buy", level, found.quote) for level in found.bids]
+    sides = [("sell", level, order_book.asset) for level in reversed(order_book.asks)]
+    sides += [("buy", level, order_book.quote) for level in order_book.bids]
     rows = [
         (side, str(level.tick), price_text(level.price), whole_text(level.amount, unit))
         for side, level, unit in sides
     ]
     table = table_text(("side", "tick", "price", "on sale"), rows)
-    bid, ask = (None if price is None else price_text(price) for price in (found.best_bid, found.best_ask))
-    line = (
-        f"a swap sells {found.asset} at {bid}, buys at {ask}; range orders: {price_text(found.range_price)}"
+    bid, ask = (
+        None if price is None else price_text(price) for price in (order_book.best_bid, order_book.best_ask)
     )
-    return Group(table if rows else Text(f"no limit orders of {found.asset}"), Text(line))
+    line = (
+        f"a swap sells {order_book.asset} at {bid}, buys at {ask}; "
+        f"range orders: {price_text(order_book.range_price)}"
+    )
+    return Group(table if rows else Text(f"no limit orders of {order_book.asset}"), Text(line))

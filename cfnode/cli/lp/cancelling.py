@@ -50,9 +50,11 @@ def cancel(
         if asset is None:
             closed: Sequence[StandingOrder] = client.cancel_all()
         else:
-            standing = [each.order for each in client.get_orders(name_of(asset))]
-            chosen = [each for each in standing if side in (None, each.key[2]) and number in (None, each.id)]
-            closed = client.cancel(chosen)
+            standing = [open_order.order for open_order in client.get_orders(name_of(asset))]
+            matching = [
+                order for order in standing if side in (None, order.key[2]) and number in (None, order.id)
+            ]
+            closed = client.cancel(matching)
     if as_json or as_lines:
         print_list(map(document, closed), as_lines=as_lines)
         return

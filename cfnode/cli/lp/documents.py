@@ -26,23 +26,27 @@ def document(order: StandingOrder) -> dict[str, Any]:
     return {**pool, "side": "range", "id": order.id, **values}
 
 
-def open_document(each: OpenOrder) -> dict[str, Any]:
-    original = None if each.original_amount is None else str(each.original_amount)
-    fees = _texts(each.fees_earned)
-    return {**document(each.order), "originalAmount": original, "feesEarned": fees}
+def open_document(open_order: OpenOrder) -> dict[str, Any]:
+    original = None if open_order.original_amount is None else str(open_order.original_amount)
+    fees = _texts(open_order.fees_earned)
+    return {**document(open_order.order), "originalAmount": original, "feesEarned": fees}
 
 
-def book_document(found: OrderBook) -> dict[str, Any]:
+def book_document(order_book: OrderBook) -> dict[str, Any]:
     sides = {
         name: [
             {"tick": level.tick, "price": price_text(level.price), "amount": str(level.amount)}
             for level in levels
         ]
-        for name, levels in (("bids", found.bids), ("asks", found.asks))
+        for name, levels in (("bids", order_book.bids), ("asks", order_book.asks))
     }
-    named = {"bestBid": found.best_bid, "bestAsk": found.best_ask, "rangePrice": found.range_price}
-    prices = {name: None if price is None else price_text(price) for name, price in named.items()}
-    head = {"blockHash": found.block_hash, "asset": found.asset, "quote": found.quote}
+    best_prices = {
+        "bestBid": order_book.best_bid,
+        "bestAsk": order_book.best_ask,
+        "rangePrice": order_book.range_price,
+    }
+    prices = {name: None if price is None else price_text(price) for name, price in best_prices.items()}
+    head = {"blockHash": order_book.block_hash, "asset": order_book.asset, "quote": order_book.quote}
     return {**head, **sides, **prices}
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["fills"]
 
-RECENT = 50
+RECENT_BLOCKS = 50
 """Blocks of which `fills` prints the fills by default."""
 
 
 @click.command()
-@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT}]")
+@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT_BLOCKS}]")
 @click.option(
     "--follow", is_flag=True, help="Go on with each finalized block; --json prints one block per line."
 )
@@ -35,24 +35,24 @@ def fills(
     since: int | None, follow: bool, every: float, url: str, account: str, as_json: bool, as_lines: bool
 ) -> None:
     """Print what swaps took from the account's orders, by finalized block; a node keeps some 256 blocks."""
-    left = "stopped following; the orders stand"
-    with reported(left), client_of(url, account) as client:
+    stopped_text = "stopped following; the orders stay open"
+    with reported(stopped_text), client_of(url, account) as client:
         last = client.get_finalized_block()
-        first = max(1, last + 1 - RECENT) if since is None else since
+        first = max(1, last + 1 - RECENT_BLOCKS) if since is None else since
         if follow:
             for block in client.fills(first, seconds=every):
                 _print_block(block, as_json or as_lines)
             return
-        found: list[BlockFills] = []
+        blocks: list[BlockFills] = []
         while first <= last and (part := client.get_fills_since(first)):
-            found += (block for block in part if block.fills)
+            blocks += (block for block in part if block.fills)
             first = part[-1].block_number + 1
     if as_json or as_lines:
-        print_list(map(block_document, found), as_lines=as_lines)
+        print_list(map(block_document, blocks), as_lines=as_lines)
         return
-    for block in found:
+    for block in blocks:
         _print_block(block, as_json=False)
-    if not found:
+    if not blocks:
         click.echo("no fills", err=True)
 
 
@@ -62,6 +62,6 @@ def _print_block(block: BlockFills, as_json: bool) -> None:
         return
     for fill in block.fills:
         order = f"{fill.side or 'range'} order {fill.id} of {fill.asset}"
-        gave = f"gave {amounts_text(fill.sold)}, " if fill.sold else ""
+        sold = f"gave {amounts_text(fill.sold)}, " if fill.sold else ""
         fees = f", fees {amounts_text(fill.fees)}" if any(fill.fees.values()) else ""
-        click.echo(f"block {block.block_number}: {order} {gave}got {amounts_text(fill.bought)}{fees}")
+        click.echo(f"block {block.block_number}: {order} {sold}got {amounts_text(fill.bought)}{fees}")

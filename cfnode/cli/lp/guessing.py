@@ -36,8 +36,8 @@ def guessed_account(url: str) -> str:
 def _base_path() -> Path:
     from cfnode.store.base_path import default_base_path
 
-    given = os.environ.get(_BASE_PATH_VARIABLE)
-    return Path(given) if given else default_base_path()
+    path = os.environ.get(_BASE_PATH_VARIABLE)
+    return Path(path) if path else default_base_path()
 
 
 def _provider_keys(base: Path) -> list[bytes]:
@@ -45,11 +45,11 @@ def _provider_keys(base: Path) -> list[bytes]:
     from cfnode.store.errors import StoreError
     from cfnode.store.keystore import PROVIDER, Keystore
 
-    found: dict[bytes, None] = {}
+    keys: dict[bytes, None] = {}
     for folder in sorted(base.glob("chains/*/keystore")):
         try:
             entries = Keystore(folder).entries()
         except (StoreError, OSError):
             continue
-        found |= {public: None for key_type, public in entries if key_type == PROVIDER and len(public) == 32}
-    return list(found)
+        keys |= {public: None for key_type, public in entries if key_type == PROVIDER and len(public) == 32}
+    return list(keys)

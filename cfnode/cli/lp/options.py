@@ -42,8 +42,8 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the account (guessed if there is one key only), the node and --json to a command."""
 
     @wraps(command)
-    def filled(url: str, account: str | None, **given: Any) -> Any:
-        return command(url=url, account=account or guessed_account(url), **given)
+    def filled(url: str, account: str | None, **parameters: Any) -> Any:
+        return command(url=url, account=account or guessed_account(url), **parameters)
 
     return _account_option(node_option()(json_option(filled)))
 

@@ -22,11 +22,11 @@ __all__ = ["balances", "orders"]
 def balances(url: str, account: str, as_json: bool) -> None:
     """Print the free balance of each asset: what is neither in orders nor on its way."""
     with reported(), client_of(url, account) as client:
-        found = client.get_balances()
+        free_balances = client.get_balances()
     if as_json:
-        print_json({asset: str(amount) for asset, amount in found.items()})
+        print_json({asset: str(amount) for asset, amount in free_balances.items()})
         return
-    rows = [(asset, whole_text(amount, asset)) for asset, amount in found.items() if amount]
+    rows = [(asset, whole_text(amount, asset)) for asset, amount in free_balances.items() if amount]
     print_table(("asset", "free"), rows, "no free balance: open a channel with `cfnode lp deposit ASSET`")
 
 
@@ -39,9 +39,11 @@ def orders(asset: Asset | None, url: str, account: str, as_json: bool, as_lines:
     from cfnode.sdk.assets import name_of
 
     with reported(), client_of(url, account) as client:
-        found = client.get_orders(None if asset is None else name_of(asset))
+        open_orders = client.get_orders(None if asset is None else name_of(asset))
     if as_json or as_lines:
-        print_list(map(open_document, found), as_lines=as_lines)
+        print_list(map(open_document, open_orders), as_lines=as_lines)
         return
-    rows = [(*order_row(each.order), amounts_text(each.fees_earned)) for each in found]
+    rows = [
+        (*order_row(open_order.order), amounts_text(open_order.fees_earned)) for open_order in open_orders
+    ]
     print_table(("asset", "side", "id", "tick", "price", "amount", "fees earned"), rows, "no open orders")

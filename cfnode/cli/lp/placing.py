@@ -130,10 +130,10 @@ def set_range(
 
 def _standing(client: LiquidityProvider, order: Order) -> StandingOrder:
     """Return an order as it stands now."""
-    for each in client.get_orders(order.asset):
-        if each.order.key == order.key:
-            return each.order
-    raise Failure(f"{order} does not stand any more: another client has changed it")
+    for open_order in client.get_orders(order.asset):
+        if open_order.order.key == order.key:
+            return open_order.order
+    raise Failure(f"{order} is no longer open: another client has changed it")
 
 
 def _report(plan: Plan, order: StandingOrder, as_json: bool) -> None:
@@ -142,5 +142,5 @@ def _report(plan: Plan, order: StandingOrder, as_json: bool) -> None:
         print_json({"order": document(order), "changed": plan.calls > 0})
         return
     asset, side, number, tick, price, amount = order_row(order)
-    done = "set" if plan.calls else "stands already"
-    click.echo(f"{done}: {side} order {number} of {asset}: {amount} at {price} (tick {tick})")
+    outcome = "set" if plan.calls else "unchanged"
+    click.echo(f"{outcome}: {side} order {number} of {asset}: {amount} at {price} (tick {tick})")

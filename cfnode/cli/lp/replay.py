@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-LINES = 10
+PROGRESS_LINES = 10
 """Lines of progress where standard error is no terminal."""
 
 
@@ -37,7 +37,7 @@ LINES = 10
     "--strategy",
     required=True,
     metavar="MODULE:FUNCTION",
-    help="Function of a Market that returns all orders that shall stand. The module is in the current "
+    help="Function of a Market that returns all orders that should be open. The module is in the current "
     "folder, or installed.",
 )
 @click.option(
@@ -104,16 +104,16 @@ def replay(
 
 def _funded(texts: Sequence[str]) -> dict[str, str]:
     """Return the amounts of --fund by asset name."""
-    found = dict[str, str]()
+    funds = dict[str, str]()
     for text in texts:
-        given, equals, amount = text.partition("=")
+        name, equals, amount = text.partition("=")
         if not equals:
             raise Failure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
-        asset = AssetName().convert(given, None, None).name
-        if asset in found:
+        asset = AssetName().convert(name, None, None).name
+        if asset in funds:
             raise Failure(f"--fund {text}: {asset} is funded twice", ExitCode.USAGE)
-        found[asset] = amount
-    return found
+        funds[asset] = amount
+    return funds
 
 
 @contextmanager
@@ -144,13 +144,13 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     text = "replay {task.percentage:>3.0f} % · block {task.completed} of {task.total}"
     with Progress(TextColumn(text), TimeRemainingColumn(), console=terminal, transient=True) as bar:
         task = bar.add_task("replay", total=None)
-        yield lambda done, blocks: bar.update(task, completed=done, total=blocks)
+        yield lambda completed, blocks: bar.update(task, completed=completed, total=blocks)
 
 
-def _print_part(done: int, blocks: int) -> None:
-    step = -(-blocks // LINES)
-    if step > LINES and (done % step == 0 or done == blocks):
-        click.echo(f"block {done} of {blocks}", err=True)
+def _print_part(completed: int, blocks: int) -> None:
+    step = -(-blocks // PROGRESS_LINES)
+    if step > PROGRESS_LINES and (completed % step == 0 or completed == blocks):
+        click.echo(f"block {completed} of {blocks}", err=True)
 
 
 # Tables
@@ -165,8 +165,8 @@ def _print(report: Report) -> None:
         f"{time_text(report.start)} to {time_text(report.end)}: {report.blocks} blocks, {report.prices} "
         f"prices, {report.swaps} swaps{refused}"
     )
-    for each in report.refused:
-        click.echo(f"refused: the swap of line {each.swap.line}: {each.reason}", err=True)
+    for refusal in report.refused:
+        click.echo(f"refused: the swap of line {refusal.swap.line}: {refusal.reason}", err=True)
     rows = [
         (
             time_text(block.timestamp),
@@ -178,7 +178,7 @@ def _print(report: Report) -> None:
         for fill in block.fills
     ]
     print_table(("fill", "order", "pool", "gave", "got", "fees"), rows, "no fills")
-    held = [
+    inventory = [
         (
             holding.asset,
             *(_whole(amount, holding.asset) for amount in (holding.start, holding.end)),
@@ -187,7 +187,7 @@ def _print(report: Report) -> None:
         )
         for holding in report.holdings
     ]
-    print_table(("inventory", "at the start", "at the end", "price", "profit $"), held, "no inventory")
+    print_table(("inventory", "at the start", "at the end", "price", "profit $"), inventory, "no inventory")
     cost = value_of("Flip", report.transaction_fees, report.flip_price)
     unpriced = (
         " (no price of Flip: not in the profit)" if report.flip_price is None else f", ${dollars(cost)}"
@@ -198,8 +198,8 @@ def _print(report: Report) -> None:
 
 
 def _amounts(amounts: Any) -> str:
-    found = [f"{_whole(amount, asset)} {asset}" for asset, amount in amounts.items() if amount]
-    return ", ".join(found) or "0"
+    texts = [f"{_whole(amount, asset)} {asset}" for asset, amount in amounts.items() if amount]
+    return ", ".join(texts) or "0"
 
 
 def _whole(amount: int, asset: str) -> str:

@@ -69,12 +69,12 @@ _NO_EFFECT: Final = "without effect in the official node, too"
 _OTHERS: Final = "of other releases or other Substrate nodes"
 
 
-def _same(name: str, takes: Takes = Takes.NOTHING, default: str = "", **more: object) -> Flag:
-    return Flag(name, takes, default=default, **more)  # type: ignore[arg-type]
+def _same(name: str, takes: Takes = Takes.NOTHING, default: str = "", **attributes: object) -> Flag:
+    return Flag(name, takes, default=default, **attributes)  # type: ignore[arg-type]
 
 
-def _ignored(name: str, takes: Takes = Takes.NOTHING, default: str = "", **more: object) -> Flag:
-    return Flag(name, takes, Treatment.IGNORED, default=default, **more)  # type: ignore[arg-type]
+def _ignored(name: str, takes: Takes = Takes.NOTHING, default: str = "", **attributes: object) -> Flag:
+    return Flag(name, takes, Treatment.IGNORED, default=default, **attributes)  # type: ignore[arg-type]
 
 
 def _refused(name: str, note: str, takes: Takes = Takes.NOTHING) -> Flag:

@@ -96,9 +96,11 @@ def check_excluding(words: Sequence[str], excluding: Sequence[Sequence[str]], ct
     """
     names = [word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)]
     for group in excluding:
-        both = list(dict.fromkeys(name for name in names if name in group))
-        if len(both) > 1:
-            raise click.UsageError(f"{both[1]} cannot be used with {both[0]}: give one of them", ctx)
+        names_used = list(dict.fromkeys(name for name in names if name in group))
+        if len(names_used) > 1:
+            raise click.UsageError(
+                f"{names_used[1]} cannot be used with {names_used[0]}: give one of them", ctx
+            )
 
 
 def _spellings(option: click.Option) -> tuple[str, ...]:
@@ -138,19 +140,19 @@ def _long(
 
 
 def _short(
-    word: str, words: list[str], known: Mapping[str, click.Option], ctx: click.Context
+    word: str, words: list[str], options: Mapping[str, click.Option], ctx: click.Context
 ) -> Iterator[str]:
     """Yield short flags in one word, the last of which may have its value in it."""
-    name, rest = word[:2], word[2:]
-    option = known.get(name)
+    name, remainder = word[:2], word[2:]
+    option = options.get(name)
     if option is None:
         yield word
     elif _takes(option) is Takes.NOTHING:
         yield name
-        if rest:
-            yield from _short(f"-{rest}", words, known, ctx)
-    elif rest:
-        yield f"{_first(name, option)}={rest.removeprefix('=')}"
+        if remainder:
+            yield from _short(f"-{remainder}", words, options, ctx)
+    elif remainder:
+        yield f"{_first(name, option)}={remainder.removeprefix('=')}"
     else:
         yield from _with_values(name, option, words, ctx)
 
@@ -177,4 +179,4 @@ def _first(name: str, option: click.Option) -> str:
     """Return the first long name of an option; of a switch the given one, since it may have two sides."""
     if _takes(option) is Takes.NOTHING:
         return _aliases(option).get(name, name)
-    return next((each for each in option.opts if each.startswith("--")), option.opts[0])
+    return next((spelling for spelling in option.opts if spelling.startswith("--")), option.opts[0])

@@ -67,4 +67,4 @@ SUBCOMMANDS: Final = (
         is_missing=True,
     ),
 )  # fmt: skip
-MISSING: Final = {each.name: each.here for each in SUBCOMMANDS if each.is_missing}
+MISSING: Final = {subcommand.name: subcommand.here for subcommand in SUBCOMMANDS if subcommand.is_missing}

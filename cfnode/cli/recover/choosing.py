@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["choose", "find_by_number"]
 
 
-def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
+def choose(recovery: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
     """Return the call that belongs to an owner. Raise Failure if several do."""
     from cfnode.sdk.recovery import FindCandidates
 
-    with _progress(work) as note:
-        found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc, note))
-    return _only(work, found, owner)
+    with _progress(recovery) as note:
+        candidates = recovery.sdk.call(FindCandidates(owner, chain, archive, recovery.eth_rpc, note))
+    return _only(recovery, candidates, owner)
 
 
 def find_by_number(
-    work: Recovery, chain: str, number: int, archive: str | None, reason: RecoveryError
+    recovery: Recovery, chain: str, number: int, archive: str | None, reason: RecoveryError
 ) -> Payload:
     """Return the call that pays what the broadcast `number` should have paid, which is on offer by no number.
 
@@ -41,8 +41,8 @@ def find_by_number(
     from cfnode.sdk.recovery import AlreadySent, BeingSigned, Expired, FindCallsOfBatch
 
     try:
-        with _progress(work) as note:
-            found = work.sdk.call(FindCallsOfBatch(chain, number, archive, work.eth_rpc, note))
+        with _progress(recovery) as note:
+            candidates = recovery.sdk.call(FindCallsOfBatch(chain, number, archive, recovery.eth_rpc, note))
     except (AlreadySent, BeingSigned, TransportError):
         raise
     except SdkError as error:
@@ -50,60 +50,60 @@ def find_by_number(
             raise  # the search has the proof
         reason.message = f"{reason.message}; {error.message}"
         raise reason from None
-    return _only(work, found, f"the broadcast {number}")
+    return _only(recovery, candidates, f"the broadcast {number}")
 
 
 @contextmanager
-def _progress(work: Recovery) -> Iterator[Callable[[Progress], None]]:
+def _progress(recovery: Recovery) -> Iterator[Callable[[Progress], None]]:
     """Display how far a search is; an interruption says which blocks have been read."""
     from cfnode.cli.progress import counting
 
-    read = ""
-    with counting("looking for the call", quiet=work.as_json) as advance:
+    progress_text = ""
+    with counting("looking for the call", quiet=recovery.as_json) as advance:
 
         def note(progress: Progress) -> None:
-            nonlocal read
-            read = f"; {progress.span} have been read"
+            nonlocal progress_text
+            progress_text = f"; {progress.span} have been read"
             advance(progress.span, progress.count, progress.most)
 
         try:
             yield note
         except KeyboardInterrupt:
-            raise Failure(f"interrupted{read}", ExitCode.INTERRUPTED) from None
+            raise Failure(f"interrupted{progress_text}", ExitCode.INTERRUPTED) from None
 
 
-def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
+def _only(recovery: Recovery, candidates: Candidates, owner: str) -> Payload:
     from cfnode.sdk.recovery import candidate
 
-    work.report["asked"] = list(found.asked)
-    if found.asked and work.is_verbose:
-        work.say(f"Searched {', then '.join(found.asked)}.")
-    if len(found.calls) > 1:
-        work.report["candidates"] = [candidate(each) for each in found.calls]
-        if not work.as_json:
-            _print_table(work, found.calls)
+    recovery.report["asked"] = list(candidates.asked)
+    if candidates.asked and recovery.is_verbose:
+        recovery.say(f"Searched {', then '.join(candidates.asked)}.")
+    if len(candidates.calls) > 1:
+        recovery.report["candidates"] = [candidate(payload) for payload in candidates.calls]
+        if not recovery.as_json:
+            _print_table(recovery, candidates.calls)
         raise Failure(
-            f"{len(found.calls)} calls may belong to {owner}: choose one with CHAIN and its number",
+            f"{len(candidates.calls)} calls may belong to {owner}: choose one with CHAIN and its number",
             ExitCode.SEVERAL_CALLS,
         )
-    return found.calls[0]
+    return candidates.calls[0]
 
 
-def _print_table(work: Recovery, calls: tuple[Payload, ...]) -> None:
+def _print_table(recovery: Recovery, calls: tuple[Payload, ...]) -> None:
     """Print the calls, and below them the command for each of those which have a number of their own."""
     from cfnode.cli.tables import print_table
     from cfnode.sdk.recovery import amount_text
 
     rows = [
         (
-            f"{each.chain} {each.broadcast_id}",
-            amount_text(each),
-            each.recipient_text,
-            "" if each.message is None else f"{len(each.message)} bytes",
+            f"{payload.chain} {payload.broadcast_id}",
+            amount_text(payload),
+            payload.recipient_text,
+            "" if payload.message is None else f"{len(payload.message)} bytes",
         )
-        for each in calls
+        for payload in calls
     ]
     print_table(("call", "pays", "to", "message"), rows, "no call")
-    for each in calls:
-        if (command := work.command(each)) is not None:
+    for payload in calls:
+        if (command := recovery.command(payload)) is not None:
             click.echo(command)

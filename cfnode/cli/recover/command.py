@@ -101,22 +101,22 @@ def recover(
         _check(chain, broadcast_id, owner, archive, options, as_json)
         sender = _sender(options)
         signer = None if options.key is None else Signer(key_file(options.key), options.password_file)
-        work = Recovery(sdk, options.eth_rpc, as_json, timeout, report)
-        named = (
+        recovery = Recovery(sdk, options.eth_rpc, as_json, timeout, report)
+        services = (
             ("--network", network),
             ("--node", node),
             ("--backend", backend),
             ("--eth-rpc", options.eth_rpc),
         )
-        work.flags, work.owner = repeated_options(named), owner or ""
-        work.is_verbose, work.is_unsigned = is_verbose(), options.unsigned
-        work.prints_command = not (options.sends or options.unsigned)
+        recovery.flags, recovery.owner = repeated_options(services), owner or ""
+        recovery.is_verbose, recovery.is_unsigned = is_verbose(), options.unsigned
+        recovery.prints_command = not (options.sends or options.unsigned)
         if owner is not None:
-            work.explain_call(choose(work, owner, chain, archive))
+            recovery.explain_call(choose(recovery, owner, chain, archive))
         else:
             assert chain is not None and broadcast_id is not None
-            _explain(work, chain, broadcast_id, archive)
-        _proceed(work, options, signer, sender)
+            _explain(recovery, chain, broadcast_id, archive)
+        _proceed(recovery, options, signer, sender)
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,12 @@ def _check(
             (broadcast_id is None) == (owner is None),
             "give CHAIN and BROADCAST_ID, or --for OWNER to find them",
         ),
-        (archive and owner is None, "--archive is for --for: add --for OWNER"),
-        (is_tron and (options.eth_rpc or options.key), "on tron the payload is printed, for a Tron wallet"),
-        (options.key and not options.eth_rpc, "--key is for sending: it needs --eth-rpc URL"),
+        (archive and owner is None, "--archive needs --for OWNER"),
+        (
+            is_tron and (options.eth_rpc or options.key),
+            "cfnode sends nothing on Tron: it prints the payload for a Tron wallet",
+        ),
+        (options.key and not options.eth_rpc, "--key needs --eth-rpc URL"),
         (options.key and options.sender, "--from names the sender without --key: leave one of them out"),
         (options.dry_run and not options.eth_rpc, "--dry-run needs --eth-rpc URL"),
         (options.replace and not options.eth_rpc, "--replace needs --eth-rpc URL"),
@@ -178,7 +181,7 @@ def _check(
             raise Failure(text, ExitCode.USAGE)
 
 
-def _explain(work: Recovery, chain: str, number: int, archive: str | None) -> None:
+def _explain(recovery: Recovery, chain: str, number: int, archive: str | None) -> None:
     """Describe the call with that number; for a batch, the call of its failed transfer.
 
     A call that the State Chain has given up is searched, too: the vault may still take it.
@@ -186,42 +189,42 @@ def _explain(work: Recovery, chain: str, number: int, archive: str | None) -> No
     from cfnode.sdk.recovery import Expired, IsBatch
 
     try:
-        work.explain(chain, number)
+        recovery.explain(chain, number)
     except (Expired, IsBatch) as error:
-        work.explain_call(find_by_number(work, chain, number, archive, error))
+        recovery.explain_call(find_by_number(recovery, chain, number, archive, error))
 
 
-def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:
+def _proceed(recovery: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:
     """Do as much with the payload as the flags request."""
-    payload = work.failed.payload
+    payload = recovery.failed.payload
     if payload.chain == "Tron" or (options.unsigned and options.eth_rpc is None):
         is_refused = options.key is not None and not options.unsigned
-        work.offer(prints_report=not is_refused)
+        recovery.offer(prints_report=not is_refused)
         if is_refused:
             raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:
-        work.finish("Nothing was sent.")
+        recovery.finish("Nothing was sent.")
         return
     address = sender if signer is None else signer.address()
     if address is None:
-        work.finish("Nothing was sent. For another wallet: --unsigned --from ADDRESS.")
+        recovery.finish("Nothing was sent. For another wallet: --unsigned --from ADDRESS.")
         return
     max_fee = None if options.max_fee is None else atoms(options.max_fee, gas_asset(payload.chain).decimals)
-    transaction = work.prepare(
+    transaction = recovery.prepare(
         address, max_fee, replace=options.replace, refuses=options.sends and options.yes
     )
     if options.unsigned:
-        work.finish("Nothing was sent.", "transaction")
-    elif signer is None or not options.sends or not (options.yes or _confirmed(work)):
-        work.finish("Nothing was sent.")
+        recovery.finish("Nothing was sent.", "transaction")
+    elif signer is None or not options.sends or not (options.yes or _confirmed(recovery)):
+        recovery.finish("Nothing was sent.")
     else:
-        work.send(signer.wallet(), transaction)
+        recovery.send(signer.wallet(), transaction)
 
 
-def _confirmed(work: Recovery) -> bool:
+def _confirmed(recovery: Recovery) -> bool:
     """Return whether the person wants the transaction to be sent; only `y` means so."""
-    return click.confirm("Send it nevertheless?" if work.excess else "Send it?", default=False, err=True)
+    return click.confirm("Send it nevertheless?" if recovery.excess else "Send it?", default=False, err=True)
 
 
 def _sender(options: Sending) -> bytes | None:
@@ -233,9 +236,9 @@ def _sender(options: Sending) -> bytes | None:
 
     form = "--from takes an address of 0x and 40 hex digits"
     try:
-        found = evm_address(options.sender)
+        address = evm_address(options.sender)
     except ValidationError as error:
         raise Failure(f"{form}: {error.message}", ExitCode.USAGE) from None
-    if found is None:
+    if address is None:
         raise Failure(f"{form}, not {options.sender!r:.90}", ExitCode.USAGE)
-    return found.raw
+    return address.raw

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recovery"]
 
-_RECEIPT_PAUSE = 1.0
-_ANY_FEE = 2**256
+_RECEIPT_POLL_S = 1.0
+_ANY_FEE_WEI = 2**256
 """Maximum fee in wei, for a transaction that is not sent."""
 _CHECKED = (
     "The contracts on the chain accept the signature, and it has not been used.",
@@ -24,7 +24,7 @@ _CHECKED = (
 )
 _UNASKED = (
     "The signature is the aggregate key's.",
-    "Without --eth-rpc it is not known whether the call has been sent already: it may be paid.",
+    "Without --eth-rpc this command cannot check whether the call was already sent and paid.",
 )
 
 
@@ -139,8 +139,8 @@ class Recovery:
     def _by_number(self, payload: Payload) -> str:
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
 
-    def _words(self, *chosen: str) -> str:
-        return " ".join(("cfnode recover", *chosen, *self.flags))
+    def _words(self, *words: str) -> str:
+        return " ".join(("cfnode recover", *words, *self.flags))
 
     def offer(self, *, prints_report: bool) -> None:
         """Print the call for a wallet that adds gas, fees and nonce itself, in the format of its chain."""
@@ -163,27 +163,27 @@ class Recovery:
         """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
         from cfnode.sdk.recovery import address_text, coin, unsigned, wallet_fields
 
-        found = self._prepared(sender, max_fee, replace=replace)
-        self.report["transaction"] = unsigned(found)
-        self.report["highestCostWei"] = str(found.highest_cost)
+        transaction = self._prepared(sender, max_fee, replace=replace)
+        self.report["transaction"] = unsigned(transaction)
+        self.report["highestCostWei"] = str(transaction.highest_cost)
         if self.excess and refuses:
             raise Failure(f"{self.excess}; nothing was sent", ExitCode.TOO_EXPENSIVE)
         payload = self.failed.payload
-        if payload.gas_limit is not None and (found.estimate or 0) > payload.gas_limit:
+        if payload.gas_limit is not None and (transaction.estimate or 0) > payload.gas_limit:
             self.say(
-                f"The call needs {found.estimate} gas, but the engines stop at its limit of "
+                f"The call needs {transaction.estimate} gas, but the engines stop at its limit of "
                 f"{payload.gas_limit}: the limit is not signed, so the transaction sends more gas."
             )
         self.say(
-            f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
-            f"costs at most {coin(found.highest_cost, payload.chain)}."
+            f"The transaction of {address_text(payload.chain, sender)} takes up to {transaction.gas} gas and "
+            f"costs at most {coin(transaction.highest_cost, payload.chain)}."
         )
         if self.is_unsigned:
-            self.say(wallet_fields(found))
+            self.say(wallet_fields(transaction))
         if self.excess:
             self.report["tooExpensive"] = self.excess
             self.say(f"Warning: {self.excess}.")
-        return found
+        return transaction
 
     def _prepared(self, sender: bytes, max_fee: int | None, *, replace: bool) -> UnsignedTransaction:
         """Return the transaction; set `excess` if it may cost too much."""
@@ -195,7 +195,7 @@ class Recovery:
                 PrepareTransaction(self.failed, self.eth_rpc, sender, replace=replace, max_fee=max_fee)
             )
         except Pending as error:
-            self.report["pending"] = [each.to_json() for each in error.transactions]
+            self.report["pending"] = [transaction.to_json() for transaction in error.transactions]
             raise
         except TooExpensive as error:
             self.excess = f"{error.message} (--max-fee AMOUNT allows more)"
@@ -224,7 +224,9 @@ class Recovery:
             self.sdk.call(SendTransaction(raw, self.eth_rpc))
         except TransportError as error:
             if not error.sent:
-                raise Failure(f"{error.message}; nothing was sent", ExitCode.NETWORK) from None
+                raise Failure(
+                    f"{error.message}; nothing was sent", ExitCode.NETWORK, name=error.code
+                ) from None
             self.say(f"The node did not answer ({error.message}). It may have been sent, as {identity}.")
         except RpcCallError as error:
             error.message = f"{error.message}; the node refused the transaction {identity}"
@@ -261,9 +263,10 @@ class Recovery:
                     missing = error.message
                 if (time_left := deadline - time.monotonic()) <= 0:
                     break
-                time.sleep(min(_RECEIPT_PAUSE, time_left))
-        sent = "it was sent" if self._is_sent else "it may have been sent"
-        raise Failure(f"after {self.timeout:g} s: {missing}; {sent} as {identity}", ExitCode.NETWORK)
+                time.sleep(min(_RECEIPT_POLL_S, time_left))
+        sent_text = "it was sent" if self._is_sent else "it may have been sent"
+        text = f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}"
+        raise Failure(text, ExitCode.NETWORK, name="TIMEOUT")
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
@@ -277,7 +280,7 @@ class Recovery:
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
         self.sdk.call(  # raises the reason
-            PrepareTransaction(self.failed, self.eth_rpc, wallet.address, max_fee=_ANY_FEE)
+            PrepareTransaction(self.failed, self.eth_rpc, wallet.address, max_fee=_ANY_FEE_WEI)
         )
         raise WouldRevert(
             f"the transaction {self.report['hash']} failed in block {receipt.block}, but it would succeed "
@@ -302,7 +305,7 @@ def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
         return ""
     if payload.is_batch:
         return (
-            " The receiver's balance has not grown: it has passed the funds on, or did not take them. Then a "
-            "call that pays it will be on offer in some minutes: run the same command again."
+            " The receiver's balance has not grown: it forwarded the funds, or rejected them. After a "
+            "rejection a new call pays it in some minutes: run the same command again then."
         )
-    return " The receiver has passed it on."
+    return " The receiver forwarded the funds."

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Signer", "key_file"]
 
-MAX_ATTEMPTS = 3
+MAX_PASSWORD_ATTEMPTS = 3
 """Wrong passwords before the command ends."""
 
 
@@ -20,9 +20,9 @@ def key_file(path: Path) -> KeyFile:
     """Read the key in a file; print a warning if others may read it."""
     from cfnode.sdk.recovery import KeyFile
 
-    found = KeyFile.read(path)
+    key = KeyFile.read(path)
     warn_if_open(path)
-    return found
+    return key
 
 
 def warn_if_open(path: Path) -> None:
@@ -36,10 +36,10 @@ def warn_if_open(path: Path) -> None:
 class Signer:
     """The sender, whose address is read early, and whose key is decrypted late."""
 
-    def __init__(self, found: KeyFile, password_file: Path | None) -> None:
-        self._file = found
+    def __init__(self, key: KeyFile, password_file: Path | None) -> None:
+        self._file = key
         self._password_file = password_file
-        self._wallet = found.wallet
+        self._wallet = key.wallet
 
     def address(self) -> bytes:
         """Return the account's 20 bytes; a keystore without an address has to be decrypted for it."""
@@ -57,7 +57,7 @@ class Signer:
         if self._password_file is not None:
             warn_if_open(self._password_file)
             return self._file.open(read_password(self._password_file))
-        for _ in range(MAX_ATTEMPTS - 1):
+        for _ in range(MAX_PASSWORD_ATTEMPTS - 1):
             try:
                 return self._file.open(_prompted())
             except WrongPassword:

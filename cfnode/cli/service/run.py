@@ -19,7 +19,7 @@ from cfnode.cli.values import NodeUrl
 
 if TYPE_CHECKING:
     from cfnode.dashboard import Dashboard
-    from cfnode.swap_service.live.server import Listening
+    from cfnode.swap_service.live.server import ListenAddress
     from cfnode.swap_service.live.source import LiveSource
 
 __all__ = ["run"]
@@ -51,7 +51,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     "--broker",
     type=NodeUrl(),
     metavar="URL",
-    help="HTTP address of the node whose broker opens channels and encodes vault swaps. Default: none does.",
+    help="HTTP address of the node whose broker opens channels and encodes vault swaps. Default: no broker.",
 )
 @click.option(
     "--broker-token-file",
@@ -71,7 +71,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     "--auth-token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File with the tokens of clients, as a node's --rpc-auth-token-file. Default: none is needed.",
+    help="File with the tokens of clients, as a node's --rpc-auth-token-file. Default: no token is needed.",
 )
 @click.option(
     "--cors",
@@ -117,20 +117,20 @@ def run(
         import trio
 
         from cfnode.store.errors import StoreError
-        from cfnode.swap_service.live.server import ListenError, Listening
+        from cfnode.swap_service.live.server import ListenAddress, ListenError
         from cfnode.swap_service.live.source import LiveSource
         from cfnode.web.networks import BadFlagError
         from cfnode.web.tokens import Tokens
 
         books.require()
-        own = broker and (broker, _broker_token(url, broker, broker_token_file))
+        broker_access = broker and (broker, _broker_token(url, broker, broker_token_file))
         try:
             tokens = None if auth_token_file is None else Tokens(auth_token_file)
             hosts = _listed(allowed_hosts or "")
-            where = Listening(*listen, None if cors is None else _listed(cors), hosts, tokens)
-            source = LiveSource(books, (url, node_token(url)), own or None)
+            address = ListenAddress(*listen, None if cors is None else _listed(cors), hosts, tokens)
+            source = LiveSource(books, (url, node_token(url)), broker_access or None)
             page = web_page(books, source.link, tokens, web_token_file) if web else None
-            trio.run(source.check) if check else trio.run(_until_stopped, source, where, page)
+            trio.run(source.check) if check else trio.run(_until_stopped, source, address, page)
         except ListenError as error:
             raise Failure(str(error), ExitCode.NETWORK) from None
         except BadFlagError as error:
@@ -140,7 +140,7 @@ def run(
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
+    return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
@@ -153,7 +153,7 @@ def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
     return node_token(node) if broker == node else None
 
 
-async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard | None) -> None:
+async def _until_stopped(source: LiveSource, where: ListenAddress, page: Dashboard | None) -> None:
     """Serve until a signal.
 
     Raises LedgerError where trying again cannot help: another chain, no access, no books.

@@ -14,7 +14,7 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 
 if TYPE_CHECKING:
-    from cfnode.dashboard import Dashboard, Node
+    from cfnode.dashboard import Dashboard, RpcNode
     from cfnode.dashboard.sessions import TokenSource
     from cfnode.ledger.database import Database
     from cfnode.web.tokens import Tokens
@@ -42,7 +42,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return flag(token_file(command))
 
 
-def web_page(database: Database, node: Node, tokens: Tokens | None, path: Path | None) -> Dashboard:
+def web_page(database: Database, node: RpcNode, tokens: Tokens | None, path: Path | None) -> Dashboard:
     """Return the page. Raise Failure, StoreError."""
     try:
         from cfnode.dashboard import Dashboard
@@ -55,7 +55,7 @@ def check_web(ctx: click.Context, *, is_served: bool) -> None:
     """Raise UsageError for a token file on the command line without the page."""
     source = ctx.get_parameter_source("web_token_file")
     if source is click.core.ParameterSource.COMMANDLINE and not is_served:
-        raise click.UsageError("--web-token-file is for the page: add --web", ctx)
+        raise click.UsageError("--web-token-file needs --web", ctx)
 
 
 def _token_source(database: Database, tokens: Tokens | None, path: Path | None) -> TokenSource:
@@ -85,23 +85,23 @@ def _default_path(database: Database) -> Path:
 def _one_token(path: Path) -> TokenSource:
     """Return a source of the token of a file, which is created if it is missing."""
     from cfnode.store import secret_file
-    from cfnode.web.tokens import MIN_TOKEN, Group, Token, TokenFileError
+    from cfnode.web.tokens import MIN_TOKEN_CHARS, Group, Token, TokenFileError
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             secret_file.create(path, f"{secrets.token_hex(32)}\n".encode())
-            log.info("Made a token for the page: %s", path)
+            log.info("Created a token for the page: %s", path)
     except FileExistsError:  # another process has made it meanwhile
         pass
     except OSError as error:
         raise Failure(
-            f"cannot make {path}: {error.strerror}; name another --web-token-file", ExitCode.CONFIGURATION
+            f"cannot create {path}: {error.strerror}; name another --web-token-file", ExitCode.CONFIGURATION
         ) from None
     text = secret_file.read(path, follow_links=True, private=True).strip()
-    if len(text) < MIN_TOKEN or len(text.split()) != 1:
+    if len(text) < MIN_TOKEN_CHARS or len(text.split()) != 1:
         raise TokenFileError(
-            f"{path}: the file has one token of at least {MIN_TOKEN} characters, as from "
+            f"{path}: the file has one token of at least {MIN_TOKEN_CHARS} characters, as from "
             "`openssl rand -hex 32`"
         )
     log.info("Web page: log in at /web/ with the token in %s", path)

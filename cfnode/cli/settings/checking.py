@@ -35,29 +35,29 @@ Value = tuple[Any, int]
 
 def values(file: ConfigFile, path: Path, command: click.Command) -> dict[str, Value]:
     """Return a file's values for a command by the parameter's name; the innermost section counts."""
-    found = {}
+    typed_values = {}
     for option in options_of(command):
         for table in _sections(path):
             key = key_of(option) if table else shared_key(path, option)
-            place = (*table, key or "")
-            value = _at(file, place)
+            key_path = (*table, key or "")
+            value = _at(file, key_path)
             if value is not None and not isinstance(value, dict):
-                found[option.name or ""] = _as_typed(value), file.line(place)
-    return found
+                typed_values[option.name or ""] = _as_typed(value), file.line(key_path)
+    return typed_values
 
 
 def faults(file: ConfigFile, root: click.Group, ctx: click.Context, only: Path = ()) -> list[Fault]:
     """Return all errors of a file, or with `only` those that concern this command."""
-    found = list(_wrong_names(file, root, ctx, (), only))
+    errors = list(_wrong_names(file, root, ctx, (), only))
     for path, command in _checked_commands(file, root, ctx, only):
-        found += _wrong_values(file, path, command)
-    return sorted(dict.fromkeys(found), key=lambda fault: fault.line)
+        errors += _wrong_values(file, path, command)
+    return sorted(dict.fromkeys(errors), key=lambda fault: fault.line)
 
 
-def refuse_faults(found: list[Fault]) -> None:
+def refuse_faults(errors: list[Fault]) -> None:
     """Raise Failure with a line for each error, if there are any."""
-    if found:
-        raise Failure("\n".join(map(str, found)), ExitCode.CONFIGURATION)
+    if errors:
+        raise Failure("\n".join(map(str, errors)), ExitCode.CONFIGURATION)
 
 
 def _sections(path: Path) -> Iterator[Path]:
@@ -65,11 +65,11 @@ def _sections(path: Path) -> Iterator[Path]:
     return (path[:depth] for depth in range(len(path) + 1))
 
 
-def _at(file: ConfigFile, place: Path) -> Any:
-    found: Any = file.tables
-    for key in place:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+def _at(file: ConfigFile, key_path: Path) -> Any:
+    value: Any = file.tables
+    for key in key_path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _checked_commands(
@@ -80,8 +80,8 @@ def _checked_commands(
     for name in names:
         command = None if name in NOT_CONFIGURED else root.get_command(ctx, name)
         if command is not None:
-            found = commands_below(command, ctx, (name,))
-            yield from (each for each in found if not only or each[0] == only)
+            commands = commands_below(command, ctx, (name,))
+            yield from (entry for entry in commands if not only or entry[0] == only)
 
 
 # --- names
@@ -99,19 +99,21 @@ def _wrong_names(
     listed = [key for key, is_hidden in keys.items() if not is_hidden]
     sections = _subsections(command, ctx, table)
     for name, value in content.items():
-        place = (*table, name)
+        key_path = (*table, name)
         if isinstance(value, dict) and name in sections:
             below = command.get_command(ctx, name) if isinstance(command, click.Group) else None
-            if below is not None and (not only or only[: len(place)] == place):
-                yield from _wrong_names(file, below, ctx, place, only)
+            if below is not None and (not only or only[: len(key_path)] == key_path):
+                yield from _wrong_names(file, below, ctx, key_path, only)
         elif isinstance(value, dict):
-            yield _fault(file, place, f"unknown section [{'.'.join(place)}].{_like(name, sections)}")
+            yield _fault(file, key_path, f"unknown section [{'.'.join(key_path)}].{_like(name, sections)}")
         elif name in sections:
-            yield _fault(file, place, f"this is a section: write [{'.'.join(place)}] and its keys below it")
+            yield _fault(
+                file, key_path, f"this is a section: write [{'.'.join(key_path)}] and its keys below it"
+            )
         elif name in spellings:
-            yield _fault(file, place, f"unknown key. Write {spellings[name]}")
+            yield _fault(file, key_path, f"unknown key. Write {spellings[name]}")
         elif name not in keys:
-            yield _fault(file, place, f"unknown key.{_like(name, listed) or _elsewhere(table)}")
+            yield _fault(file, key_path, f"unknown key.{_like(name, listed) or _elsewhere(table)}")
 
 
 def _keys(command: click.Command, ctx: click.Context, table: Path) -> tuple[dict[str, bool], dict[str, str]]:
@@ -200,7 +202,7 @@ def wanted(option: click.Option) -> str:
 
 def _fits(kind: str, value: Any) -> bool:
     if kind == LIST:
-        return isinstance(value, list) and all(_fits(TEXT, each) for each in value)
+        return isinstance(value, list) and all(_fits(TEXT, item) for item in value)
     if kind == SWITCH:
         return isinstance(value, bool)
     return isinstance(value, int if kind == INTEGER else (str, int, float)) and not isinstance(value, bool)
@@ -217,7 +219,7 @@ def _as_typed(value: Any) -> Any:
     Numbers are text, `~` is replaced as by the shell; switches stay.
     """
     if isinstance(value, list):
-        return [_as_typed(each) for each in value]
+        return [_as_typed(item) for item in value]
     if isinstance(value, str) and value.startswith("~/"):
         with suppress(RuntimeError):  # there is no home directory
             return str(FilePath(value).expanduser())

@@ -17,7 +17,7 @@ from cfnode.cli.exits import ExitCode, Failure
 
 __all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
 
-MAX_SIZE: Final = 1 << 20
+MAX_FILE_BYTES: Final = 1 << 20
 """Bytes of a file that are read."""
 VALUE_ENDS: Final = ("]", "}", '"""', "'''")
 """Ends of a value of several lines; one of them is on its last line."""
@@ -31,12 +31,12 @@ class ConfigFile:
     tables: dict[str, Any] = field(default_factory=dict)
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
-    def line(self, place: tuple[str, ...]) -> int:
+    def line(self, key_path: tuple[str, ...]) -> int:
         """Return the first line of a key or of a table, or that of the nearest table around it."""
-        while place:
-            if found := [line for path, line in self.lines.items() if path[: len(place)] == place]:
-                return min(found)
-            place = place[:-1]
+        while key_path:
+            if lines := [line for path, line in self.lines.items() if path[: len(key_path)] == key_path]:
+                return min(lines)
+            key_path = key_path[:-1]
         return 1
 
 
@@ -87,10 +87,10 @@ def read_config(path: Path) -> ConfigFile:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_SIZE + 1)
-        if len(content) > MAX_SIZE:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
             raise Failure(
-                f"{path} is larger than {MAX_SIZE} bytes: this is no configuration file",
+                f"{path} is larger than {MAX_FILE_BYTES} bytes: this is no configuration file",
                 ExitCode.CONFIGURATION,
             )
         return content.decode().replace("\r\n", "\n")
@@ -137,6 +137,6 @@ def _paths(tables: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         if isinstance(value, list) and value == [{}]:  # the header of an array of tables
             yield (key,)
         elif isinstance(value, dict) and value:
-            yield from ((key, *rest) for rest in _paths(value))
+            yield from ((key, *inner_path) for inner_path in _paths(value))
         else:
             yield (key,)

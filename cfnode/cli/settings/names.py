@@ -50,7 +50,7 @@ NOT_CONFIGURED: Final = ("config", "completion")
 
 def flag_of(option: click.Option) -> str:
     """Return the first long spelling: `--node` of `--node, --url`."""
-    return next((each for each in option.opts if each.startswith("--")), option.opts[0])
+    return next((spelling for spelling in option.opts if spelling.startswith("--")), option.opts[0])
 
 
 def key_of(option: click.Option) -> str:
@@ -62,9 +62,13 @@ def other_spellings(option: click.Option) -> dict[str, str]:
     """Return what else a person may write as key, and the line to write instead."""
     key = key_of(option)
     aliases = getattr(option, "aliases", {})
-    found = {each.lstrip("-"): key for each in (*option.opts, *aliases) if each.lstrip("-") != key}
-    off = {alias for alias, name in aliases.items() if name in option.secondary_opts}
-    return found | {each.lstrip("-"): f"{key} = false" for each in (*option.secondary_opts, *off)}
+    spellings = {
+        spelling.lstrip("-"): key for spelling in (*option.opts, *aliases) if spelling.lstrip("-") != key
+    }
+    negations = {alias for alias, name in aliases.items() if name in option.secondary_opts}
+    return spellings | {
+        spelling.lstrip("-"): f"{key} = false" for spelling in (*option.secondary_opts, *negations)
+    }
 
 
 def variables_of(path: Path, option: click.Option) -> list[str]:
@@ -73,8 +77,8 @@ def variables_of(path: Path, option: click.Option) -> list[str]:
     names = [_variable(*path, flag)]
     if path == OMITTED:
         names += [_variable(flag), _variable(option.name or flag)]
-    given = option.envvar or ()
-    names += [given] if isinstance(given, str) else [str(each) for each in given]
+    variables = option.envvar or ()
+    names += [variables] if isinstance(variables, str) else [str(variable) for variable in variables]
     return list(dict.fromkeys(names))
 
 

@@ -112,29 +112,29 @@ def leading_file(ctx: click.Context, args: list[str]) -> list[str]:
     return args[1 if is_joined else 2 :]
 
 
-def _load(ctx: click.Context, param: click.Parameter, given: FilePath | None) -> None:
+def _load(ctx: click.Context, param: click.Parameter, file: FilePath | None) -> None:
     """Give the context the values of the file as defaults. Raise Failure for errors in it."""
     root = ctx.find_root()
     if ctx.resilient_parsing or not isinstance(root.command, click.Group):
         return
     assert isinstance(param, ConfigOption)
-    load(ctx, param.words, named_file(ctx, param.name, given))
+    load(ctx, param.words, named_file(ctx, param.name, file))
     _note_json(ctx)
 
 
-def named_file(ctx: click.Context, name: str, given: FilePath | None) -> FilePath | None:
+def named_file(ctx: click.Context, name: str, file: FilePath | None) -> FilePath | None:
     """Return the file of the parameter `name`; a `--config` before the command precedes its variable."""
     leading: FilePath | None = ctx.meta.get(_LEADING_FILE)
     is_typed = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    return given if is_typed or leading is None else leading
+    return file if is_typed or leading is None else leading
 
 
-def load(ctx: click.Context, path: Path, given: FilePath | None) -> None:
+def load(ctx: click.Context, path: Path, chosen_file: FilePath | None) -> None:
     """Read the file for the command of the context: the given one, or the default one if it exists."""
     from cfnode.cli.settings.file import default_file
 
-    file = given or default_file()
-    if file is None or (given is None and not file.exists()):
+    file = chosen_file or default_file()
+    if file is None or (chosen_file is None and not file.exists()):
         ctx.meta[_LOADED] = Loaded()
         return
     from cfnode.cli.settings.checking import faults, refuse_faults, values
@@ -144,9 +144,9 @@ def load(ctx: click.Context, path: Path, given: FilePath | None) -> None:
     assert isinstance(root.command, click.Group)
     config = read_config(file)
     refuse_faults(faults(config, root.command, root, only=path))
-    found = values(config, path, ctx.command)
-    ctx.default_map = {name: value for name, (value, _) in found.items()}
-    ctx.meta[_LOADED] = Loaded(file, {name: line for name, (_, line) in found.items()})
+    file_values = values(config, path, ctx.command)
+    ctx.default_map = {name: value for name, (value, _) in file_values.items()}
+    ctx.meta[_LOADED] = Loaded(file, {name: line for name, (_, line) in file_values.items()})
 
 
 def _note_json(ctx: click.Context) -> None:
@@ -178,8 +178,8 @@ class Origin:
 
 def loaded_file(ctx: click.Context) -> FilePath | None:
     """Return the configuration file that was read for the command of the context."""
-    found: Loaded = ctx.meta.get(_LOADED, Loaded())
-    return found.file
+    loaded: Loaded = ctx.meta.get(_LOADED, Loaded())
+    return loaded.file
 
 
 def origin(ctx: click.Context, option: click.Option, source: click.core.ParameterSource | None) -> Origin:
@@ -190,8 +190,8 @@ def origin(ctx: click.Context, option: click.Option, source: click.core.Paramete
         automatic = f"{ctx.auto_envvar_prefix}_{(option.name or '').upper()}"
         return Origin(variable=next((name for name in names if os.environ.get(name)), automatic))
     if source is sources.DEFAULT_MAP:
-        found: Loaded = ctx.meta.get(_LOADED, Loaded())
-        return Origin(file=found.file, line=found.lines.get(option.name or ""))
+        loaded: Loaded = ctx.meta.get(_LOADED, Loaded())
+        return Origin(file=loaded.file, line=loaded.lines.get(option.name or ""))
     return Origin(is_flag=source is sources.COMMANDLINE)
 
 
@@ -204,12 +204,12 @@ def with_origins(error: click.UsageError) -> click.UsageError:
         return error
     param = error.param if isinstance(error, click.BadParameter) else None
     words = set(re.split(r"[\s;:,=]+", error.message))
-    places = []
+    origins = []
     for option in options_of(error.ctx.command):
         if option is param or not words.isdisjoint(option.opts):
-            found = origin(error.ctx, option, error.ctx.get_parameter_source(option.name or ""))
-            if found.variable or found.file:
-                places.append(f"{option.opts[0]} comes from {found}")
-    if not places:
+            value_origin = origin(error.ctx, option, error.ctx.get_parameter_source(option.name or ""))
+            if value_origin.variable or value_origin.file:
+                origins.append(f"{option.opts[0]} comes from {value_origin}")
+    if not origins:
         return error
-    return click.UsageError(f"{error.format_message().removesuffix('.')} ({'; '.join(places)}).", error.ctx)
+    return click.UsageError(f"{error.format_message().removesuffix('.')} ({'; '.join(origins)}).", error.ctx)

@@ -44,7 +44,7 @@ def takes_secret(option: click.Option) -> bool:
 def is_secret(option: click.Option, value: Any) -> bool:
     """Return whether this value of the option is a secret; a list is one if any of its values is."""
     if isinstance(value, (list, tuple)):
-        return any(is_secret(option, each) for each in value)
+        return any(is_secret(option, item) for item in value)
     text = str(value)
     if not takes_secret(option):
         return _has_password(text)
@@ -94,9 +94,9 @@ def masked(option: click.Option, value: Any) -> Any:
 def instead_of(command: click.Command, path: Path, option: click.Option) -> str:
     """Return what to use instead of the option in a configuration file."""
     key = key_of(option)
-    names = {key_of(each) for each in options_of(command)}
-    if found := next((f"{key}-{end}" for end in ("file", "filename") if f"{key}-{end}" in names), None):
-        return f"save the secret in a file of its own and write {found}"
+    names = {key_of(sibling) for sibling in options_of(command)}
+    if file_key := next((f"{key}-{end}" for end in ("file", "filename") if f"{key}-{end}" in names), None):
+        return f"save the secret in a file of its own and write {file_key}"
     if FILE_METAVAR.search(option.metavar or ""):
         return f"save the secret in a file of its own and write its name as {key}"
     return f"use the variable {variables_of(path, option)[0]} or {flag_of(option)}"

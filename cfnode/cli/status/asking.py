@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cfnode.cli.client import NodeUnreachable, asked
-from cfnode.clients.http import Client, HttpError, TooSlow
+from cfnode.cli.client import NodeUnreachable, asked, code_of
+from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.messages import origin_of, printable
 
 __all__ = ["Asking", "Malformed", "members", "number", "text"]
 
-MAX_TEXT = 200
+MAX_TEXT_CHARACTERS = 200
 """Characters of a node's text that are printed."""
 
 
@@ -26,7 +26,7 @@ class Malformed(Exception):
 class Asking:
     """Calls to one node with a total time limit of `seconds`, over reused connections."""
 
-    def __init__(self, client: Client, url: str, seconds: float) -> None:
+    def __init__(self, client: HttpClient, url: str, seconds: float) -> None:
         self._client = client
         self._url = url
         self._seconds = seconds
@@ -34,16 +34,16 @@ class Asking:
 
     def call(self, method: str, *params: Any) -> Any:
         """Return the result of a call. Raise NodeUnreachable or CallRefused."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise NodeUnreachable(f"no answer within {self._seconds:g} s")
+        remaining_s = self._until - time.monotonic()
+        if remaining_s <= 0:
+            raise NodeUnreachable(f"no answer within {self._seconds:g} s", "TIMEOUT")
         try:
-            return asked(self._client.exchange, self._url, method, params, left)
+            return asked(self._client.exchange, self._url, method, params, remaining_s)
         except TooSlow as error:
-            raise NodeUnreachable(f"{error} ({origin_of(self._url)})") from None
+            raise NodeUnreachable(f"{error} ({origin_of(self._url)})", code_of(error)) from None
         except HttpError as error:
             text = f"{error} ({origin_of(self._url)}). Is the node running, and --node right?"
-            raise NodeUnreachable(text) from None
+            raise NodeUnreachable(text, code_of(error)) from None
 
 
 def members(value: Any) -> dict[str, Any]:
@@ -65,4 +65,4 @@ def text(value: Any) -> str:
     """Return a text in an answer, on one line and without control characters. Raise Malformed."""
     if not isinstance(value, str):
         raise Malformed("the node's answer is malformed: a text is expected")
-    return printable(value, MAX_TEXT)
+    return printable(value, MAX_TEXT_CHARACTERS)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["status"]
 
-DEFAULT_SECONDS = 10.0
+STATUS_TIMEOUT_S = 10.0
 """Time limit for all calls of one status: about fifteen, which a distant node answers in three seconds."""
 
 
@@ -27,7 +27,7 @@ DEFAULT_SECONDS = 10.0
 @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C; with --json, one object per line.")
 @every_option()
 @node_option()
-@timeout_option(DEFAULT_SECONDS, text="Maximum seconds for all calls of one status.")
+@timeout_option(STATUS_TIMEOUT_S, text="Maximum seconds for all calls of one status.")
 @json_option
 def status(account: str | None, watch: bool, every: float, url: str, timeout: float, as_json: bool) -> None:
     """Print the status of a node and its broker: sync, peers, finality, FLIP, channels, fees, versions.
@@ -44,10 +44,10 @@ def status(account: str | None, watch: bool, every: float, url: str, timeout: fl
     from cfnode.cli.sdk_errors import reported
     from cfnode.cli.status.asking import Asking
     from cfnode.cli.status.report import reported_status
-    from cfnode.clients.http import Client
+    from cfnode.clients.http import HttpClient
     from cfnode.core.messages import origin_of
 
-    client = Client(AGENT)
+    client = HttpClient(AGENT)
 
     def ask() -> Report:
         return reported_status(Asking(client, url, timeout), origin_of(url), account, time.time())
@@ -75,7 +75,7 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
 
 def _add_time_left(report: Report, first: Report, seconds: float) -> None:
     """Add the seconds that are left of a sync at the pace since the first report."""
-    now, before = (each.get("best", {}).get("number", 0) for each in (report, first))
+    now, before = (reading.get("best", {}).get("number", 0) for reading in (report, first))
     target = report.get("target")
     if report.get("syncing") and target and now > before:
         report["secondsLeft"] = round(max(target - now, 0) * seconds / (now - before), 1)

@@ -135,19 +135,19 @@ def read_account(asking: Asking, account: str) -> Report:
 
 def read_channels(asking: Asking, account: str) -> Report:
     """Return the number of an account's open deposit channels, by source asset."""
-    found = members(asking.call("cf_get_open_deposit_channels", account)).get("chain_accounts")
-    if not isinstance(found, list):
+    channels = members(asking.call("cf_get_open_deposit_channels", account)).get("chain_accounts")
+    if not isinstance(channels, list):
         raise Malformed("the node's answer is malformed: a list of channels is expected")
-    by_asset = Counter(_source(each) for each in found)
-    return {"openChannels": len(found), "openChannelsByAsset": dict(sorted(by_asset.items()))}
+    by_asset = Counter(_source(channel) for channel in channels)
+    return {"openChannels": len(channels), "openChannelsByAsset": dict(sorted(by_asset.items()))}
 
 
 def _source(channel: Any) -> str:
     """Return the asset of a pair of address and asset, as `Bitcoin/BTC`."""
     if not isinstance(channel, list) or len(channel) != 2:
         raise Malformed("the node's answer is malformed: an address and its asset are expected")
-    named = members(channel[1])
-    chain, symbol = text(named.get("chain")), text(named.get("asset"))
+    asset_members = members(channel[1])
+    chain, symbol = text(asset_members.get("chain")), text(asset_members.get("asset"))
     try:
         asset = asset_by_symbol(chain, symbol)
     except KeyError:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
 from cfnode.cli.exits import Failure
-from cfnode.cli.status.asking import MAX_TEXT, Asking, Malformed
+from cfnode.cli.status.asking import MAX_TEXT_CHARACTERS, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.messages import printable
+
+if TYPE_CHECKING:
+    from cfnode.sdk.errors import ErrorCode
 
 __all__ = ["MIN_FLIP", "State", "reported_status"]
 
@@ -41,7 +44,7 @@ def reported_status(asking: Asking, origin: str, account: str | None, now: float
     for name, read in PARTS:
         gathered.add(name, lambda read=read: read(asking))  # type: ignore[misc]
     if gathered.is_empty:
-        raise NodeUnreachable(next(iter(gathered.unavailable.values())))
+        raise NodeUnreachable(next(iter(gathered.unavailable.values())), gathered.codes[0])
     gathered.add("age", lambda: _ages(asking, report, now))
     _add_broker(gathered, asking, account)
     report["commandVersion"] = __version__
@@ -58,22 +61,24 @@ class _Gathered:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.unavailable: dict[str, str] = {}
+        self.codes: list[ErrorCode] = []
         self.is_empty = True
 
     def add(self, name: str, read: Callable[[], Report], into: str | None = None) -> None:
         """Read a part into the report, or into its member `into`."""
         try:
-            found = read()
+            part = read()
         except (Failure, Malformed) as error:
             reason = error.message if isinstance(error, Failure) else str(error)
+            self.codes.append(error.code if isinstance(error, NodeUnreachable) else "BAD_ANSWER")
             is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
             is_of_state = any(text in reason for text in _WITHOUT_STATE)
             self.unavailable[name] = printable(
-                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT
+                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT_CHARACTERS
             )
             return
         self.is_empty = False
-        (self.report if into is None else self.report.setdefault(into, {})).update(found)
+        (self.report if into is None else self.report.setdefault(into, {})).update(part)
 
 
 def _ages(asking: Asking, report: Report, now: float) -> Report:
@@ -112,10 +117,10 @@ def _utc(milliseconds: int) -> str:
 def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> None:
     """Add the given account, or the node's own broker account, and its parts."""
     gathered.add("broker", lambda: {"account": account or read_broker(asking)}, "broker")
-    found = gathered.report.get("broker", {}).get("account")
-    if found is not None:
-        gathered.add("account", lambda: read_account(asking, found), "broker")
-        gathered.add("channels", lambda: read_channels(asking, found), "broker")
+    broker_account = gathered.report.get("broker", {}).get("account")
+    if broker_account is not None:
+        gathered.add("account", lambda: read_account(asking, broker_account), "broker")
+        gathered.add("channels", lambda: read_channels(asking, broker_account), "broker")
 
 
 def _block_ages(report: Report) -> tuple[float, float]:

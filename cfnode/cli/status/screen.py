@@ -20,7 +20,7 @@ _STATES: Final[dict[State, str]] = {
     "noPeers": "cut off: no peers",
     "noBlocks": "no new blocks: the network has stalled, or the node is cut off from it",
     "noFinality": "blocks arrive, but none becomes final",
-    "inStep": "in step with the chain",
+    "inStep": "in sync with the chain",
     "unknown": "not syncing; the age of its best block is unknown",
 }
 
@@ -64,8 +64,8 @@ def _sync(report: Report) -> str:
         return "syncing"
     if not best:
         return f"syncing, nothing synced yet, up to block {target}"
-    left = report.get("secondsLeft")
-    time = "" if left is None else f", about {duration_text(int(left * 1000))} left"
+    left_s = report.get("secondsLeft")
+    time = "" if left_s is None else f", about {duration_text(int(left_s * 1000))} left"
     return f"syncing, block {best} of {target} ({100 * best // target} %){time}"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["status", "watch"]
 
-DEV_PACE_S = 1.0
+DEV_POLL_S = 1.0
 
 
 _quoted_option = click.option(
@@ -42,12 +42,12 @@ _quoted_option = click.option(
 def status(reference: str, quoted: Decimal | None, as_json: bool, **options: Any) -> None:
     """Print the status of the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
     with reported(), client(**options) as sdk:
-        found = sdk.get_status_v2(reference)
+        swap_status = sdk.get_status_v2(reference)
     flags = flags_of(**options)
     if as_json:
-        print_json(_document(found, flags))
+        print_json(_document(swap_status, flags))
         return
-    _print_end(found, flags, quoted)
+    _print_end(swap_status, flags, quoted)
 
 
 @click.command()
@@ -59,22 +59,22 @@ def watch(reference: str, quoted: Decimal | None, every: float | None, as_json: 
     """Follow the swap of REFERENCE to its end and print its receipt; --json prints each change as a line."""
     from cfnode.cli.progress import waiting
 
-    found: SwapStatus | None = None
-    left, flags = "stopped watching; the swap itself continues", flags_of(**options)
-    with reported(left), client(**options) as sdk:
+    swap_status: SwapStatus | None = None
+    stopped_text, flags = "stopped watching; the swap itself continues", flags_of(**options)
+    with reported(stopped_text), client(**options) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every or _pace(options["network"])), ""
-        while found is None or not found.is_final:
-            with waiting(headline(found) if found else "asking", quiet=as_json):
-                found = next(changes)
-            if (text := _line(found, flags) if as_json else progress(found)) != line:
+        while swap_status is None or not swap_status.is_final:
+            with waiting(headline(swap_status) if swap_status else "asking", quiet=as_json):
+                swap_status = next(changes)
+            if (text := _line(swap_status, flags) if as_json else progress(swap_status)) != line:
                 line = text
                 print_text(line if as_json else f"{datetime.now():%H:%M:%S}  {line}")
     if not as_json:
         print_text("")
-        _print_end(found, flags, quoted)
-    if found.state == "FAILED":
-        is_explained = not as_json and _lost(found) is not None
-        why = "" if is_explained else _failure(found)
+        _print_end(swap_status, flags, quoted)
+    if swap_status.state == "FAILED":
+        is_explained = not as_json and _lost(swap_status) is not None
+        why = "" if is_explained else _failure(swap_status)
         raise Failure("the swap has failed" + (f": {why}" if why else ""))
 
 
@@ -83,26 +83,26 @@ def _pace(network: str) -> float:
 
     A development chain may be much faster than the others.
     """
-    return DEV_PACE_S if network == "dev" else STATE_CHAIN_MS / 1000
+    return DEV_POLL_S if network == "dev" else STATE_CHAIN_MS / 1000
 
 
-def _document(found: SwapStatus, flags: tuple[str, ...]) -> dict[str, Any]:
+def _document(swap_status: SwapStatus, flags: tuple[str, ...]) -> dict[str, Any]:
     """Return the status as JSON; a failed swap also has `failedPayout`."""
-    payout = _lost(found)
-    return found.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
+    payout = _lost(swap_status)
+    return swap_status.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
 
 
-def _line(found: SwapStatus, flags: tuple[str, ...]) -> str:
+def _line(swap_status: SwapStatus, flags: tuple[str, ...]) -> str:
     """Return a change as JSON on one line."""
     import msgspec
 
-    return msgspec.json.encode(_document(found, flags)).decode()
+    return msgspec.json.encode(_document(swap_status, flags)).decode()
 
 
-def _print_end(found: SwapStatus, flags: tuple[str, ...], quoted: Decimal | None) -> None:
+def _print_end(swap_status: SwapStatus, flags: tuple[str, ...], quoted: Decimal | None) -> None:
     """Print the receipt, and for a failed payout where the money is and the command that recovers it."""
-    print_record(receipt(found, quoted), headline(found))
-    payout = _lost(found)
+    print_record(receipt(swap_status, quoted), headline(swap_status))
+    payout = _lost(swap_status)
     if payout is None:
         return
     print_text(f"\n{payout.explanation}")
@@ -110,13 +110,13 @@ def _print_end(found: SwapStatus, flags: tuple[str, ...], quoted: Decimal | None
         print_command("Recover it", command)
 
 
-def _lost(found: SwapStatus) -> FailedPayout | None:
+def _lost(swap_status: SwapStatus) -> FailedPayout | None:
     """Return the failed payout of a swap that has failed, or None."""
-    return found.failed_payout if found.state == "FAILED" else None
+    return swap_status.failed_payout if swap_status.state == "FAILED" else None
 
 
-def _failure(found: SwapStatus) -> str | None:
-    for part in (found.deposit, found.swap_egress, found.refund_egress):
+def _failure(swap_status: SwapStatus) -> str | None:
+    for part in (swap_status.deposit, swap_status.swap_egress, swap_status.refund_egress):
         if part is not None and part.failure is not None:
             return f"{part.failure.mode}: {part.failure.reason.get('message', '')}"
     return None

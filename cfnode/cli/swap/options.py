@@ -79,13 +79,13 @@ _BROKER = (
 )
 
 
-def repeated_options(named: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
+def repeated_options(services: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
     """Return the options for the same services in a printed command, without secrets in addresses."""
     from cfnode.sdk.exchange import origin_of
 
     return tuple(
         f"{name}={value if name == '--network' or origin_of(value) == value.rstrip('/') else 'URL'}"
-        for name, value in named
+        for name, value in services
         if value is not None
     )
 
@@ -123,13 +123,13 @@ def client(
     """
     from cfnode.sdk import Networks, SwapSDK
 
-    own: dict[str, Any] | None = None
+    broker_settings: dict[str, Any] | None = None
     wants_broker = needs_broker or commission is not None or broker_token_file is not None
     if broker is None and wants_broker and NETWORKS[network].is_one_server:
         broker = node or NETWORKS[network].rpc_url
     if broker is not None:
         token = None if broker_token_file is None else token_in(broker_token_file, "--broker-token-file")
-        own = {"url": broker, "commissionBps": commission or 0, "token": token}
+        broker_settings = {"url": broker, "commissionBps": commission or 0, "token": token}
     elif commission is not None or broker_token_file is not None:
         flag = "--commission" if broker_token_file is None else "--broker-token-file"
         raise Failure(f"{flag} needs --broker URL", ExitCode.USAGE)
@@ -138,7 +138,7 @@ def client(
         rpc_url=node,
         rpc_token=node_token(node or NETWORKS[network].rpc_url),
         backend_url=backend,
-        broker=own,
+        broker=broker_settings,
         enabled_features={"dca": dca},
     )
 
@@ -170,7 +170,7 @@ def limits_in(asset: Asset) -> Iterator[None]:
     try:
         yield
     except SdkError as error:
-        error.message = _LIMIT.sub(lambda found: f"({units(int(found[1]), asset)})", error.message)
+        error.message = _LIMIT.sub(lambda match: f"({units(int(match[1]), asset)})", error.message)
         raise
 
 

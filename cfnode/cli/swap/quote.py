@@ -38,26 +38,26 @@ __all__ = ["print_quotes", "quote"]
 def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
     with reported(), limits_in(source), client(**options, dca=True) as sdk:
-        found = sdk.get_quote_v2(*pair_of(source, destination), amount_of(amount, source))
+        answer = sdk.get_quote_v2(*pair_of(source, destination), amount_of(amount, source))
     if as_json:
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        print_quotes(found.quotes, source, destination)
+        print_quotes(answer.quotes, source, destination)
 
 
 def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
     """Print each quote and its boosted variant, side by side."""
-    columns = [each for quote in quotes for each in (quote, quote.boost_quote) if each is not None]
+    columns = [variant for quote in quotes for variant in (quote, quote.boost_quote) if variant is not None]
     records = [
-        (each.type + (" boosted" if each.max_boost_fee_bps else ""), _fields(each, source, destination))
-        for each in columns
+        (column.type + (" boosted" if column.max_boost_fee_bps else ""), _fields(column, source, destination))
+        for column in columns
     ]
     print_side_by_side(records, f"{source.chain} {source.symbol} → {destination.chain} {destination.symbol}")
 
 
 def _fields(quote: Quote, source: Asset, destination: Asset) -> list[tuple[str, str]]:
     chunks, slippage = quote.dca_params, quote.recommended_slippage_tolerance_percent
-    every = f"{chunks.number_of_chunks}, every {chunks.chunk_interval_blocks} blocks" if chunks else ""
+    chunks_text = f"{chunks.number_of_chunks}, every {chunks.chunk_interval_blocks} blocks" if chunks else ""
     fees = [fee_text(fee.type, fee.amount, fee.chain, fee.asset) for fee in quote.included_fees]
     return [
         ("send", units(quote.deposit_amount, source)),
@@ -65,7 +65,7 @@ def _fields(quote: Quote, source: Asset, destination: Asset) -> list[tuple[str, 
         ("price", format(quote.estimated_price, "f")),
         ("fees", "\n".join(fees)),
         ("duration", _minutes(quote.estimated_duration_seconds)),
-        ("chunks", every),
+        ("chunks", chunks_text),
         ("suggested slippage", "" if slippage is None else f"{slippage:g} %"),
         ("boost fee", f"{quote.max_boost_fee_bps:g} bps at most" if quote.max_boost_fee_bps else ""),
         ("note", "little liquidity" if quote.low_liquidity_warning else ""),

@@ -19,145 +19,148 @@ __all__ = ["headline", "progress", "receipt"]
 _STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
 
 
-def progress(found: SwapStatus) -> str:
+def progress(status: SwapStatus) -> str:
     """Return the state on one line: how far the swap has come, and with which amounts."""
-    done = _reached(found)
-    bar = "●" * done + "○" * (len(_STEPS) - done)
-    return f"{bar}  {found.state:<10} {_meaning(found)}"
+    reached = _reached(status)
+    bar = "●" * reached + "○" * (len(_STEPS) - reached)
+    return f"{bar}  {status.state:<10} {_meaning(status)}"
 
 
-def headline(found: SwapStatus) -> str:
+def headline(status: SwapStatus) -> str:
     """Return the state, and what it means for the money."""
-    return f"{found.state}: {_meaning(found)}"
+    return f"{status.state}: {_meaning(status)}"
 
 
-def receipt(found: SwapStatus, quoted: Decimal | None = None) -> list[tuple[str, str]]:
+def receipt(status: SwapStatus, quoted: Decimal | None = None) -> list[tuple[str, str]]:
     """Return names and values, in the order of the swap; "" for what is unknown yet.
 
     `quoted`: the output in whole coins that the quote promised.
     """
-    source, destination = _assets(found)
-    channel, deposit, terms = found.deposit_channel, found.deposit, found.fill_or_kill_params
-    output, refund = found.swap_egress, found.refund_egress
+    source, destination = _assets(status)
+    channel, deposit, terms = status.deposit_channel, status.deposit, status.fill_or_kill_params
+    output, refund = status.swap_egress, status.refund_egress
     return [
-        ("expected", _expected(found, source) if deposit is None else ""),
-        ("sent", _amount(deposit, source, found.src_chain)),
-        (_outcome("received", output), _amount(output, destination, found.dest_chain)),
-        (_outcome("refunded", refund), _amount(refund, source, found.src_chain)),
+        ("expected", _expected(status, source) if deposit is None else ""),
+        ("sent", _amount(deposit, source, status.src_chain)),
+        (_outcome("received", output), _amount(output, destination, status.dest_chain)),
+        (_outcome("refunded", refund), _amount(refund, source, status.src_chain)),
         ("against the quote", _against(quoted, output, destination)),
-        ("price", _price(found, source, destination)),
-        ("fees", "\n".join(fee_text(fee.type, fee.amount, fee.chain, fee.asset) for fee in found.fees or ())),
-        ("chunks", _chunks(found)),
-        ("took", _duration(found)),
+        ("price", _price(status, source, destination)),
+        (
+            "fees",
+            "\n".join(fee_text(fee.type, fee.amount, fee.chain, fee.asset) for fee in status.fees or ()),
+        ),
+        ("chunks", _chunks(status)),
+        ("took", _duration(status)),
         ("deposit address", channel.deposit_address if channel else ""),
         ("deposit transaction", _transaction(deposit)),
-        ("receiver", found.dest_address or ""),
+        ("receiver", status.dest_address or ""),
         ("payout transaction", _transaction(output)),
         ("refund address", terms.refund_address if terms and (refund or not output) else ""),
         ("refund transaction", _transaction(refund)),
         ("channel", channel.id if channel else ""),
-        ("swap", found.swap_id or ""),
+        ("swap", status.swap_id or ""),
     ]
 
 
 # States
 
 
-def _reached(found: SwapStatus) -> int:
+def _reached(status: SwapStatus) -> int:
     """Return the number of steps that the swap has reached; a failed one keeps those before its failure."""
-    if found.state in _STEPS:
-        return _STEPS.index(found.state) + 1
-    if found.deposit is not None and found.deposit.failure is not None:
+    if status.state in _STEPS:
+        return _STEPS.index(status.state) + 1
+    if status.deposit is not None and status.deposit.failure is not None:
         return 2
-    paid = [each for each in (found.swap_egress, found.refund_egress) if each is not None]
+    paid = [egress for egress in (status.swap_egress, status.refund_egress) if egress is not None]
     if paid:
-        return 5 if any(each.tx_ref for each in paid) else 4
-    return 3 if found.swap is not None else 2 if found.deposit is not None else 1
+        return 5 if any(egress.tx_ref for egress in paid) else 4
+    return 3 if status.swap is not None else 2 if status.deposit is not None else 1
 
 
-def _meaning(found: SwapStatus) -> str:
+def _meaning(status: SwapStatus) -> str:
     """Explain the state, with the amount that it is about."""
-    source, destination = _assets(found)
-    amount = _units(found.deposit.amount if found.deposit else None, source)
-    match found.state:
+    source, destination = _assets(status)
+    amount = _units(status.deposit.amount if status.deposit else None, source)
+    match status.state:
         case "WAITING":
-            channel = found.deposit_channel
+            channel = status.deposit_channel
             expected = _units(channel.expected_deposit_amount if channel else None, source)
             return f"for the deposit of {expected}" if expected else "for the deposit"
         case "RECEIVING":
-            return ", ".join(filter(None, ("the deposit is unconfirmed", amount, _confirmations(found))))
+            return ", ".join(filter(None, ("the deposit is unconfirmed", amount, _confirmations(status))))
         case "SWAPPING":
-            return ", ".join(filter(None, (f"{amount} in the pools".lstrip(), _chunks(found))))
+            return ", ".join(filter(None, (f"{amount} in the pools".lstrip(), _chunks(status))))
         case "SENDING" | "SENT":
-            where = "signed and on its way" if found.state == "SENT" else "not signed yet"
-            return f"{_payouts(found, source, destination)}, {where}"
+            stage = "signed and on its way" if status.state == "SENT" else "not signed yet"
+            return f"{_payouts(status, source, destination)}, {stage}"
         case "COMPLETED":
-            return f"done{_refunded(found)}"
+            return f"done{_refunded(status)}"
         case "FAILED":
-            return _failed(found)
+            return _failed(status)
     return ""
 
 
-def _confirmations(found: SwapStatus) -> str:
-    count = found.deposit.tx_confirmations if found.deposit else None
-    required = found.src_chain_required_block_confirmations
+def _confirmations(status: SwapStatus) -> str:
+    count = status.deposit.tx_confirmations if status.deposit else None
+    required = status.src_chain_required_block_confirmations
     if count is None:
         return ""
     return f"{count} of {required} confirmations" if required else f"{count} confirmations"
 
 
-def _chunks(found: SwapStatus) -> str:
-    if found.swap is None or (dca := found.swap.dca) is None:
+def _chunks(status: SwapStatus) -> str:
+    if status.swap is None or (dca := status.swap.dca) is None:
         return ""
     return f"{dca.executed_chunks} of {dca.executed_chunks + dca.remaining_chunks} chunks"
 
 
-def _payouts(found: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
+def _payouts(status: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
     parts = [
-        f"{_units(egress.amount, asset)} {where}".lstrip()
-        for egress, asset, where in (
-            (found.swap_egress, destination, "to the receiver"),
-            (found.refund_egress, source, "back"),
+        f"{_units(egress.amount, asset)} {direction}".lstrip()
+        for egress, asset, direction in (
+            (status.swap_egress, destination, "to the receiver"),
+            (status.refund_egress, source, "back"),
         )
         if egress is not None
     ]
     return " and ".join(parts) or "the payout"
 
 
-def _refunded(found: SwapStatus) -> str:
-    if found.refund_egress is None:
+def _refunded(status: SwapStatus) -> str:
+    if status.refund_egress is None:
         return ""
-    return ", refunded" + (" in part" if found.swap_egress is not None else "")
+    return ", refunded" + (" in part" if status.swap_egress is not None else "")
 
 
-def _failed(found: SwapStatus) -> str:
+def _failed(status: SwapStatus) -> str:
     """Name the part of the swap that failed."""
     for part, text in (
-        (found.swap_egress, "the output could not be paid out"),
-        (found.refund_egress, "the refund could not be paid out"),
-        (found.deposit, "the deposit was not swapped"),
+        (status.swap_egress, "the output could not be paid out"),
+        (status.refund_egress, "the refund could not be paid out"),
+        (status.deposit, "the deposit was not swapped"),
     ):
         if part is not None and part.failure is not None:
             return text
-    return "it ended without a payout"
+    return "the swap ended without a payout"
 
 
 # Amounts
 
 
-def _expected(found: SwapStatus, source: Asset | None) -> str:
-    channel = found.deposit_channel
+def _expected(status: SwapStatus, source: Asset | None) -> str:
+    channel = status.deposit_channel
     if channel is None:
         return ""
     end = datetime.fromtimestamp(channel.estimated_expiry_time / 1000, UTC)
     amount = _units(channel.expected_deposit_amount, source) or "a deposit"
-    word = "the channel expired" if channel.is_expired else "before"
-    return f"{amount}, {word} {end:%Y-%m-%d %H:%M} UTC, chain time"
+    label = "the channel expired" if channel.is_expired else "before"
+    return f"{amount}, {label} {end:%Y-%m-%d %H:%M} UTC, chain time"
 
 
-def _outcome(done: str, egress: Egress | None) -> str:
+def _outcome(name: str, egress: Egress | None) -> str:
     """Return the name of an amount, which depends on the success of the payout."""
-    return f"not {done}" if egress is not None and egress.failure is not None else done
+    return f"not {name}" if egress is not None and egress.failure is not None else name
 
 
 def _amount(part: Transfer | None, asset: Asset | None, chain: str | None) -> str:
@@ -177,49 +180,49 @@ def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None)
     return f"{abs(percent):.2f} % {word} than {quoted:f} {asset.symbol}"
 
 
-def _price(found: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
+def _price(status: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
     """Return the price of what was swapped, against the lowest one that was allowed and the market's."""
-    swap = found.swap
+    swap = status.swap
     if swap is None or source is None or destination is None:
         return ""
     if not swap.swapped_input_amount or not swap.swapped_output_amount:
         return ""
     from cfnode.sdk.lp import rounded
 
-    given = Decimal(swap.swapped_input_amount).scaleb(-source.decimals)
-    price = Decimal(swap.swapped_output_amount).scaleb(-destination.decimals) / given
+    input_amount = Decimal(swap.swapped_input_amount).scaleb(-source.decimals)
+    price = Decimal(swap.swapped_output_amount).scaleb(-destination.decimals) / input_amount
     parts = [f"{rounded(price)} {destination.symbol} for 1 {source.symbol}"]
-    terms = found.fill_or_kill_params
+    terms = status.fill_or_kill_params
     if terms is not None and terms.min_price:
         above = (price / terms.min_price - 1) * 100
-        where = "above" if above >= 0 else "below"
-        parts.append(f"{abs(above):.2f} % {where} the lowest price ({rounded(terms.min_price)})")
+        side = "above" if above >= 0 else "below"
+        parts.append(f"{abs(above):.2f} % {side} the lowest price ({rounded(terms.min_price)})")
     if (delta := swap.live_price_execution_delta_percentage) is not None:
         parts.append(f"{delta:+.2f} % against the market's")
     return ", ".join(parts)
 
 
-def _duration(found: SwapStatus) -> str:
+def _duration(status: SwapStatus) -> str:
     """Return the time from the confirmed deposit to the last payout."""
-    start = found.deposit.witnessed_at if found.deposit else None
-    ends = [each.witnessed_at for each in _egresses(found) if each.witnessed_at is not None]
-    if start is None or not ends:
+    start = status.deposit.witnessed_at if status.deposit else None
+    end_times = [egress.witnessed_at for egress in _egresses(status) if egress.witnessed_at is not None]
+    if start is None or not end_times:
         return ""
-    minutes, seconds = divmod((max(ends) - start) // 1000, 60)
+    minutes, seconds = divmod((max(end_times) - start) // 1000, 60)
     text = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     return f"{text} from the confirmed deposit to the payout, chain time"
 
 
-def _egresses(found: SwapStatus) -> Iterator[Egress]:
-    return (each for each in (found.swap_egress, found.refund_egress) if each is not None)
+def _egresses(status: SwapStatus) -> Iterator[Egress]:
+    return (egress for egress in (status.swap_egress, status.refund_egress) if egress is not None)
 
 
 def _units(amount: int | None, asset: Asset | None) -> str:
     return "" if amount is None or asset is None else units(amount, asset)
 
 
-def _assets(found: SwapStatus) -> tuple[Asset | None, Asset | None]:
-    return _asset(found.src_chain, found.src_asset), _asset(found.dest_chain, found.dest_asset)
+def _assets(status: SwapStatus) -> tuple[Asset | None, Asset | None]:
+    return _asset(status.src_chain, status.src_asset), _asset(status.dest_chain, status.dest_asset)
 
 
 def _asset(chain: str | None, symbol: str | None) -> Asset | None:

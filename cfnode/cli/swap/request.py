@@ -133,14 +133,16 @@ def request(
         if min_price is not None and (boost or dca):
             raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)
-        others = tuple(map(_affiliate, affiliates))
+        parsed_affiliates = tuple(map(_affiliate, affiliates))
         swap = _Swap(
             source, destination, amount_of(amount, source), recipient, terms,
-            _message(message, gas_budget), others,
+            _message(message, gas_budget), parsed_affiliates,
         )  # fmt: skip
         with limits_in(source), _named_as_flags(), ExitStack() as until_opened:
             with waiting(_OPENING if slippage is None else "requesting a quote", quiet=as_json):
-                sdk = until_opened.enter_context(client(**options, dca=dca, needs_broker=bool(others)))
+                sdk = until_opened.enter_context(
+                    client(**options, dca=dca, needs_broker=bool(parsed_affiliates))
+                )
                 quote = None if slippage is None else swap.quoted(sdk, boost=boost, dca=dca)
             with waiting(_OPENING, quiet=as_json):
                 opened = _Opened(swap, quote, swap.opened(sdk, quote))
@@ -162,9 +164,9 @@ def _named_as_flags() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        flags = [(_FLAGS.get(each.field.partition("[")[0], each.field), each) for each in error.issues]
+        flags = [(_FLAGS.get(issue.field.partition("[")[0], issue.field), issue) for issue in error.issues]
         raise ValidationError.of(
-            [Issue(flag, each.message.replace(f"{each.field}:", f"{flag}:")) for flag, each in flags]
+            [Issue(flag, issue.message.replace(f"{issue.field}:", f"{flag}:")) for flag, issue in flags]
         ) from None
 
 
@@ -183,10 +185,10 @@ class _Swap:
     def quoted(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> Quote:
         """Return a new quote. Raise Failure if there is none of that kind."""
         pair = pair_of(self.source, self.destination)
-        found = sdk.get_quote_v2(
+        quotes = sdk.get_quote_v2(
             *pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
         )
-        quote = found.dca if dca else found.regular
+        quote = quotes.dca if dca else quotes.regular
         if quote is None:
             raise Failure("there is no DCA quote for this swap")
         if not boost:
@@ -231,7 +233,7 @@ def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
     from cfnode.sdk import CcmParams
 
     if (message is None) != (gas_budget is None):
-        raise Failure("--message and --gas-budget belong together", ExitCode.USAGE)
+        raise Failure("give --message and --gas-budget together", ExitCode.USAGE)
     return None if message is None else CcmParams(message, gas_budget or 0)
 
 

@@ -1,7 +1,7 @@
 """Addresses of foreign chains: text form, encoding on the State Chain, and derivation."""
 
 from cfnode.core.addresses import assethub, evm, solana, taproot
-from cfnode.core.addresses.bitcoin import NETWORKS, Network, Script, script_from_text, script_to_text
+from cfnode.core.addresses.bitcoin import NETWORKS, BitcoinNetwork, Script, script_from_text, script_to_text
 from cfnode.core.addresses.errors import AddressError
 from cfnode.core.addresses.text import (
     EncodedAddress,
@@ -16,9 +16,9 @@ from cfnode.core.addresses.text import (
 __all__ = [
     "NETWORKS",
     "AddressError",
+    "BitcoinNetwork",
     "EncodedAddress",
     "ForeignAddress",
-    "Network",
     "Script",
     "address_to_text",
     "assethub",

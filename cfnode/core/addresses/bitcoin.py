@@ -17,7 +17,7 @@ import bech32
 
 from cfnode.core.addresses.errors import AddressError
 
-__all__ = ["NETWORKS", "Network", "Script", "script_bytes", "script_from_text", "script_to_text"]
+__all__ = ["NETWORKS", "BitcoinNetwork", "Script", "script_bytes", "script_from_text", "script_to_text"]
 
 
 class SegwitProgram(TypedDict):
@@ -31,7 +31,7 @@ Script: TypeAlias = tuple[str, bytes | SegwitProgram]
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class BitcoinNetwork:
     """The address format of a Bitcoin network: prefix of bech32 texts, version bytes of legacy addresses."""
 
     hrp: str
@@ -40,10 +40,10 @@ class Network:
 
 
 # By Chainflip's network environment.
-NETWORKS: dict[str, Network] = {
-    "Mainnet": Network("bc", 0, 5),
-    "Testnet": Network("tb", 111, 196),
-    "Development": Network("bcrt", 111, 196),
+NETWORKS: dict[str, BitcoinNetwork] = {
+    "Mainnet": BitcoinNetwork("bc", 0, 5),
+    "Testnet": BitcoinNetwork("tb", 111, 196),
+    "Development": BitcoinNetwork("bcrt", 111, 196),
 }
 
 _BECH32, _BECH32M = 1, 0x2BC830A3
@@ -54,7 +54,7 @@ _NAMED_PROGRAMS = {(0, 20): "P2WPKH", (0, 32): "P2WSH", (1, 32): "Taproot"}
 _NAMED_VERSIONS = {name: version for (version, _), name in _NAMED_PROGRAMS.items()}
 
 
-def script_from_text(text: str, network: Network) -> Script:
+def script_from_text(text: str, network: BitcoinNetwork) -> Script:
     """Return the script of an address of `network`; raise AddressError if it is malformed."""
     script = None
     if len(text) <= _MAX_TEXT and text.isascii() and text.isalnum():
@@ -64,7 +64,7 @@ def script_from_text(text: str, network: Network) -> Script:
     return script
 
 
-def script_to_text(script: Script, network: Network) -> str:
+def script_to_text(script: Script, network: BitcoinNetwork) -> str:
     """Return the address of a script."""
     kind, payload = script
     if isinstance(payload, bytes):
@@ -89,7 +89,7 @@ def script_bytes(script: Script) -> bytes:
     return bytes([_OP_1 + version - 1 if version else 0, len(payload)]) + payload
 
 
-def _legacy_script(text: str, network: Network) -> Script | None:
+def _legacy_script(text: str, network: BitcoinNetwork) -> Script | None:
     try:
         payload = base58.b58decode_check(text)
     except ValueError:
@@ -101,7 +101,7 @@ def _legacy_script(text: str, network: Network) -> Script | None:
     return (kind, payload[1:]) if kind else None
 
 
-def _segwit_script(text: str, network: Network) -> Script | None:
+def _segwit_script(text: str, network: BitcoinNetwork) -> Script | None:
     if text not in (text.lower(), text.upper()):
         return None
     hrp, _, data = text.lower().rpartition("1")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import base58
 
-from cfnode.core.addresses.bitcoin import Network, Script, script_from_text, script_to_text
+from cfnode.core.addresses.bitcoin import BitcoinNetwork, Script, script_from_text, script_to_text
 from cfnode.core.addresses.errors import AddressError
 from cfnode.core.assets import CHAINS
 from cfnode.core.ss58 import Ss58Error
@@ -70,7 +70,7 @@ def chain_of_address(address: EncodedAddress | ForeignAddress) -> str:
     return _CHAIN_OF_VARIANT[address[0]]
 
 
-def foreign_address(address: EncodedAddress, network: Network) -> ForeignAddress:
+def foreign_address(address: EncodedAddress, network: BitcoinNetwork) -> ForeignAddress:
     """Return the checked form of an address; only a Bitcoin text can fail, with AddressError."""
     variant, payload = address
     if variant != "Btc":
@@ -82,7 +82,7 @@ def foreign_address(address: EncodedAddress, network: Network) -> ForeignAddress
     return variant, script_from_text(text, network)
 
 
-def encode_foreign_address(address: ForeignAddress, network: Network) -> EncodedAddress:
+def encode_foreign_address(address: ForeignAddress, network: BitcoinNetwork) -> EncodedAddress:
     """Return a checked address in the form of extrinsics and events."""
     variant, payload = address
     if isinstance(payload, bytes):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .errors import OrderRefused, OutOfLiquidity
-from .limit_orders import LimitOrder, LimitPool, other
-from .pool import Pool, Sold
+from .limit_orders import LimitPool, PoolLimitOrder, other
+from .pool import AmmPool, Sold
 from .prices import in_range, price_of, sqrt_price_of, sqrt_price_of_amounts
 from .range_orders import MAX_GROSS_LIQUIDITY, RangePool, liquidity_for_quote
 from .range_positions import RangeChange, burned, check_range, minted, position_of, required_ratio
@@ -16,11 +16,11 @@ __all__ = [
     "MAX_TICK",
     "MIN_SQRT_PRICE",
     "MIN_TICK",
-    "LimitOrder",
+    "AmmPool",
     "LimitPool",
     "OrderRefused",
     "OutOfLiquidity",
-    "Pool",
+    "PoolLimitOrder",
     "RangeChange",
     "RangePool",
     "Sold",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from .limit_orders import Collected
-from .pool import Pool
+from .limit_orders import CollectedAmounts
+from .pool import AmmPool
 from .range_positions import position_of
 
 __all__ = ["LimitFill", "RangeFill", "limit_fills", "range_fills"]
@@ -50,7 +50,9 @@ class RangeFill:
     liquidity: int
 
 
-def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owner]) -> Iterator[LimitFill]:
+def limit_fills(
+    before: AmmPool, after: AmmPool, side: str, collected: Collection[Owner]
+) -> Iterator[LimitFill]:
     """Yield the fills of orders that sell "base" or "quote".
 
     `collected` are the owners whose orders were collected in the block.
@@ -59,13 +61,13 @@ def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owne
         previous = None
         if order.owner not in collected:
             previous = before.limit_orders.order(side, order.owner, order.tick)
-        old = Collected() if previous is None else previous.collected
+        old = CollectedAmounts() if previous is None else previous.collected
         sold, bought = order.collected.sold - old.sold, order.collected.bought - old.bought
         if sold > 0 or bought > 0:
             yield LimitFill(side, order.owner, order.tick, max(sold, 0), max(bought, 0), order.amount)
 
 
-def range_fills(before: Pool, after: Pool, collected: Collection[Owner]) -> Iterator[RangeFill]:
+def range_fills(before: AmmPool, after: AmmPool, collected: Collection[Owner]) -> Iterator[RangeFill]:
     """Yield the fills of range orders that have earned fees.
 
     Orders of the owners in `collected`, and orders that are new, are left out.

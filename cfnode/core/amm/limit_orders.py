@@ -19,7 +19,7 @@ from .prices import beating, price_of, worse
 from .shares import ALL, Share
 from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
 
-__all__ = ["Collected", "Filled", "LimitOrder", "LimitPool", "other"]
+__all__ = ["CollectedAmounts", "Filled", "LimitPool", "PoolLimitOrder", "other"]
 
 MAX_AT_A_PRICE = 2**128 - 1
 MAX_POOLS = 2**128 - 1
@@ -29,7 +29,7 @@ Positions = Mapping[tuple[int, Owner], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedAmounts:
     """The amounts that an order has bought and sold since it was last collected, and its original size."""
 
     bought: int = 0
@@ -38,14 +38,14 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitOrder:
+class PoolLimitOrder:
     """An order at present: the asset it sells, its owner, its tick, and the amount left."""
 
     side: str
     owner: Owner
     tick: int
     amount: int
-    collected: Collected
+    collected: CollectedAmounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +132,24 @@ class LimitPool:
 
     # Orders
 
-    def orders(self, side: str) -> Iterator[LimitOrder]:
+    def orders(self, side: str) -> Iterator[PoolLimitOrder]:
         """Yield all orders that sell "base" or "quote", also those that are filled and not yet collected."""
         for (sqrt_price, owner), position in self.positions[side].items():
             collected, open_position = self._collected(side, sqrt_price, position)
-            yield LimitOrder(
+            yield PoolLimitOrder(
                 side, owner, tick_at(sqrt_price), open_position["amount"] if open_position else 0, collected
             )
 
-    def order(self, side: str, owner: Owner, tick: int) -> LimitOrder | None:
+    def order(self, side: str, owner: Owner, tick: int) -> PoolLimitOrder | None:
         """Return the owner's order at the tick, or None."""
         sqrt_price = sqrt_price_at(tick)
         position = self.positions[side].get((sqrt_price, owner))
         if position is None:
             return None
         collected, open_position = self._collected(side, sqrt_price, position)
-        return LimitOrder(side, owner, tick, open_position["amount"] if open_position else 0, collected)
+        return PoolLimitOrder(side, owner, tick, open_position["amount"] if open_position else 0, collected)
 
-    def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
+    def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[PoolLimitOrder, LimitPool]:
         """Collect an order and add an amount to it, or create the order. Raises OrderRefused.
 
         Returns the order and the pool after the change.
@@ -158,7 +158,7 @@ class LimitPool:
             _, order, pool = self.burned(side, owner, tick, 0)
             return order, pool
         sqrt_price = _root(tick)
-        position, collected = self.positions[side].get((sqrt_price, owner)), Collected()
+        position, collected = self.positions[side].get((sqrt_price, owner)), CollectedAmounts()
         if position is not None:
             collected, position = self._collected(side, sqrt_price, position)
         fixed, next_instance = self._fixed_or_new(side, sqrt_price)
@@ -173,9 +173,11 @@ class LimitPool:
         pool = replace(
             pool._with_position(side, (sqrt_price, owner), changed), next_pool_instance=next_instance
         )
-        return LimitOrder(side, owner, tick, total, collected), pool
+        return PoolLimitOrder(side, owner, tick, total, collected), pool
 
-    def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
+    def burned(
+        self, side: str, owner: Owner, tick: int, amount: int
+    ) -> tuple[int, PoolLimitOrder, LimitPool]:
         """Collect an order and take up to an amount out of it. Raises OrderRefused.
 
         Returns the amount taken, and the order and the pool after the change.
@@ -188,7 +190,7 @@ class LimitPool:
         collected, open_position = self._collected(side, sqrt_price, position)
         if open_position is None:
             pool_after = self._with_position(side, key, None)
-            return 0, LimitOrder(side, owner, tick, 0, collected), pool_after
+            return 0, PoolLimitOrder(side, owner, tick, 0, collected), pool_after
         taken = min(open_position["amount"], amount)
         remaining = open_position["amount"] - taken
         fixed, pool = self.fixed_pools[side][sqrt_price], self
@@ -197,11 +199,11 @@ class LimitPool:
             available = fixed["available"] - taken
             pool = self._with_fixed(side, sqrt_price, fixed | {"available": available} if available else None)
         pool = pool._with_position(side, key, open_position if remaining else None)
-        return taken, LimitOrder(side, owner, tick, remaining, collected), pool
+        return taken, PoolLimitOrder(side, owner, tick, remaining, collected), pool
 
     def _collected(
         self, side: str, sqrt_price: int, position: Mapping[str, Any]
-    ) -> tuple[Collected, dict[str, Any] | None]:
+    ) -> tuple[CollectedAmounts, dict[str, Any] | None]:
         """Return what an order has earned, and the order at present; None if all of it is sold."""
         fixed, open_position = self.fixed_pools[side].get(sqrt_price), None
         sold = amount = position["amount"]
@@ -215,7 +217,7 @@ class LimitPool:
                     "last_percent_remaining": share.value,
                 }
         bought = _input(other(side), sold, price_of(sqrt_price), up=False)
-        return Collected(bought, sold, position["original_amount"]), open_position
+        return CollectedAmounts(bought, sold, position["original_amount"]), open_position
 
     def _fixed_or_new(self, side: str, sqrt_price: int) -> tuple[dict[str, Any], int]:
         """Return the fixed pool at a price, and the number of the next new one."""

@@ -18,7 +18,7 @@ from .range_orders import RangePool
 from .roots import root_of
 from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, tick_at
 
-__all__ = ["Pool", "Sold"]
+__all__ = ["AmmPool", "Sold"]
 
 MAX_AMOUNT = 2**256 - 1
 WORST = {"base": MIN_SQRT_PRICE, "quote": MAX_SQRT_PRICE}
@@ -34,19 +34,19 @@ class Sold:
 
     output: int
     left: int
-    pool: Pool
+    pool: AmmPool
     impact: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class AmmPool:
     """The limit orders and the range orders of a pool."""
 
     limit_orders: LimitPool
     range_orders: RangePool
 
     @classmethod
-    def from_value(cls, value: Mapping[str, Any]) -> Pool:
+    def from_value(cls, value: Mapping[str, Any]) -> AmmPool:
         """Return the pool of a decoded `cf_amm::PoolState`."""
         limits, ranges = value["limit_orders"], value["range_orders"]
         return cls(LimitPool.from_value(limits), RangePool.from_value(ranges))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import Authorities, ChainSpec, LightGenesis
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.state import CHILD_STORAGE_PREFIX, GRANDPA_AUTHORITIES
 from cfnode.core.trie import EMPTY_ROOT, root
 
@@ -61,7 +61,7 @@ def grandpa_authorities(spec: ChainSpec) -> Authorities:
     if encoded is None:
         raise ChainSpecError(spec.id, field, "is missing: it states the GRANDPA authorities")
     try:
-        return _decode_authorities(Cursor(encoded))
+        return _decode_authorities(ByteCursor(encoded))
     except ScaleError as error:
         raise ChainSpecError(spec.id, field, f"is no list of GRANDPA authorities: {error}") from None
 
@@ -71,7 +71,7 @@ def to_light(spec: ChainSpec) -> ChainSpec:
     return replace(spec, genesis=LightGenesis(state_root(spec), grandpa_authorities(spec)))
 
 
-def _decode_authorities(cursor: Cursor) -> Authorities:
+def _decode_authorities(cursor: ByteCursor) -> Authorities:
     if (version := cursor.u8()) != AUTHORITIES_VERSION:
         raise ScaleError(f"version {version} is not known")
     authorities = tuple((cursor.take(32), cursor.u64()) for _ in range(cursor.count(AUTHORITY_LENGTH)))

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from cfnode.core.chainspec.errors import ChainSpecError
-from cfnode.core.foreign import ForeignError, Limits, require_light
+from cfnode.core.foreign import ForeignError, JsonLimits, require_light
 
 __all__ = ["JsonValue"]
 
 MAX_DOCUMENT = 256 << 20
-LIMITS = Limits(size=MAX_DOCUMENT, values=10_000_000, filling=MAX_DOCUMENT, wide=MAX_DOCUMENT)
+LIMITS = JsonLimits(size=MAX_DOCUMENT, values=10_000_000, filling=MAX_DOCUMENT, wide=MAX_DOCUMENT)
 """A raw specification has two values for each entry of the genesis state, millions in all."""
 MAX_TEXT = 4096
 MAX_PRINTED_KEY = 90

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.scale import ScaleError, types
-from cfnode.core.scale.registry import Registry
+from cfnode.core.scale.registry import TypeRegistry
 
 __all__ = ["described", "fitted"]
 
@@ -23,7 +23,7 @@ MAX_DESCRIBED_DEPTH = 3
 """Levels of a type that an error names; deeper ones do not help the reader."""
 
 
-def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, depth: int = 0) -> Any:
+def fitted(registry: TypeRegistry, type_id: int, value: Any, present: Any = None, depth: int = 0) -> Any:
     """Return `value` with the fields that the type has; `present` is what the state holds there, or None.
 
     Raises ScaleError where the type is of another kind, or lacks a field that `value` names.
@@ -44,7 +44,9 @@ def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, de
             return value  # the codec checks it
 
 
-def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, present: Any, depth: int) -> Any:
+def _struct(
+    registry: TypeRegistry, fields: tuple[types.Field, ...], value: Any, present: Any, depth: int
+) -> Any:
     if not isinstance(value, Mapping):
         raise ScaleError("the type is a struct")
     names = [field.name for field in fields]
@@ -64,7 +66,7 @@ def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, pre
     return new_fields
 
 
-def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
+def empty(registry: TypeRegistry, type_id: int, depth: int = 0) -> Any:
     """Return Rust's `Default` of a type that has one by itself: 0, false, nothing. Raises ScaleError."""
     row = _row(registry, type_id, depth)
     match row.definition:
@@ -89,7 +91,7 @@ def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
     raise ScaleError(f"{described(registry, type_id)} has no empty value")
 
 
-def described(registry: Registry, type_id: int, depth: int = 0) -> str:
+def described(registry: TypeRegistry, type_id: int, depth: int = 0) -> str:
     """Return a type in Rust's notation, a struct with its fields: `Council {members: …, threshold: u32}`."""
     row = registry.type(type_id)
     name = row.path[-1] if row.path else ""
@@ -129,7 +131,7 @@ def _parts(row: types.PortableType) -> tuple[int, ...]:
             return ()
 
 
-def _row(registry: Registry, type_id: int, depth: int) -> types.PortableType:
+def _row(registry: TypeRegistry, type_id: int, depth: int) -> types.PortableType:
     if depth >= MAX_DEPTH:
         raise ScaleError(f"a type with more than {MAX_DEPTH} types inside each other")
     return registry.type(type_id)
@@ -143,5 +145,5 @@ def _are_named(fields: tuple[types.Field, ...]) -> bool:
     return all(field.name is not None for field in fields)
 
 
-def _is_u8(registry: Registry, type_id: int) -> bool:
+def _is_u8(registry: TypeRegistry, type_id: int) -> bool:
     return registry.type(type_id).definition == types.Primitive("u8")

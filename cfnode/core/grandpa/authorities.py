@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 
 __all__ = [
     "PRECOMMIT",
@@ -87,6 +87,6 @@ def encode_authorities(authorities: Sequence[Authority]) -> bytes:
     return encode_compact(len(authorities)) + b"".join(items)
 
 
-def read_authorities(cursor: Cursor) -> tuple[Authority, ...]:
+def read_authorities(cursor: ByteCursor) -> tuple[Authority, ...]:
     """Return the authorities of a SCALE Vec<(key, u64)> at the cursor; raise ScaleError."""
     return tuple((cursor.take(32), cursor.u64()) for _ in range(cursor.count(40)))

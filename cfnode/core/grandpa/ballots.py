@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cfnode.core import ed25519
 from cfnode.core.grandpa.authorities import PRECOMMIT, PREVOTE, PROPOSE, sign_payload
 from cfnode.core.grandpa.messages import MAX_PRECOMMITS, Precommit
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 
 __all__ = ["CATCH_UP", "CATCH_UP_REQUEST", "VOTE", "VOTE_SIZE", "CatchUp", "CatchUpRequest", "Vote"]
 
@@ -44,7 +44,7 @@ class Vote:
     @classmethod
     def decode(cls, data: bytes) -> Vote:
         """Return the vote in a whole message, with its leading `VOTE` byte; raise ScaleError."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         if cursor.take(1) != bytes((VOTE,)):
             raise ScaleError("not a vote message")
         round_number, set_id, stage = cursor.u64(), cursor.u64(), cursor.take(1)[0]
@@ -85,7 +85,7 @@ class CatchUpRequest:
     @classmethod
     def decode(cls, data: bytes) -> CatchUpRequest:
         """Return the request in a whole message, with its leading byte; raise ScaleError."""
-        cursor = Cursor(data, 1)
+        cursor = ByteCursor(data, 1)
         request = cls(cursor.u64(), cursor.u64())
         cursor.finish()
         return request
@@ -111,7 +111,7 @@ class CatchUp:
     @classmethod
     def decode(cls, data: bytes) -> CatchUp:
         """Return the catch-up in a whole message, with its leading byte; raise ScaleError."""
-        cursor = Cursor(data, 1)
+        cursor = ByteCursor(data, 1)
         set_id, round_number = cursor.u64(), cursor.u64()
         answer = cls(set_id, round_number, _read(cursor), _read(cursor), cursor.take(32), cursor.u32())
         cursor.finish()
@@ -128,7 +128,7 @@ def _encode(votes: Iterable[Precommit]) -> bytes:
     return encode_compact(len(encoded)) + b"".join(encoded)
 
 
-def _read(cursor: Cursor) -> tuple[Precommit, ...]:
+def _read(cursor: ByteCursor) -> tuple[Precommit, ...]:
     count = cursor.count(132)
     if count > MAX_PRECOMMITS:
         raise ScaleError(f"catch-up with {count} votes, more than {MAX_PRECOMMITS}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from cfnode.core.engines import GRANDPA as ENGINE
 from cfnode.core.grandpa.authorities import Authority, encode_authorities, read_authorities
 from cfnode.core.header import DigestItem, DigestKind, Header
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 
 __all__ = ["ENGINE", "ForcedChange", "ScheduledChange", "forced_change", "scheduled_change"]
 
@@ -66,8 +66,8 @@ def forced_change(header: Header) -> ForcedChange | None:
     return change
 
 
-def _find(header: Header, variant: int) -> Cursor | None:
+def _find(header: Header, variant: int) -> ByteCursor | None:
     for item in header.digest:
         if item.kind is DigestKind.CONSENSUS and item.engine == ENGINE and item.data[:1] == bytes((variant,)):
-            return Cursor(item.data, 1)
+            return ByteCursor(item.data, 1)
     return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 
 __all__ = [
     "COMMIT",
@@ -50,7 +50,7 @@ class Precommit:
         return self.target_hash + self.target_number.to_bytes(4, "little")
 
     @classmethod
-    def read(cls, cursor: Cursor) -> Precommit:
+    def read(cls, cursor: ByteCursor) -> Precommit:
         return cls(cursor.take(32), cursor.u32(), cursor.take(64), cursor.take(32))
 
 
@@ -69,7 +69,7 @@ class Commit:
         return head + encode_compact(len(self.precommits)) + votes
 
     @classmethod
-    def read(cls, cursor: Cursor) -> Commit:
+    def read(cls, cursor: ByteCursor) -> Commit:
         target_hash, target_number = cursor.take(32), cursor.u32()
         votes = tuple(Precommit.read(cursor) for _ in range(_votes(cursor, 132)))
         return cls(target_hash, target_number, votes)
@@ -91,13 +91,13 @@ class Justification:
     @classmethod
     def decode(cls, data: bytes) -> Justification:
         """Return the justification in these bytes, to the last one; raise ScaleError."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         justification = cls.read(cursor)
         cursor.finish()
         return justification
 
     @classmethod
-    def read(cls, cursor: Cursor) -> Justification:
+    def read(cls, cursor: ByteCursor) -> Justification:
         """Return the justification at the cursor; raise ScaleError."""
         round_number, commit = cursor.u64(), Commit.read(cursor)
         headers = tuple(Header.read(cursor) for _ in range(cursor.count(_MIN_HEADER)))
@@ -142,7 +142,7 @@ class CommitMessage:
     @classmethod
     def decode(cls, data: bytes) -> CommitMessage:
         """Return the message in a body without its leading `COMMIT` byte; raise ScaleError."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         round_number, set_id = cursor.u64(), cursor.u64()
         target_hash, target_number = cursor.take(32), cursor.u32()
         targets = [(cursor.take(32), cursor.u32()) for _ in range(_votes(cursor, 36))]
@@ -170,7 +170,7 @@ class NeighborPacket:
     @classmethod
     def decode(cls, data: bytes) -> NeighborPacket:
         """Return the packet in a whole message, with its leading `NEIGHBOR` byte; raise ScaleError."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         if cursor.take(2) != bytes((NEIGHBOR, 1)):
             raise ScaleError("not a neighbor packet of version 1")
         packet = cls(cursor.u64(), cursor.u64(), cursor.u32())
@@ -178,7 +178,7 @@ class NeighborPacket:
         return packet
 
 
-def _votes(cursor: Cursor, size: int) -> int:
+def _votes(cursor: ByteCursor, size: int) -> int:
     count = cursor.count(size)
     if count > MAX_PRECOMMITS:
         raise ScaleError(f"commit of {count} votes, more than {MAX_PRECOMMITS}")

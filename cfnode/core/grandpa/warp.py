@@ -16,7 +16,7 @@ from cfnode.core.grandpa.changes import scheduled_change
 from cfnode.core.grandpa.messages import Justification
 from cfnode.core.grandpa.verify import FinalityError, verify_justification
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 
 __all__ = [
     "PackedWarpProof",
@@ -73,7 +73,7 @@ class PackedWarpProof:
     """
 
     def __init__(self, data: bytes) -> None:
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         self._count = cursor.count(_MIN_FRAGMENT)
         self._data, self._start = data, cursor.offset
         self.finished = data[-1:] == b"\x01"
@@ -82,7 +82,7 @@ class PackedWarpProof:
         return self._count
 
     def __iter__(self) -> Iterator[WarpFragment]:
-        cursor = Cursor(self._data, self._start)
+        cursor = ByteCursor(self._data, self._start)
         for _ in range(self._count):
             yield WarpFragment(Header.read(cursor), Justification.read(cursor))
         cursor.boolean()

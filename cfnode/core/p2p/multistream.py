@@ -15,7 +15,7 @@ from collections.abc import Container, Sequence
 from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
 
-__all__ = ["HEADER", "Dialer", "Listener", "line"]
+__all__ = ["HEADER", "Dialer", "MultistreamListener", "line"]
 
 HEADER = "/multistream/1.0.0"
 REFUSED = "na"
@@ -95,7 +95,7 @@ class Dialer(_Side):
             self._propose()
 
 
-class Listener(_Side):
+class MultistreamListener(_Side):
     """The side that accepts the first proposal it knows.
 
     It lets the dialer send first: a browser's WebSocket may lose data that arrives before its user has begun

@@ -8,9 +8,9 @@ Three messages:
 2. listener: e, ee, s, es, payload
 3. dialer: s, se, payload
 
-Every message has its length in front (u16, big-endian). Afterwards a `Channel` encrypts and decrypts messages
-of up to 65,535 bytes; a nonce is a counter, and a connection that has used all of them ends. Only ed25519
-node keys are accepted.
+Every message has its length in front (u16, big-endian). Afterwards a `SecureChannel` encrypts and decrypts
+messages of up to 65,535 bytes; a nonce is a counter, and a connection that has used all of them ends. Only
+ed25519 node keys are accepted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.protobuf import Message, bytes_field
 from cfnode.core.peer_id import peer_id
 
-__all__ = ["MAX_PLAINTEXT", "Channel", "Handshake", "key_message", "public_key"]
+__all__ = ["MAX_PLAINTEXT", "NoiseHandshake", "SecureChannel", "key_message", "public_key"]
 
 NAME = b"Noise_XX_25519_ChaChaPoly_SHA256"
 SIGNED = b"noise-libp2p-static-key:"
@@ -152,7 +152,7 @@ class _Messages:
         return message
 
 
-class Channel:
+class SecureChannel:
     """The secured connection, which encrypts sent messages and decrypts received ones."""
 
     def __init__(self, sending: _Cipher, receiving: _Cipher, rest: bytes) -> None:
@@ -190,7 +190,7 @@ class Channel:
         del self._buffer[: start - 2]
 
 
-class Handshake:
+class NoiseHandshake:
     """One side of the handshake. `static` and `ephemeral` are 32 fresh random bytes each.
 
     `expected` is the node key (32 bytes) that the dialed address names. When `finished`, `remote` is the node
@@ -232,7 +232,7 @@ class Handshake:
         while not self.finished and (message := self._messages.next()) is not None:
             self._on_message(message)
 
-    def channel(self) -> Channel:
+    def channel(self) -> SecureChannel:
         """Return the secured connection; to be called once.
 
         Raises LocalError before the handshake has finished.
@@ -241,7 +241,7 @@ class Handshake:
             raise LocalError("noise: the handshake has not finished")
         first_cipher, second_cipher = self._state.split()
         sending, receiving = (first_cipher, second_cipher) if self._dialer else (second_cipher, first_cipher)
-        return Channel(sending, receiving, bytes(self._messages.buffer))
+        return SecureChannel(sending, receiving, bytes(self._messages.buffer))
 
     def _on_message(self, message: bytes) -> None:
         if self._dialer:

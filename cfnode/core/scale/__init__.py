@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfnode.core.scale.compact import decode_compact, encode_compact
-from cfnode.core.scale.cursor import Cursor
+from cfnode.core.scale.cursor import ByteCursor
 from cfnode.core.scale.errors import NotInMetadataError, ScaleError
-from cfnode.core.scale.registry import Codec, PythonForm, Registry
+from cfnode.core.scale.registry import Codec, PythonForm, TypeRegistry
 from cfnode.core.scale.shapes import Some
 from cfnode.core.scale.types import (
     Array,
@@ -14,11 +14,11 @@ from cfnode.core.scale.types import (
     Composite,
     Definition,
     Field,
-    Param,
     PortableType,
     Primitive,
     Sequence,
     Tuple,
+    TypeParam,
     Variant,
     Variants,
 )
@@ -26,22 +26,22 @@ from cfnode.core.scale.types import (
 __all__ = [
     "Array",
     "BitSequence",
+    "ByteCursor",
     "Codec",
     "Compact",
     "Composite",
-    "Cursor",
     "Definition",
     "Field",
     "NotInMetadataError",
-    "Param",
     "PortableType",
     "Primitive",
     "PythonForm",
-    "Registry",
     "ScaleError",
     "Sequence",
     "Some",
     "Tuple",
+    "TypeParam",
+    "TypeRegistry",
     "Variant",
     "Variants",
     "decode_compact",

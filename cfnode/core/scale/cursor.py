@@ -8,10 +8,10 @@ from __future__ import annotations
 from cfnode.core.scale.compact import decode_compact, decode_length, end_of_input
 from cfnode.core.scale.errors import ScaleError
 
-__all__ = ["Cursor"]
+__all__ = ["ByteCursor"]
 
 
-class Cursor:
+class ByteCursor:
     """A position in bytes; each read advances it, and raises `ScaleError` if too few bytes are left."""
 
     __slots__ = ("data", "offset")

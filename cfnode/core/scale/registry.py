@@ -14,7 +14,7 @@ from cfnode.core.scale.errors import NotInMetadataError, ScaleError
 from cfnode.core.scale.kind import Kind
 from cfnode.core.scale.types import PortableType
 
-__all__ = ["Codec", "PythonForm", "Registry"]
+__all__ = ["Codec", "PythonForm", "TypeRegistry"]
 
 
 class Codec:
@@ -71,7 +71,7 @@ class Codec:
             raise ScaleError(f"{self.name}: nested too deeply") from None
 
 
-class Registry:
+class TypeRegistry:
     """A type table and the codecs of its types. It equals another registry with the same types.
 
     `classes` are the Python forms, by type id, of types whose values are not to be dicts and tuples.
@@ -89,7 +89,7 @@ class Registry:
         self._codecs: dict[int, Codec] = {}
 
     def __eq__(self, other: object) -> bool:
-        return self.types == other.types if isinstance(other, Registry) else NotImplemented
+        return self.types == other.types if isinstance(other, TypeRegistry) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.types)

@@ -15,11 +15,11 @@ __all__ = [
     "Composite",
     "Definition",
     "Field",
-    "Param",
     "PortableType",
     "Primitive",
     "Sequence",
     "Tuple",
+    "TypeParam",
     "Variant",
     "Variants",
 ]
@@ -118,7 +118,7 @@ Definition = Composite | Variants | Sequence | Array | Tuple | Primitive | Compa
 
 
 @dataclass(frozen=True, slots=True)
-class Param:
+class TypeParam:
     """A generic parameter of a type; `type` is None for a parameter without meaning at run time."""
 
     name: str
@@ -131,6 +131,6 @@ class PortableType:
 
     id: int
     path: tuple[str, ...]
-    params: tuple[Param, ...]
+    params: tuple[TypeParam, ...]
     definition: Definition
     docs: tuple[str, ...] = ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfnode.core.trie.codec import EMPTY_ROOT, Node, decode_node, encode_node
+from cfnode.core.trie.codec import EMPTY_ROOT, TrieNode, decode_node, encode_node
 from cfnode.core.trie.compact import decode_compact_proof, encode_compact_proof
 from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
-from cfnode.core.trie.healing import Found, Healing, MissingSubtrie
+from cfnode.core.trie.healing import Healing, MissingSubtrie, WalkFindings
 from cfnode.core.trie.proof import ProofState, decode_proof, encode_proof
 from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, read_range, trie_rows
 from cfnode.core.trie.recorder import Recorder, prove_keys
@@ -17,11 +17,9 @@ from cfnode.core.trie.walk import closest_merkle_value
 __all__ = [
     "EMPTY_ROOT",
     "Change",
-    "Found",
     "Healing",
     "MissingNode",
     "MissingSubtrie",
-    "Node",
     "NodeReader",
     "Position",
     "ProofState",
@@ -29,7 +27,9 @@ __all__ = [
     "RootOfSorted",
     "StateRange",
     "TrieError",
+    "TrieNode",
     "TrieUpdate",
+    "WalkFindings",
     "build_range",
     "closest_merkle_value",
     "decode_compact_proof",

@@ -46,7 +46,7 @@ _SHORT = tuple(bytes([n << 2]) for n in range(64))  # compact(n) of the lengths 
 
 
 @dataclass(slots=True)
-class Node:
+class TrieNode:
     """A trie node. Leaves have no `children`; a branch has 16 entries, `b""` where a child is absent.
 
     An entry is a child's merkle value *with* its length prefix, as in the parent's bytes, so a changed branch
@@ -80,7 +80,7 @@ def stored_value(value: bytes, version: int) -> tuple[bytes, bool]:
 # --- encoding
 
 
-def encode_node(node: Node) -> bytes:
+def encode_node(node: TrieNode) -> bytes:
     """Return the bytes of a node."""
     partial, value = node.partial, node.value
     if node.children is None:
@@ -116,7 +116,7 @@ def _bitmap(children: Sequence[bytes]) -> bytes:
 # --- decoding
 
 
-def decode_node(data: bytes, *, omitted: bool = False) -> Node:
+def decode_node(data: bytes, *, omitted: bool = False) -> TrieNode:
     """Return the node in these bytes, to the last one; raise TrieError.
 
     With `omitted`, a child may be of no bytes (its entry is one zero byte), as in a compact proof.
@@ -127,7 +127,7 @@ def decode_node(data: bytes, *, omitted: bool = False) -> Node:
         raise TrieError(f"trie node ends early or has a bad length: 0x{data[:80].hex()}") from error
 
 
-def _decode(data: bytes, omitted: bool) -> Node:
+def _decode(data: bytes, omitted: bool) -> TrieNode:
     first_byte = data[0]
     leaf, hashed, mask = _kind(first_byte)
     length, offset = first_byte & mask, 1
@@ -145,13 +145,13 @@ def _decode(data: bytes, omitted: bool) -> Node:
         value, end = _decode_value(data, end, hashed)
         if end != len(data):
             raise TrieError(f"trie leaf has {len(data) - end} bytes too many")
-        return Node(partial, value, hashed)
+        return TrieNode(partial, value, hashed)
     bitmap = data[end] | data[end + 1] << 8
     body: bytes | None = None
     end += 2
     if hashed or first_byte >= _BRANCH_VALUE:
         body, end = _decode_value(data, end, hashed)
-    return Node(partial, body, hashed, _decode_children(data, end, bitmap, omitted))
+    return TrieNode(partial, body, hashed, _decode_children(data, end, bitmap, omitted))
 
 
 def _kind(first: int) -> tuple[bool, bool, int]:

@@ -25,7 +25,7 @@ from cfnode.core.trie.codec import (
     EMPTY_ROOT,
     HASH_LENGTH,
     HASH_PREFIX,
-    Node,
+    TrieNode,
     decode_node,
     encode_node,
     is_hash_entry,
@@ -38,10 +38,10 @@ _OMITTED = b"\x00"  # the entry of a child of no bytes
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     """A node whose omitted children have not been read yet."""
 
-    node: Node
+    node: TrieNode
     waiting: list[int]
 
 
@@ -50,7 +50,7 @@ class Unpacked:
     """The part of a trie that a proof covers, by hash: nodes and values as bytes, and the nodes decoded."""
 
     entries: dict[bytes, bytes] = field(default_factory=dict)
-    nodes: dict[bytes, Node] = field(default_factory=dict)
+    nodes: dict[bytes, TrieNode] = field(default_factory=dict)
 
 
 def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
@@ -105,7 +105,7 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
         parent.node.children[parent.waiting.pop(0)] = HASH_PREFIX + node_hash
 
 
-def _close_node(node: Node, into: Unpacked) -> bytes:
+def _close_node(node: TrieNode, into: Unpacked) -> bytes:
     """Store a node whose children are all known; return its hash."""
     encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
     node_hash = blake2_256(encoded)
@@ -115,13 +115,13 @@ def _close_node(node: Node, into: Unpacked) -> bytes:
     return node_hash
 
 
-_EMPTY = Node(b"")
+_EMPTY = TrieNode(b"")
 
 
-def _open_node(items: Iterator[bytes], into: Unpacked) -> _Open:
+def _open_node(items: Iterator[bytes], into: Unpacked) -> _OpenNode:
     item = _next(items)
     if item == EMPTY_NODE:
-        return _Open(_EMPTY, [])
+        return _OpenNode(_EMPTY, [])
     escaped = item[:1] == ESCAPE
     node = decode_node(item[1:] if escaped else item, omitted=True)
     if escaped:
@@ -130,7 +130,7 @@ def _open_node(items: Iterator[bytes], into: Unpacked) -> _Open:
         value = _next(items)
         node.value, node.hashed = blake2_256(value), True
         into.entries[node.value] = value
-    return _Open(node, [i for i, entry in enumerate(node.children or ()) if entry == _OMITTED])
+    return _OpenNode(node, [i for i, entry in enumerate(node.children or ()) if entry == _OMITTED])
 
 
 def _next(items: Iterator[bytes]) -> bytes:
@@ -140,7 +140,7 @@ def _next(items: Iterator[bytes]) -> bytes:
     return item
 
 
-def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
+def _child_roots(root: bytes, nodes: Mapping[bytes, TrieNode]) -> Iterator[bytes]:
     """Yield the roots of child tries that a proof names anywhere.
 
     The proof may cover keys after one that it omits.

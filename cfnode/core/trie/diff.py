@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.trie.codec import EMPTY_NODE, Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import EMPTY_NODE, TrieNode, decode_node, is_hash_entry
 from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
 from cfnode.core.trie.update import NodeReader
@@ -32,7 +32,7 @@ class _Point:
     """A point in a trie: below the first `passed` nibbles of the node's partial key."""
 
     encoded: bytes
-    node: Node
+    node: TrieNode
     passed: int
 
     def same(self, other: _Point) -> bool:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
-from cfnode.core.trie.codec import EMPTY_ROOT, HASH_PREFIX, Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import EMPTY_ROOT, HASH_PREFIX, TrieNode, decode_node, is_hash_entry
 from cfnode.core.trie.nibbles import covering_key
 from cfnode.core.trie.ranges import is_child_root, whole_key
 
-__all__ = ["Found", "Healing", "MissingSubtrie"]
+__all__ = ["Healing", "MissingSubtrie", "WalkFindings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class MissingSubtrie:
 
 
 @dataclass(slots=True)
-class Found:
+class WalkFindings:
     """The findings of a part of the walk.
 
     `values`: (child, key, value) that nodes contain, without a row yet.
@@ -65,12 +65,12 @@ class Healing:
         """Whether all rows have been visited, except below missing nodes."""
         return not self._stack
 
-    def walk(self, state: State, max_nodes: int, max_missing: int) -> Found:
+    def walk(self, state: State, max_nodes: int, max_missing: int) -> WalkFindings:
         """Continue over the rows of `state`, until one of the maximum numbers is reached.
 
         Raises TrieError.
         """
-        found = Found()
+        found = WalkFindings()
         nodes_left = max_nodes
         while self._stack and nodes_left and len(found.missing) < max_missing:
             child, path, entry = self._stack.pop()
@@ -97,7 +97,9 @@ class Healing:
         if not missing.is_value:
             self._stack.append((missing.child, missing.path, HASH_PREFIX + missing.hash))
 
-    def _check_value(self, state: State, child: bytes, path: bytes, node: Node, found: Found) -> None:
+    def _check_value(
+        self, state: State, child: bytes, path: bytes, node: TrieNode, found: WalkFindings
+    ) -> None:
         assert node.value is not None
         key = whole_key(path)
         self.keys += 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.core.state import TOP
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT, HASH_LENGTH, decode_node, is_hash_entry
 from cfnode.core.trie.errors import TrieError
@@ -34,7 +34,7 @@ def encode_proof(entries: Iterable[bytes]) -> bytes:
 
 def decode_proof(data: bytes) -> list[bytes]:
     """Return the entries of SCALE Vec<Vec<u8>>; raise TrieError."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     try:
         count = cursor.count()
         if count > MAX_PROOF_ENTRIES:

@@ -25,14 +25,14 @@ from cfnode.core.trie.codec import (
     EMPTY_ROOT,
     HASH_LENGTH,
     HASH_PREFIX,
-    Node,
+    TrieNode,
     decode_node,
     is_hash_entry,
 )
 from cfnode.core.trie.compact import encode_compact_proof, unpack_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
-from cfnode.core.trie.source import ByHash, ByPath, Collected, NodeSource
+from cfnode.core.trie.source import ByHash, ByPath, CollectingSource, NodeSource
 
 __all__ = [
     "Position",
@@ -64,10 +64,10 @@ class StateRange:
     share: float = 0.0
 
 
-class _Walk:
+class _RangeWalk:
     """A walk over a state, and its position. `decoded`: nodes that are decoded already, by hash."""
 
-    def __init__(self, source: NodeSource, decoded: Mapping[bytes, Node] | None = None) -> None:
+    def __init__(self, source: NodeSource, decoded: Mapping[bytes, TrieNode] | None = None) -> None:
         self.source = source
         self.decoded = decoded or {}
         self.position: Position | None = ()
@@ -75,7 +75,7 @@ class _Walk:
         self.waiting: list[tuple[bytes, bytes]] = []
         """The subtrees of the top trie that have not been walked: (path, entry), the first one last."""
 
-    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> Node:
+    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> TrieNode:
         """Return the node at `path`; raise MissingNode."""
         encoded = self.source.node(child, path, merkle_value)
         return self.decoded.get(merkle_value) or _decoded(encoded)
@@ -93,7 +93,7 @@ class _Placed(ByHash):
         return encoded
 
 
-class _Limited(Collected):
+class _Limited(CollectingSource):
     """The visited part of our own state. After `max_bytes` and one key, all further entries are missing.
 
     An entry counts at each visit: a state of equal entries is as much work as one of different ones.
@@ -136,7 +136,7 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
     """
     unpacked = unpack_compact_proof(items, root)
     placed = _Placed(unpacked.entries)
-    walk = _Walk(placed, unpacked.nodes)
+    walk = _RangeWalk(placed, unpacked.nodes)
     state_range = StateRange()
     with suppress(MissingNode):
         for pair in _walk_state(walk, root, start):
@@ -172,7 +172,7 @@ def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[byt
     names an unknown child trie.
     """
     visited = _Limited(state, max_bytes)
-    walk = _Walk(visited)
+    walk = _RangeWalk(visited)
     roots = [state.get(start[0]) or b""] if len(start) == 2 else []
     with suppress(MissingNode):
         for child, key, value in _walk_state(walk, state.root, start):
@@ -193,7 +193,7 @@ def trie_rows(
     node has no value. Raises MissingNode if the trie is incomplete.
     """
     source = _LastRow(state)
-    for end, _, value in _nodes(_Walk(source), child, root, lambda _: True):
+    for end, _, value in _nodes(_RangeWalk(source), child, root, lambda _: True):
         yield source.row, None if value is None else whole_key(end), value
         source.row = None
 
@@ -210,7 +210,7 @@ def whole_key(path: bytes) -> bytes:
     return to_key(path)
 
 
-def _walk_state(walk: _Walk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _walk_state(walk: _RangeWalk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Yield (child, key, value) after `start`, and keep `walk.position` up to date.
 
     Raises MissingNode where the known part ends.
@@ -229,7 +229,7 @@ def _walk_state(walk: _Walk, root: bytes, start: Position) -> Iterator[tuple[byt
 
 
 def _walk_child(
-    walk: _Walk, name: bytes, root: bytes, after: bytes | None
+    walk: _RangeWalk, name: bytes, root: bytes, after: bytes | None
 ) -> Iterator[tuple[bytes, bytes, bytes]]:
     child = name.removeprefix(CHILD_STORAGE_PREFIX)
     walk.position = (name, after or b"")
@@ -238,7 +238,7 @@ def _walk_child(
         yield child, key, value
 
 
-def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
+def _value_at(walk: _RangeWalk, root: bytes, key: bytes) -> bytes:
     """Return the root of the child trie under `key`, in the middle of which the walk is; raise TrieError."""
     key_nibbles = to_nibbles(key)
     for end, node, _ in _nodes(walk, TOP, root, key_nibbles.startswith):
@@ -247,7 +247,7 @@ def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
     raise TrieError(f"0x{key.hex()} holds no root of a child trie")
 
 
-def _pairs(walk: _Walk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+def _pairs(walk: _RangeWalk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
     """Yield keys and values strictly after `after`, in order; raise MissingNode at the first missing one."""
     bound = None if after is None else to_nibbles(after)
 
@@ -261,15 +261,15 @@ def _pairs(walk: _Walk, child: bytes, root: bytes, after: bytes | None) -> Itera
         yield key, walk.source.value(child, key, value) if node.hashed else value
 
 
-def _decoded(encoded: bytes) -> Node:
+def _decoded(encoded: bytes) -> TrieNode:
     if encoded == EMPTY_NODE:
         raise TrieError("an empty node within a trie")
     return decode_node(encoded)
 
 
 def _nodes(
-    walk: _Walk, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
-) -> Iterator[tuple[bytes, Node, bytes | None]]:
+    walk: _RangeWalk, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
+) -> Iterator[tuple[bytes, TrieNode, bytes | None]]:
     """Yield (complete path, node, its value or the value's hash) in key order.
 
     The descent has its own stack.

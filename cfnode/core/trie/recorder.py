@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from cfnode.core.state import TOP, State
 from cfnode.core.trie.errors import TrieError
-from cfnode.core.trie.source import ByPath, Collected
+from cfnode.core.trie.source import ByPath, CollectingSource
 from cfnode.core.trie.trie_state import TrieState
 
 __all__ = ["Recorder", "prove_keys"]
@@ -51,7 +51,7 @@ class Recorder:
 
     def proof(self, max_bytes: int) -> list[bytes]:
         """Return the nodes and values that all recorded reads need; raise TrieError beyond `max_bytes`."""
-        visited = Collected(ByPath(self._state))
+        visited = CollectingSource(ByPath(self._state))
         trie = TrieState(self._state.root, visited)
         reads: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
         for read, questions in zip(reads, self._asked, strict=True):

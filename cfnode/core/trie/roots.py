@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import encode_compact
-from cfnode.core.trie.codec import EMPTY_ROOT, Node, encode_node, merkle_entry, stored_value
+from cfnode.core.trie.codec import EMPTY_ROOT, TrieNode, encode_node, merkle_entry, stored_value
 from cfnode.core.trie.nibbles import common_prefix, to_nibbles
 
 __all__ = ["RootOfSorted", "ordered_root", "root"]
 
 
 @dataclass(slots=True)
-class _Open:
+class _PathNode:
     """A node on the path to the last key, which ends after `depth` nibbles of that key."""
 
     depth: int
-    node: Node
+    node: TrieNode
 
 
 class RootOfSorted:
@@ -33,7 +33,7 @@ class RootOfSorted:
         self._version = version
         self._key: bytes | None = None
         self._last = b""
-        self._open: list[_Open] = []
+        self._open: list[_PathNode] = []
 
     def add(self, key: bytes, value: bytes) -> None:
         """Add the next pair; raise ValueError if its key does not follow the one before."""
@@ -43,7 +43,7 @@ class RootOfSorted:
         if self._key is not None:
             self._close(common_prefix(self._last, nibbles))
         self._key, self._last = key, nibbles
-        self._open.append(_Open(len(nibbles), Node(b"", *stored_value(value, self._version))))
+        self._open.append(_PathNode(len(nibbles), TrieNode(b"", *stored_value(value, self._version))))
 
     def root(self) -> bytes:
         """Return the root hash; no pair can be added after this."""
@@ -60,7 +60,7 @@ class RootOfSorted:
         while self._open[-1].depth > depth:
             finished = self._open.pop()
             if not self._open or self._open[-1].depth < depth:
-                self._open.append(_Open(depth, Node(b"")))
+                self._open.append(_PathNode(depth, TrieNode(b"")))
             above = self._open[-1]
             if above.node.children is None:
                 above.node.children = [b""] * 16
@@ -68,7 +68,7 @@ class RootOfSorted:
                 self._encoded(finished, above.depth + 1)
             )
 
-    def _encoded(self, done: _Open, start: int) -> bytes:
+    def _encoded(self, done: _PathNode, start: int) -> bytes:
         done.node.partial = self._last[start : done.depth]
         return encode_node(done.node)
 

@@ -15,7 +15,7 @@ from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT
 from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key
 
-__all__ = ["ByHash", "ByPath", "Collected", "NodeSource"]
+__all__ = ["ByHash", "ByPath", "CollectingSource", "NodeSource"]
 
 
 class NodeSource(Protocol):
@@ -73,7 +73,7 @@ class ByPath:
         return value
 
 
-class Collected:
+class CollectingSource:
     """A source that collects the entries read from another: each once, in the order of first reads."""
 
     def __init__(self, source: NodeSource) -> None:

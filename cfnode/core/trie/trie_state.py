@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
-from cfnode.core.trie.codec import EMPTY_ROOT, Node, is_hash_entry
+from cfnode.core.trie.codec import EMPTY_ROOT, TrieNode, is_hash_entry
 from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key
 from cfnode.core.trie.source import NodeSource
@@ -38,7 +38,7 @@ class TrieState:
             return None
         return self._source.value(child, key, node.value) if node.hashed else node.value
 
-    def find(self, key: bytes, child: bytes = TOP) -> Node | None:
+    def find(self, key: bytes, child: bytes = TOP) -> TrieNode | None:
         """Return the node that holds the value of `key` (or only the value's hash), None if it is absent."""
         root = self._root_of(child)
         return None if root is None else lookup(self._fetch_in(child, key), root, key)

@@ -26,7 +26,7 @@ from cfnode.core.trie.codec import (
     EMPTY_ROOT,
     HASH_LENGTH,
     NO_CHILDREN,
-    Node,
+    TrieNode,
     decode_node,
     encode_node,
     is_hash_entry,
@@ -58,7 +58,7 @@ def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int
     `node` reads the nodes of the trie. `changes` maps keys to values; None deletes. Raises MissingNode for a
     missing node that its parent names, TrieError for a malformed one.
     """
-    walk = _Walk(node)
+    walk = _UpdateWalk(node)
     for key, value in changes.items():
         walk.change(to_nibbles(key), value, version)
     return walk.finish()
@@ -73,17 +73,17 @@ class _Touched:
 
     __slots__ = ("entry", "live", "node", "old")
 
-    def __init__(self, node: Node, old: bytes) -> None:
+    def __init__(self, node: TrieNode, old: bytes) -> None:
         self.node = node
         self.old = self.entry = old
         self.live: dict[int, _Touched] = {}
 
 
-class _Walk:
+class _UpdateWalk:
     def __init__(self, read: NodeReader) -> None:
         self._read = read
         self._old = read(b"")
-        self._root = _Touched(Node(b"") if self._old is None else decode_node(self._old), b"")
+        self._root = _Touched(TrieNode(b"") if self._old is None else decode_node(self._old), b"")
         self._rows: dict[bytes, bytes | None] = {}
 
     # --- step 1
@@ -101,7 +101,7 @@ class _Walk:
         if end == len(key):
             node.value, node.hashed = (None, False) if value is None else stored_value(value, version)
         elif value is not None:
-            touched.live[key[end]] = _Touched(Node(key[end + 1 :], *stored_value(value, version)), b"")
+            touched.live[key[end]] = _Touched(TrieNode(key[end + 1 :], *stored_value(value, version)), b"")
 
     def _descend(self, key: bytes) -> tuple[_Touched, int]:
         """Return the deepest node on the path to `key`, and where in the key its partial key begins."""
@@ -124,7 +124,7 @@ class _Walk:
         child = parent.live[path[-1]] = _Touched(self._stored(entry, path), entry)
         return child
 
-    def _stored(self, entry: bytes, path: bytes) -> Node:
+    def _stored(self, entry: bytes, path: bytes) -> TrieNode:
         if not is_hash_entry(entry):
             return decode_node(entry[1:])
         encoded = self._read(path)
@@ -172,7 +172,7 @@ class _Walk:
             self._rows[path + prefix] = None
         else:
             self._rows.pop(path + prefix, None)
-        touched.node = Node(prefix + child.partial, child.value, child.hashed, child.children)
+        touched.node = TrieNode(prefix + child.partial, child.value, child.hashed, child.children)
 
     def _write(self, touched: _Touched, path: bytes) -> None:
         node, old_entry = touched.node, touched.old
@@ -198,14 +198,14 @@ class _Walk:
         return TrieUpdate(blake2_256(encoded), self._rows)
 
 
-def _split(touched: _Touched, shared: int) -> Node:
+def _split(touched: _Touched, shared: int) -> TrieNode:
     """Split a partial key after `shared` nibbles.
 
     A new branch, which is returned, replaces the node, and the node moves below it.
     """
     node = touched.node
-    lower = _Touched(Node(node.partial[shared + 1 :], node.value, node.hashed, node.children), b"")
+    lower = _Touched(TrieNode(node.partial[shared + 1 :], node.value, node.hashed, node.children), b"")
     lower.live = touched.live
     touched.live = {node.partial[shared]: lower}
-    touched.node = Node(node.partial[:shared], children=list(NO_CHILDREN))
+    touched.node = TrieNode(node.partial[:shared], children=list(NO_CHILDREN))
     return touched.node

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cfnode.core.trie.codec import HASH_PREFIX, Node, decode_node, is_hash_entry
+from cfnode.core.trie.codec import HASH_PREFIX, TrieNode, decode_node, is_hash_entry
 from cfnode.core.trie.errors import TrieError
 from cfnode.core.trie.nibbles import to_key, to_nibbles
 
@@ -17,13 +17,13 @@ Fetch = Callable[[bytes, bytes], bytes]
 """(path, hash) to the encoded node; raises MissingNode."""
 
 
-def root_node(fetch: Fetch, root: bytes) -> Node | None:
+def root_node(fetch: Fetch, root: bytes) -> TrieNode | None:
     """Return the root node, or None for the empty trie."""
     encoded = fetch(b"", root)
     return None if encoded == b"\x00" else decode_node(encoded)
 
 
-def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node]]:
+def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, TrieNode]]:
     """Yield the nodes on the path to `key`, with their paths, as deep as they exist.
 
     The last node may diverge from the key.
@@ -39,7 +39,7 @@ def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node
         node = _child(fetch, node, path)
 
 
-def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
+def lookup(fetch: Fetch, root: bytes, key: bytes) -> TrieNode | None:
     """Return the node that holds the value of `key`, or None if the key is certainly absent."""
     nodes = list(descend(fetch, root, key))
     if not nodes:
@@ -124,7 +124,7 @@ def _first_child_after(end: bytes, nibbles: bytes) -> int:
     return nibbles[len(end)] + 1 if len(nibbles) > len(end) else 0
 
 
-def _first_key(fetch: Fetch, path: bytes, node: Node | None) -> bytes:
+def _first_key(fetch: Fetch, path: bytes, node: TrieNode | None) -> bytes:
     """Return the smallest key at or below a node; raise TrieError for a branch without value and children."""
     while node is not None:
         end = path + node.partial
@@ -136,7 +136,7 @@ def _first_key(fetch: Fetch, path: bytes, node: Node | None) -> bytes:
     raise TrieError("a trie branch has neither a value nor children")
 
 
-def _child(fetch: Fetch, node: Node, path: bytes) -> Node | None:
+def _child(fetch: Fetch, node: TrieNode, path: bytes) -> TrieNode | None:
     entry = node.children[path[-1]] if node.children else b""
     if not entry:
         return None

@@ -25,13 +25,13 @@ from .solana import (
     native_vault,
     token_accounts,
 )
-from .terms import SentSwap, SwapTerms, cf_parameters, decode_cf_parameters
+from .terms import SentSwap, VaultSwapTerms, cf_parameters, decode_cf_parameters
 
 __all__ = [
     "BitcoinSwap",
     "SentSwap",
     "SolanaSwap",
-    "SwapTerms",
+    "VaultSwapTerms",
     "cf_parameters",
     "decode_cf_parameters",
     "decode_evm_calldata",

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS, Asset
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.vault_calls import call_data, decode_call, selector
 
 from .terms import (
@@ -116,7 +116,7 @@ def tron_note(
 
 def decode_tron_note(data: bytes) -> SentSwap:
     """Return the swap in a note. Raises ScaleError if it is malformed."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     destination = asset_numbered(cursor.u8())
     address = take_address(cursor, _variant(cursor.u8()))
     message = None

@@ -16,7 +16,7 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.core.addresses.solana import program_address
 from cfnode.core.assets import CHAINS, Asset
 from cfnode.core.hashing import sha2_256
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 
 from .terms import SentSwap, address_on, asset_numbered, decode_cf_parameters, number, option
 
@@ -149,7 +149,7 @@ def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) 
         raise ScaleError(f"0x{data[:8].hex()} is no instruction that swaps")
     if len(accounts) != (10 if is_token else 6):
         raise ScaleError(f"an instruction that swaps has 6 accounts, or 10 for a token, not {len(accounts)}")
-    cursor = Cursor(data, 8)
+    cursor = ByteCursor(data, 8)
     amount, chain, payload = cursor.u64(), cursor.u32(), _read_vec(cursor)
     destination = asset_numbered(cursor.u32())
     message = (_read_vec(cursor), cursor.u64()) if cursor.boolean() else None
@@ -169,5 +169,5 @@ def _vec(data: bytes) -> bytes:
     return number(len(data), 4) + data
 
 
-def _read_vec(cursor: Cursor) -> bytes:
+def _read_vec(cursor: ByteCursor) -> bytes:
     return cursor.take(cursor.u32())

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import ASSETS, CHAINS, Asset
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 
 __all__ = [
     "SentSwap",
-    "SwapTerms",
+    "VaultSwapTerms",
     "address_of",
     "address_on",
     "asset_numbered",
@@ -39,7 +39,7 @@ _ACCOUNT_LENGTH: Final = {"Eth": 20, "Arb": 20, "Tron": 20, "Bsc": 20, "Dot": 32
 
 
 @dataclass(frozen=True, slots=True)
-class SwapTerms:
+class VaultSwapTerms:
     """The terms in the transactions of every chain.
 
     `refund` and `ccm` as values of `ChannelRefundParameters` and `CcmChannelMetadata`, the refund address as
@@ -65,12 +65,12 @@ class SentSwap:
 
     destination: Asset
     address: EncodedAddress
-    terms: SwapTerms
+    terms: VaultSwapTerms
     token: bytes | None = None
     amount: int | None = None
 
 
-def cf_parameters(terms: SwapTerms) -> bytes:
+def cf_parameters(terms: VaultSwapTerms) -> bytes:
     """Return the terms as `VersionedCfParameters`, which the vault passes on without reading it."""
     return b"".join(
         (
@@ -85,7 +85,7 @@ def cf_parameters(terms: SwapTerms) -> bytes:
     )
 
 
-def decode_cf_parameters(data: bytes, refund_size: int, message: tuple[bytes, int] | None) -> SwapTerms:
+def decode_cf_parameters(data: bytes, refund_size: int, message: tuple[bytes, int] | None) -> VaultSwapTerms:
     """Return the terms in `VersionedCfParameters`. Raises ScaleError.
 
     `refund_size`: bytes of an address of the chain; `message`: the message, which is not part of the data,
@@ -108,7 +108,7 @@ def decode_cf_parameters(data: bytes, refund_size: int, message: tuple[bytes, in
     boost_fee, broker, broker_fee = cursor.u8(), cursor.take(32), cursor.u16()
     affiliates = read_pairs(cursor, MAX_AFFILIATES)
     cursor.finish()
-    return SwapTerms(refund, broker, broker_fee, boost_fee, ccm, dca, affiliates)
+    return VaultSwapTerms(refund, broker, broker_fee, boost_fee, ccm, dca, affiliates)
 
 
 def _refund(refund: dict[str, Any]) -> bytes:
@@ -128,7 +128,7 @@ def _ccm(ccm: dict[str, Any]) -> bytes:
     return blob(ccm["message"]) + number(ccm["gas_budget"], 16) + blob(ccm["ccm_additional_data"])
 
 
-def _read_ccm(cursor: Cursor) -> dict[str, Any]:
+def _read_ccm(cursor: ByteCursor) -> dict[str, Any]:
     message, budget = cursor.bytes(), cursor.u128()
     return {"message": message, "gas_budget": budget, "ccm_additional_data": cursor.bytes()}
 
@@ -140,9 +140,9 @@ def _dca(dca: dict[str, int]) -> bytes:
 # Common parts of the chains' own layouts
 
 
-def versioned(data: bytes) -> Cursor:
+def versioned(data: bytes) -> ByteCursor:
     """Return a cursor at the bytes after the version. Raises ScaleError for another version than 1."""
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     version = cursor.u8()
     if version != VERSION:
         raise ScaleError(f"the payload begins with version {version}: only {VERSION} is known")
@@ -165,7 +165,7 @@ def address_of(variant: str, payload: bytes) -> EncodedAddress:
     return variant, payload
 
 
-def take_address(cursor: Cursor, variant: str) -> EncodedAddress:
+def take_address(cursor: ByteCursor, variant: str) -> EncodedAddress:
     """Return an address that is encoded without its variant; raise ScaleError.
 
     It is text for Bitcoin, and a known number of bytes for other chains.
@@ -201,7 +201,7 @@ def pairs(affiliates: Sequence[tuple[int, int]]) -> bytes:
     return encode_compact(len(affiliates)) + b"".join(bytes(pair) for pair in affiliates)
 
 
-def read_pairs(cursor: Cursor, limit: int) -> tuple[tuple[int, int], ...]:
+def read_pairs(cursor: ByteCursor, limit: int) -> tuple[tuple[int, int], ...]:
     """Return the affiliates at the cursor. Raises ScaleError if there are more than `limit`."""
     count = cursor.count(2)
     if count > limit:

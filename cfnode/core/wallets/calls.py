@@ -21,7 +21,7 @@ import coincurve
 from cfnode.core.ethereum_key import address_of
 from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import verify
-from cfnode.core.scale import Composite, Registry
+from cfnode.core.scale import Composite, TypeRegistry
 from cfnode.core.schnorr import ORDER
 
 from .rendering import Renderer
@@ -50,7 +50,7 @@ class WalletCall:
     `network` is a `ChainflipNetwork`.
     """
 
-    registry: Registry
+    registry: TypeRegistry
     type_id: int
     extrinsic: Mapping[str, Any]
     network: str

@@ -20,10 +20,10 @@ from cfnode.core.scale import (
     Field,
     PortableType,
     Primitive,
-    Registry,
     ScaleError,
     Some,
     Tuple,
+    TypeRegistry,
     Variants,
 )
 from cfnode.core.scale import Sequence as ListOf
@@ -55,7 +55,7 @@ class Rendered:
 class Renderer:
     """Converter of values of a registry's types; `types` collects the structs that they need, by name."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: TypeRegistry) -> None:
         self._registry = registry
         self._types: dict[str, tuple[Member, ...]] = {}
         self._depth = 0

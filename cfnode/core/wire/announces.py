@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 from cfnode.core.header import MAX_HEADER, Header
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_ANNOUNCEMENT", "SUFFIX", "BlockAnnounce", "Handshake", "Roles"]
+__all__ = ["MAX_ANNOUNCEMENT", "SUFFIX", "AnnounceHandshake", "BlockAnnounce", "Roles"]
 
 SUFFIX = "block-announces/1"
 
@@ -30,7 +30,7 @@ class Roles(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake:
+class AnnounceHandshake:
     """The handshake of block announcements: roles, best block, and genesis hash, which has to be ours."""
 
     roles: Roles
@@ -43,10 +43,10 @@ class Handshake:
         return bytes((self.roles,)) + number + self.best_hash + self.genesis_hash
 
     @classmethod
-    def decode(cls, data: bytes) -> Handshake:
+    def decode(cls, data: bytes) -> AnnounceHandshake:
         """Return the handshake in these bytes; raise WireError."""
         with reading("block announces handshake"):
-            cursor = Cursor(data)
+            cursor = ByteCursor(data)
             roles = cursor.u8()
             if not roles or roles & ~0b111:
                 raise WireError(f"block announces handshake: unknown roles 0b{roles:b}")
@@ -71,7 +71,7 @@ class BlockAnnounce:
         with reading("block announcement"):
             if len(data) > MAX_ANNOUNCEMENT:
                 raise WireError(f"block announcement: {len(data)} bytes, {MAX_ANNOUNCEMENT} are allowed")
-            cursor = Cursor(data)
+            cursor = ByteCursor(data)
             header = Header.read(cursor)
             is_best = cursor.boolean() if cursor.remaining else False
             if cursor.remaining:

@@ -14,7 +14,7 @@ from enum import IntFlag
 from cfnode.core.engines import GRANDPA
 from cfnode.core.header import Header
 from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
 __all__ = ["MAX_BLOCKS", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
@@ -150,7 +150,7 @@ def _justifications(message: Message) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def _decode_justifications(data: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    cursor = Cursor(data)
+    cursor = ByteCursor(data)
     count = cursor.count(5)
     if count > MAX_JUSTIFICATIONS:
         raise WireError(f"block answer: {count} justifications of one block, more than {MAX_JUSTIFICATIONS}")

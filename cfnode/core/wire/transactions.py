@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
 __all__ = ["MAX_TRANSACTIONS", "SUFFIX", "decode_transactions", "encode_transactions"]
@@ -27,7 +27,7 @@ def encode_transactions(extrinsics: Sequence[bytes]) -> bytes:
 def decode_transactions(data: bytes) -> list[bytes]:
     """Return the extrinsics of a notification, each with its length prefix; raise WireError."""
     with reading("transactions"):
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         count = cursor.count()
         if count > MAX_TRANSACTIONS:
             raise WireError(f"transactions: {count} at once, more than {MAX_TRANSACTIONS}")

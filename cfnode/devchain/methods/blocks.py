@@ -19,7 +19,7 @@ from cfnode.rpc.table.convert import (
     to_hex,
 )
 from cfnode.rpc.table.rows import Param, Reader
-from cfnode.rpc.table.serde_types import Struct
+from cfnode.rpc.table.serde_types import SerdeStruct
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -30,7 +30,7 @@ MAX_EXACT: Final = 2**53
 """The largest integer that is exact in every JSON parser."""
 
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
-_NEW_BLOCK: Final = Struct(
+_NEW_BLOCK: Final = SerdeStruct(
     "an object",
     {
         "parent": (HASH.read, True),

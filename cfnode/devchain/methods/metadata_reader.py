@@ -17,8 +17,8 @@ from cfnode.core.scale import (
     Field,
     PortableType,
     Primitive,
-    Registry,
     Tuple,
+    TypeRegistry,
     Variants,
 )
 from cfnode.core.scale import Sequence as ListOf
@@ -63,7 +63,7 @@ def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str
 class MetadataReader:
     """Reader of values of a registry's types; its ValueError names the member that does not fit."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: TypeRegistry) -> None:
         self._registry = registry
 
     def read(self, type_id: int, value: Any, depth: int = 0) -> Any:

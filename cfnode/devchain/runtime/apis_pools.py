@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from cfnode.core.amm import (
     MAX_TICK,
     MIN_TICK,
+    AmmPool,
     OrderRefused,
-    Pool,
     price_of,
     required_ratio,
     sqrt_price_of_amounts,
@@ -186,13 +186,13 @@ class PoolsApi(RuntimeApi):
                 )
         return prices
 
-    def _pool(self, base: str, quote: str) -> Pool:
+    def _pool(self, base: str, quote: str) -> AmmPool:
         pools = self.other(PoolsStorage)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
         return pools.pool(base)
 
 
-def _depth(pool: Pool, side: str, lower: int, upper: int) -> values.UnidirectionalPoolDepth:
+def _depth(pool: AmmPool, side: str, lower: int, upper: int) -> values.UnidirectionalPoolDepth:
     """Return the amount of an asset for sale, and the price at which that begins."""
     sold = "quote" if side == "base" else "base"
     ranges, limits = pool.range_orders, pool.limit_orders
@@ -204,7 +204,7 @@ def _depth(pool: Pool, side: str, lower: int, upper: int) -> values.Unidirection
     )
 
 
-def _limits(pool: Pool, side: str) -> Sequence[values.LimitOrderLiquidity]:
+def _limits(pool: AmmPool, side: str) -> Sequence[values.LimitOrderLiquidity]:
     return [
         values.LimitOrderLiquidity(tick=tick, amount=amount)
         for tick, amount in pool.limit_orders.liquidity(side)

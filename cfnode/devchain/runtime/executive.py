@@ -36,7 +36,7 @@ from .frame.calls import PalletCall
 from .frame.composition import Service
 from .frame.errors import DispatchResult
 from .frame.metadata import ExtrinsicShape, derive
-from .frame.weights import BASE_BLOCK
+from .frame.weights import BASE_BLOCK_PS
 from .pallets.chain_pallet import ChainPallet
 from .pallets.system import BLOCK_HASH_COUNT, System
 from .pallets.transaction_payment import TransactionPayment
@@ -85,7 +85,7 @@ class Executive(Service):
         if old_version is not None:
             self._migrate(release_for(old_version))
         self.system.BlockWeight.put(
-            values.PerDispatchClass(normal=weight(0), operational=weight(0), mandatory=weight(BASE_BLOCK))
+            values.PerDispatchClass(normal=weight(0), operational=weight(0), mandatory=weight(BASE_BLOCK_PS))
         )
         for pallet in self.runtime.pallets:
             pallet.on_initialize(number)

@@ -20,14 +20,14 @@ from .frame import Composition, Cost, invalid
 from .frame.calls import RuntimeCall
 from .frame.types import struct
 from .frame.weights import (
-    BASE_EXTRINSIC,
-    MAX_BLOCK,
-    MAX_LENGTH,
-    MAX_NORMAL,
-    MAX_NORMAL_EXTRINSIC,
-    MAX_NORMAL_LENGTH,
-    MAX_OPERATIONAL_EXTRINSIC,
-    MAX_PROOF,
+    BASE_EXTRINSIC_PS,
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_PS,
+    MAX_NORMAL_BYTES,
+    MAX_NORMAL_EXTRINSIC_PS,
+    MAX_NORMAL_PS,
+    MAX_OPERATIONAL_EXTRINSIC_PS,
+    MAX_PROOF_BYTES,
     Weight,
     weight,
 )
@@ -231,9 +231,9 @@ class ChargeTransactionPayment(Extension):
     def _priority(self, transaction: Transaction) -> int:
         """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
-        length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
-        cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK)
-        by_weight = min(MAX_BLOCK // cost_weight, MAX_PROOF // max(transaction.cost.proof, 1))
+        length = MAX_NORMAL_BYTES if normal else MAX_BLOCK_BYTES
+        cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK_PS)
+        by_weight = min(MAX_BLOCK_PS // cost_weight, MAX_PROOF_BYTES // max(transaction.cost.proof, 1))
         fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:
@@ -290,9 +290,9 @@ def extensions_weight(extrinsic: Extrinsic) -> Weight:
 
 
 LARGEST = {
-    "Normal": (MAX_NORMAL_EXTRINSIC, MAX_NORMAL_LENGTH),
-    "Operational": (MAX_OPERATIONAL_EXTRINSIC, MAX_LENGTH),
-    "Mandatory": (None, MAX_LENGTH),
+    "Normal": (MAX_NORMAL_EXTRINSIC_PS, MAX_NORMAL_BYTES),
+    "Operational": (MAX_OPERATIONAL_EXTRINSIC_PS, MAX_BLOCK_BYTES),
+    "Mandatory": (None, MAX_BLOCK_BYTES),
 }
 """Maximum weight and length of one extrinsic of a class."""
 
@@ -314,16 +314,16 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     used = system.BlockWeight.get()
     name = cost.dispatch_class.lower()
     of_class: values.Weight = getattr(used, name)
-    in_class = of_class.ref_time + cost.weight + BASE_EXTRINSIC
+    in_class = of_class.ref_time + cost.weight + BASE_EXTRINSIC_PS
     so_far = used.normal.ref_time + used.operational.ref_time + used.mandatory.ref_time
-    total_weight = so_far + cost.weight + BASE_EXTRINSIC
+    total_weight = so_far + cost.weight + BASE_EXTRINSIC_PS
     total = (system.AllExtrinsicsLen.get() or 0) + length
-    if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
+    if name == "normal" and (in_class > MAX_NORMAL_PS or total > MAX_NORMAL_BYTES):
         raise invalid("ExhaustsResources")
-    if total > MAX_LENGTH:
+    if total > MAX_BLOCK_BYTES:
         raise invalid("ExhaustsResources")
-    reserved = MAX_NORMAL if name == "operational" else 0
-    if name != "mandatory" and total_weight > MAX_BLOCK and in_class > reserved:
+    reserved = MAX_NORMAL_PS if name == "operational" else 0
+    if name != "mandatory" and total_weight > MAX_BLOCK_PS and in_class > reserved:
         raise invalid("ExhaustsResources")
     proof = of_class.proof_size + cost.proof + length
     system.BlockWeight.put(replace(used, **{name: weight(in_class, proof)}))

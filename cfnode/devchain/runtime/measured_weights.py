@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .frame.weights import READ, WRITE, CallWeight, Weight
+from .frame.weights import READ_PS, WRITE_PS, CallWeight, Weight
 
 ROCKS_READ, ROCKS_WRITE = 25_000_000, 100_000_000
 
@@ -166,7 +166,7 @@ EXTENSION_WEIGHTS: Mapping[str, Weight] = {
     "CheckGenesis": Weight(3_577_000 + ROCKS_READ, 3_509),
     "CheckNonce": Weight(7_261_000 + ROCKS_READ + ROCKS_WRITE, 3_593),
     "CheckWeight": Weight(3_006_000),
-    "ChargeTransactionPayment": Weight(35_979_000 + READ + WRITE, 3_593),
+    "ChargeTransactionPayment": Weight(35_979_000 + READ_PS + WRITE_PS, 3_593),
     "WeightReclaim": Weight(4_747_000 + ROCKS_READ + ROCKS_WRITE, 1_489),
 }
 """Weights by identifier; others weigh nothing, except CheckMortality, which depends on the era."""

@@ -14,7 +14,7 @@ from cfnode.core.addresses import EncodedAddress, Script, address_to_text
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
-    SwapTerms,
+    VaultSwapTerms,
     cf_parameters,
     evm_calldata,
     instruction_data,
@@ -119,7 +119,7 @@ def parameters_of(
 ) -> bytes:
     """Encode `VersionedCfParameters`, which the vault passes on unread. Refunds go to `account`."""
     return cf_parameters(
-        SwapTerms(
+        VaultSwapTerms(
             asdict(refund) | {"refund_address": account},
             asked.broker,
             asked.commission,

@@ -16,13 +16,13 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.keys import Keypair
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
-from cfnode.node.signing.broker import BrokerClient, ChannelRequest
+from cfnode.node.signing.broker import BrokerChannelRequest, BrokerClient
 from cfnode.node.signing.outcome import SubmissionError
 from cfnode.node.signing.submission import SignedClient, TooManyCalls
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.errors import explain
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.identity import ChannelId
@@ -130,15 +130,15 @@ def _refusing(method: str = "") -> Iterator[None]:
     try:
         yield
     except TooManyCalls:
-        raise Refusal(429, "Too many requests, please try again later") from None
+        raise RequestRefusal(429, "Too many requests, please try again later") from None
     except SubmissionError as error:
-        raise Refusal(400, str(error)) from None
+        raise RequestRefusal(400, str(error)) from None
     except (ApiMissing, ApiRefused) as error:
-        raise Refusal(400, explain(error, method).message) from None
+        raise RequestRefusal(400, explain(error, method).message) from None
 
 
-def _request(terms: SwapTerms) -> ChannelRequest:
-    return ChannelRequest(
+def _request(terms: SwapTerms) -> BrokerChannelRequest:
+    return BrokerChannelRequest(
         source_asset=terms.source,
         destination_asset=terms.target,
         destination_address=terms.destination,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale.metadata import Metadata
@@ -22,7 +22,7 @@ from cfnode.swaps.identity import ChannelId
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["Development", "NodeSource"]
+__all__ = ["DevSwapSource", "Development"]
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Development(Protocol):
         ...
 
 
-class NodeSource:
+class DevSwapSource:
     """The swaps of a development node; `cfnode.swap_service.source.SwapSource`."""
 
     def __init__(self, node: Node, chain: Development) -> None:
@@ -68,7 +68,7 @@ class NodeSource:
         await self._chain.swaps.up_to_date()
         best_hash = self._node.chain.best.hash
         metadata = (await self._node.chain.runtime_at(best_hash)).metadata
-        return look(_Record(self._node, best_hash, metadata, self._chain, self._broker.expected))
+        return look(_IndexedSwaps(self._node, best_hash, metadata, self._chain, self._broker.expected))
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
         """Return the HTTP status and text of an error; an unforeseen exception is logged, as in JSON-RPC."""
@@ -90,7 +90,7 @@ class _Best:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _IndexedSwaps:
     """The index at the best block."""
 
     node: Node
@@ -100,7 +100,7 @@ class _Record:
     amounts: Mapping[ChannelId, int]
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         return NETWORKS["Development"]
 
     @property

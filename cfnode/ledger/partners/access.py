@@ -119,10 +119,13 @@ def reserved(
     row = {"id": secrets.token_hex(16), "partner": partner.name, "month": month, "state": "reserved",
            "cost": cost, "at": int(moment * 1000)}  # fmt: skip
     terms = select(partners.c.budget, partners.c.revoked_at).where(partners.c.name == partner.name)
-    found = connection.execute(terms).one_or_none()
-    if found is None or found.revoked_at is not None:
+    stored_terms = connection.execute(terms).one_or_none()
+    if stored_terms is None or stored_terms.revoked_at is not None:
         return Refusal("revoked")
-    if found.budget is not None and _spent(connection, partner.name, month) + cost > found.budget:
+    if (
+        stored_terms.budget is not None
+        and _spent(connection, partner.name, month) + cost > stored_terms.budget
+    ):
         return Refusal("budget")
     connection.execute(insert(partner_channels), row)
     return Reservation(str(row["id"]))
@@ -144,8 +147,8 @@ def release(database: Database, reservation: Reservation) -> None:
 def ended(connection: Connection, reservation: Reservation, **values: Any) -> None:
     """Set columns of a reservation, and so end it, in a transaction of the caller's. Raises LedgerError."""
     table = partner_channels.c
-    mine = (table.id == reservation.id, table.state == "reserved")
-    if not connection.execute(update(partner_channels).where(*mine).values(**values)).rowcount:
+    conditions = (table.id == reservation.id, table.state == "reserved")
+    if not connection.execute(update(partner_channels).where(*conditions).values(**values)).rowcount:
         raise LedgerError("this reservation has ended already")
 
 

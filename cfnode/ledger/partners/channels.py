@@ -23,8 +23,12 @@ def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
 def is_channel(channel: ChannelId) -> ColumnElement[bool]:
     """Return the condition that a row of `partner_channels` is an opened channel's."""
     table = partner_channels.c
-    same = (table.chain == channel.chain, table.channel == channel.number, table.opened == channel.block)
-    return and_(*same, table.state == "opened")
+    conditions = (
+        table.chain == channel.chain,
+        table.channel == channel.number,
+        table.opened == channel.block,
+    )
+    return and_(*conditions, table.state == "opened")
 
 
 def is_at(columns: Any) -> ColumnElement[bool]:
@@ -33,5 +37,9 @@ def is_at(columns: Any) -> ColumnElement[bool]:
     `columns` are those of the fact's table.
     """
     table = partner_channels.c
-    same = (table.chain == columns.chain, table.channel == columns.channel, table.opened == columns.opened)
-    return and_(*same, table.state == "opened")
+    conditions = (
+        table.chain == columns.chain,
+        table.channel == columns.channel,
+        table.opened == columns.opened,
+    )
+    return and_(*conditions, table.state == "opened")

@@ -28,7 +28,7 @@ from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.ledger.swap_events import FoundEvent, ServiceChannel, note_expected
 
 __all__ = [
-    "KEEP_MS",
+    "KEY_LIFETIME_MS",
     "Found",
     "Kept",
     "Opened",
@@ -41,9 +41,9 @@ __all__ = [
 ]
 __all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "take_over"]
 
-MAX_NAMES: Final = 200
+MAX_BEAT_REQUESTS: Final = 200
 """Most requests of one statement."""
-KEEP_MS: Final = 7 * 86_400_000
+KEY_LIFETIME_MS: Final = 7 * 86_400_000
 """Milliseconds for which a key and its answer are kept, from the request on."""
 
 
@@ -121,10 +121,10 @@ def place(
     """
     with database.writing() as connection:
         moment = _clock(connection) if now is None else int(now * 1000)
-        _expire(connection, moment - KEEP_MS)
-        found = _found(connection, partner.name, key, digest)
-        if found is not None:
-            return found
+        _expire(connection, moment - KEY_LIFETIME_MS)
+        earlier = _found(connection, partner.name, key, digest)
+        if earlier is not None:
+            return earlier
         reservation = reserved(connection, partner, cost, now)
         if isinstance(reservation, Refusal):
             return reservation
@@ -172,16 +172,16 @@ def take_over(database: Database, partner: str, key: str, digest: str, dead: Run
     sent, as earlier versions wrote it: its key and its cost are free again.
     """
     with database.writing() as connection:
-        found = _found(connection, partner, key, digest)
-        if found != dead:
-            return found
-        mine = (_table.partner == partner, _table.key == key)
-        row = connection.execute(select(_table.block, _table.reservation).where(*mine)).one()
+        current = _found(connection, partner, key, digest)
+        if current != dead:
+            return current
+        conditions = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(_table.block, _table.reservation).where(*conditions)).one()
         if row.block is None:
-            connection.execute(delete(partner_requests).where(*mine))
+            connection.execute(delete(partner_requests).where(*conditions))
             ended(connection, Reservation(row.reservation), state="released")
             return None
-        connection.execute(update(partner_requests).where(*mine).values(state="unknown"))
+        connection.execute(update(partner_requests).where(*conditions).values(state="unknown"))
     return Unknown()
 
 
@@ -189,9 +189,9 @@ def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> No
     """Count a beat for the requests (partner, key) that a process works on."""
     running = (_table.owner == owner, _table.state == "sending")
     with database.writing(durable=False) as connection:
-        for start in range(0, len(names), MAX_NAMES):
-            mine = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_NAMES])
-            query = update(partner_requests).where(*running, mine)
+        for start in range(0, len(names), MAX_BEAT_REQUESTS):
+            is_named = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_BEAT_REQUESTS])
+            query = update(partner_requests).where(*running, is_named)
             connection.execute(query.values(beats=_table.beats + 1))
 
 
@@ -209,14 +209,14 @@ def _keep(connection: Connection, order: Order, opened: Kept) -> None:
     """Store an opened channel. Raises LedgerError if another request, taken for lost, has that channel."""
     channel = opened.opened.channel
     if connection.execute(select(partner_channels.c.id).where(is_channel(channel))).first() is not None:
-        raise LedgerError(f"channel {channel} is another request's")
+        raise LedgerError(f"channel {channel} belongs to another request")
     values = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     ended(connection, order.reservation, state="opened", cost=opened.cost, answer=opened.answer, **values)
     note_expected(connection, opened.opened)
 
 
 def resolve(
-    database: Database, partner: str, key: str, digest: str, wanted: Wanted, kept: KeptOf
+    database: Database, partner: str, key: str, digest: str, criteria: Wanted, kept_of: KeptOf
 ) -> Found | None:
     """Look for the channel of an unknown request in the books, and return the request's state.
 
@@ -224,20 +224,20 @@ def resolve(
     free again. Nothing is changed while an equal request is being sent, since a channel may be that one's.
     """
     with database.writing() as connection:
-        found = _found(connection, partner, key, digest)
-        same = select(_table.key).where(_table.digest == digest, _table.state == "sending")
-        if not isinstance(found, Unknown) or connection.execute(same).first() is not None:
-            return found
-        mine = (_table.partner == partner, _table.key == key)
-        row = connection.execute(select(partner_requests).where(*mine)).one()
+        current = _found(connection, partner, key, digest)
+        sending = select(_table.key).where(_table.digest == digest, _table.state == "sending")
+        if not isinstance(current, Unknown) or connection.execute(sending).first() is not None:
+            return current
+        conditions = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(partner_requests).where(*conditions)).one()
         order = Order(partner, key, row.owner, Reservation(row.reservation))
-        event = lost_channel(connection, row.block, *wanted)
+        event = lost_channel(connection, row.block, *criteria)
         if event is not None:
             _change(connection, order, ("unknown",), state="opened")
-            _keep(connection, order, opened := kept(event))
+            _keep(connection, order, opened := kept_of(event))
             return Opened(opened.answer)
         if not is_past(connection, row.block):
-            return found
+            return current
         _change(connection, order, ("unknown",), remove=True)
         ended(connection, order.reservation, state="released")
     return None
@@ -260,7 +260,7 @@ def _change(
     connection: Connection, order: Order, states: tuple[str, ...], *, remove: bool = False, **values: Any
 ) -> None:
     """Change or remove an order in one of these states. Raises TakenOver if another process has it."""
-    mine = (_table.partner == order.partner, _table.key == order.key, _table.owner == order.owner)
+    conditions = (_table.partner == order.partner, _table.key == order.key, _table.owner == order.owner)
     change = delete(partner_requests) if remove else update(partner_requests).values(**values)
-    if not connection.execute(change.where(*mine, _table.state.in_(states))).rowcount:
+    if not connection.execute(change.where(*conditions, _table.state.in_(states))).rowcount:
         raise TakenOver("another process has taken this request over")

@@ -19,7 +19,7 @@ from cfnode.swaps.limits import MAX_COMMISSION_BPS
 __all__ = ["Partner", "add", "listed", "partner_of", "require", "revoke"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_RATE: Final = 60_000
+MAX_RATE_PER_MINUTE: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +66,31 @@ def add(database: Database, partner: Partner) -> str:
     database.make_private()
     with database.writing() as connection:
         if connection.execute(select(partners.c.name).where(partners.c.name == partner.name)).first():
-            raise LedgerError(f"there is a partner {partner.name!r}; names are not used again")
+            raise LedgerError(
+                f"partner {partner.name!r} exists already: choose another name (names cannot be reused)"
+            )
         connection.execute(insert(partners), row)
     return key
 
 
 def _check(partner: Partner) -> None:
     if not _NAME.fullmatch(partner.name):
-        raise ValueError("a name has 1 to 64 letters, digits, dots, dashes or underscores")
+        raise ValueError("the name must have 1 to 64 letters, digits, dots, dashes or underscores")
     if partner.commission_bps < 0 or partner.affiliate_bps < 0:
-        raise ValueError(f"a commission has 0 to {MAX_COMMISSION_BPS} basis points")
+        raise ValueError(f"a commission must be 0 to {MAX_COMMISSION_BPS} basis points")
     if partner.commission_bps + partner.affiliate_bps > MAX_COMMISSION_BPS:
-        raise ValueError(f"all commissions together have at most {MAX_COMMISSION_BPS} basis points")
+        raise ValueError(f"the commissions together must be at most {MAX_COMMISSION_BPS} basis points")
     if (partner.affiliate is None) != (partner.affiliate_bps == 0):
-        raise ValueError("an affiliate and its own commission, in basis points, need each other")
-    if not 1 <= partner.rate <= MAX_RATE:
-        raise ValueError(f"a rate is 1 to {MAX_RATE} requests a minute")
+        raise ValueError("give an affiliate and its commission (in basis points) together")
+    if not 1 <= partner.rate <= MAX_RATE_PER_MINUTE:
+        raise ValueError(f"the rate must be 1 to {MAX_RATE_PER_MINUTE} requests a minute")
     if partner.budget is not None and not 0 <= partner.budget < 2**128:
-        raise ValueError("the budget is no amount")
+        raise ValueError("the budget must be 0 to 2^128 - 1 base units")
     unknown = sorted((partner.assets or frozenset()) - set(ASSETS))
-    if unknown or partner.assets == frozenset():
-        raise ValueError(f"unknown assets: {', '.join(unknown) or 'none named'}")
+    if unknown:
+        raise ValueError(f"unknown assets: {', '.join(unknown)}")
+    if partner.assets == frozenset():
+        raise ValueError("name at least one asset, or leave the assets out to allow all")
 
 
 def listed(database: Database) -> list[Partner]:
@@ -116,7 +120,7 @@ def require(database: Database, name: str) -> Partner:
     with database.reading() as connection:
         row = connection.execute(select(partners).where(partners.c.name == name)).one_or_none()
     if row is None:
-        raise LedgerError(f"no partner {name[:64]!r}: `cfnode ledger partner list` has their names")
+        raise LedgerError(f"no partner {name[:64]!r}: `cfnode ledger partner list` prints the names")
     return partner_of(row)
 
 
@@ -124,8 +128,8 @@ def revoke(database: Database, name: str) -> None:
     """Revoke a partner's key, from the next request on. Raises LedgerError for an unknown name."""
     require(database, name)
     with database.writing() as connection:
-        mine = (partners.c.name == name, partners.c.revoked_at.is_(None))
-        connection.execute(update(partners).where(*mine).values(revoked_at=_now()))
+        conditions = (partners.c.name == name, partners.c.revoked_at.is_(None))
+        connection.execute(update(partners).where(*conditions).values(revoked_at=_now()))
 
 
 def _now() -> int:

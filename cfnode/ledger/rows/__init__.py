@@ -9,7 +9,7 @@ from cfnode.ledger.rows.known import Known
 
 __all__ = ["Known", "Rows", "UnknownShape", "rows_of"]
 
-MAX_REASON = 300
+MAX_REASON_CHARACTERS = 300
 """Most characters of the reason why an event could not be read."""
 _BY_PALLET: dict[str, Handlers] = {
     "Swapping": channels.SWAPPING | swaps.SWAPPING | payouts.SWAPPING | accounts.SWAPPING,
@@ -41,7 +41,8 @@ def rows_of(block: Block, known: Known) -> Rows:
             known.undo()
             context.forget(event)
             context.add(event, "unread", pallet=event.pallet, name=event.name,
-                        fields=fields_text(event.fields), reason=str(error)[:MAX_REASON])  # fmt: skip
+                        fields=fields_text(event.fields),
+                        reason=str(error)[:MAX_REASON_CHARACTERS])  # fmt: skip
     return context.rows
 
 

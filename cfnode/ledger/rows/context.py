@@ -69,11 +69,11 @@ class Context:
         self.add_part(event, "holdings", account=account_text(account), asset=asset, kind=kind,
                       credit=amount >= 0, amount=abs(amount))  # fmt: skip
 
-    def charge(self, event: Event, kind: str, asset: str, amount: int, **about: Any) -> None:
+    def charge(self, event: Event, kind: str, asset: str, amount: int, **columns: Any) -> None:
         """Add a row of `fees`, unless the amount is 0."""
         if amount:
-            about = dict.fromkeys(("account", "request", "chain", "channel", "opened")) | about
-            self.add_part(event, "fees", kind=kind, asset=asset, amount=amount, **about)
+            columns = dict.fromkeys(("account", "request", "chain", "channel", "opened")) | columns
+            self.add_part(event, "fees", kind=kind, asset=asset, amount=amount, **columns)
 
     def pay(
         self,
@@ -82,12 +82,12 @@ class Context:
         egress: tuple[str, int] | None,
         asset: str,
         amount: int | None,
-        **about: Any,
+        **columns: Any,
     ) -> None:
         """Add a row of `payouts`; an `egress` is a chain and a number."""
         chain, number = egress or (ASSETS[asset].chain, None)
         names = ("request", "account", "destination", "broadcast", "reason", "explanation")
-        values = {**dict.fromkeys(names), "state": "scheduled", **about}
+        values = {**dict.fromkeys(names), "state": "scheduled", **columns}
         if egress is not None:
             payout = Payout(kind, values["request"], values["account"], asset, amount, values["destination"])
             self.known.payouts.put_last(egress, payout)
@@ -101,8 +101,8 @@ class Context:
 
     def opened(self, chain: str, channel: int | None) -> int | None:
         """Return the block that opened the channel that an event names; None if the books lack it."""
-        found = self.known.opening(chain, channel)
-        return None if found is None else found.opened
+        opening = self.known.opening(chain, channel)
+        return None if opening is None else opening.opened
 
     def mentions(self, event: Event) -> bool:
         """Return whether the event names one of the accounts; always True in books of all accounts."""
@@ -128,11 +128,11 @@ class Context:
 
     def explained(self, error: Any) -> tuple[str, str | None]:
         """Return the name of a DispatchError, and the runtime's text about a module error."""
-        name, about = variant(error)
+        name, details = variant(error)
         if name != "Module" or self.block.module_errors is None:
             return name, None
         try:
-            return self.block.module_errors.error(about["index"], about["error"])[1:]
+            return self.block.module_errors.error(details["index"], details["error"])[1:]
         except NotInMetadataError:
             return name, None
 

@@ -17,37 +17,37 @@ BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
 
 
 def _finalised(context: Context, event: Event) -> bool:
-    action, about = variant(event.fields["action"])
+    action, details = variant(event.fields["action"])
     if action == "BoostersCredited":
-        return _repaid(context, event, about)
-    request = about.get("swap_request_id")
+        return _repaid(context, event, details)
+    request = details.get("swap_request_id")
     if not _concerns(context, event, request):
         return False
     fee = event.fields["ingress_fee"]
-    _deposit(context, event, "finalised", action, request=request, ingress_fee=fee, reason=_reason(about))
+    _deposit(context, event, "finalised", action, request=request, ingress_fee=fee, reason=_reason(details))
     _charge(context, event, "ingress", fee, request)
     if action == "Refund":
-        _refund(context, event, about)
+        _refund(context, event, details)
     return True
 
 
-def _repaid(context: Context, event: Event, about: dict[str, Any]) -> bool:
+def _repaid(context: Context, event: Event, details: dict[str, Any]) -> bool:
     """Add a boosted deposit that is final now, and pays the lenders back."""
-    prewitnessed = about["prewitnessed_deposit_id"]
+    prewitnessed = details["prewitnessed_deposit_id"]
     request = context.known.boosted_request(event.chain, prewitnessed)
     if request is None and not _concerns(context, event, None):
         return False
     _deposit(context, event, "repaid", "BoostersCredited", request=request, prewitnessed=prewitnessed)
     if _has_boost_account(context):
-        owed = context.known.boosted_amount(event.chain, prewitnessed) - about["network_fee_from_boost"]
+        owed = context.known.boosted_amount(event.chain, prewitnessed) - details["network_fee_from_boost"]
         context.hold(event, BOOST_ACCOUNT, "boost", owed, event.fields["asset"])
     return True
 
 
 def _boosted(context: Context, event: Event) -> bool:
     fields = event.fields
-    action, about = variant(fields["action"])
-    request, number = about.get("swap_request_id"), fields["prewitnessed_deposit_id"]
+    action, details = variant(fields["action"])
+    request, number = details.get("swap_request_id"), fields["prewitnessed_deposit_id"]
     if not _concerns(context, event, request):
         return False
     lent, charged = _by_source(fields["amounts"]), _by_source(fields["boost_fee"])
@@ -111,8 +111,8 @@ def _failed(context: Context, event: Event) -> bool:
     reason = variant(event.fields["reason"])
     asset: str = witness["asset"] if "asset" in witness else witness["input_asset"]
     amount = witness["amount"] if "amount" in witness else witness["deposit_amount"]
-    found = transactions_of(event.chain, witness.get("deposit_details"))
-    transaction = transaction_text(event.chain, found[0]) if found else None
+    transactions = transactions_of(event.chain, witness.get("deposit_details"))
+    transaction = transaction_text(event.chain, transactions[0]) if transactions else None
     account = None if channel is None else channel.account
     context.add(
         event,
@@ -148,16 +148,16 @@ def _concerns(context: Context, event: Event, request: int | None) -> bool:
     return known.channel(event.chain, event.fields.get("channel_id")) is not None
 
 
-def _deposit(context: Context, event: Event, state: str, action: str, **more: Any) -> None:
+def _deposit(context: Context, event: Event, state: str, action: str, **columns: Any) -> None:
     fields = event.fields
     number = fields["channel_id"]
-    found = transactions_of(event.chain, fields["deposit_details"])
+    transactions = transactions_of(event.chain, fields["deposit_details"])
     values: dict[str, Any] = {
         "state": state,
         "chain": event.chain,
         "channel": number,
         "opened": context.opened(event.chain, number),
-        "account": _account(context, event, more.get("request")),
+        "account": _account(context, event, columns.get("request")),
         "address": context.address(event.chain, fields["deposit_address"]),
         "asset": fields["asset"],
         "amount": fields.get("amount"),
@@ -167,17 +167,17 @@ def _deposit(context: Context, event: Event, state: str, action: str, **more: An
         "action": action,
         "reason": None,
         "origin": variant(fields["origin_type"])[0],
-        "transaction": transaction_text(event.chain, found[0]) if found else None,
+        "transaction": transaction_text(event.chain, transactions[0]) if transactions else None,
     }
-    context.add(event, "deposits", **{**values, **more})
+    context.add(event, "deposits", **{**values, **columns})
 
 
 def _account(context: Context, event: Event, request: int | None) -> str | None:
     channel = context.known.opening(event.chain, event.fields["channel_id"])
     if channel is not None:
         return channel.account
-    found = None if request is None else context.known.request(request)
-    return None if found is None else found.account
+    swap_request = None if request is None else context.known.request(request)
+    return None if swap_request is None else swap_request.account
 
 
 def _charge(context: Context, event: Event, kind: str, amount: int, request: int | None) -> None:
@@ -187,25 +187,25 @@ def _charge(context: Context, event: Event, kind: str, amount: int, request: int
                    account=_account(context, event, request))  # fmt: skip
 
 
-def _refund(context: Context, event: Event, about: dict[str, Any]) -> None:
+def _refund(context: Context, event: Event, details: dict[str, Any]) -> None:
     """Add the payout of a deposit whose swap could not begin, and which is paid back."""
-    if about["egress_id"] is not None:
-        context.pay(event, "deposit", about["egress_id"], event.fields["asset"], about["amount"],
-                    reason=_reason(about))  # fmt: skip
+    if details["egress_id"] is not None:
+        context.pay(event, "deposit", details["egress_id"], event.fields["asset"], details["amount"],
+                    reason=_reason(details))  # fmt: skip
 
 
-def _reason(about: dict[str, Any]) -> str | None:
-    return variant(about["reason"])[0] if "reason" in about else None
+def _reason(details: dict[str, Any]) -> str | None:
+    return variant(details["reason"])[0] if "reason" in details else None
 
 
 def _by_source(amounts: Any) -> dict[str, int]:
     """Return the amounts of a map by lender; its keys are variants with or without a value."""
-    found: dict[str, int] = {}
+    by_lender: dict[str, int] = {}
     for source, amount in amounts.items() if isinstance(amounts, dict) else amounts:
-        name, about = variant(source)
-        text = name if about == {} else f"{name} {about}"
-        found[text] = found.get(text, 0) + amount
-    return found
+        name, details = variant(source)
+        text = name if details == {} else f"{name} {details}"
+        by_lender[text] = by_lender.get(text, 0) + amount
+    return by_lender
 
 
 INGRESS_EGRESS: Handlers = {

@@ -13,16 +13,16 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, select, tuple_
 
-from cfnode.core.addresses import Network
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
 from cfnode.ledger import schema
 from cfnode.swaps.identity import Place
 
 __all__ = ["OTHER", "Channel", "Known", "Payout", "Request"]
 
-CAPACITY: Final = 50_000
+CACHE_ENTRIES: Final = 50_000
 """Entries of each cache."""
-MAX_EQUAL: Final = 1_000
+MAX_EQUAL_PAYOUTS: Final = 1_000
 """Equal payouts to one receiver that are looked at."""
 BOOST_POOL: Final = "BoostPool"
 """The source of a boost that is no lending pool."""
@@ -39,7 +39,7 @@ class _Cache(BoundedDict[K, V]):
     """A cache whose additions are in a journal."""
 
     def __init__(self, journal: Journal) -> None:
-        super().__init__(CAPACITY)
+        super().__init__(CACHE_ENTRIES)
         self._journal = journal
 
     def put_last(self, key: K, value: V) -> None:
@@ -84,7 +84,7 @@ class Payout:
 class Known:
     """Look-ups by number. `accounts` None: the books are of all accounts."""
 
-    def __init__(self, network: Network, accounts: frozenset[bytes] | None) -> None:
+    def __init__(self, network: BitcoinNetwork, accounts: frozenset[bytes] | None) -> None:
         self.network = network
         self.accounts = accounts
         self._connection: Connection | None = None
@@ -147,7 +147,7 @@ class Known:
     def _shares(self, number: int) -> tuple[str, ...]:
         table = schema.shares.c
         query = select(table.account).where(table.request == number).order_by(table.place)
-        return tuple(each.account for each in self._execute(query))
+        return tuple(row.account for row in self._execute(query))
 
     def request_of(self, swap: int) -> int | None:
         """Return the number of the request that a chunk belongs to."""
@@ -159,8 +159,8 @@ class Known:
 
     def channel(self, chain: str, number: int | None) -> Channel | None:
         """Return the channel of the books that had a number at the event."""
-        found = self.opening(chain, number)
-        return None if found is None or found.is_other else found
+        opening = self.opening(chain, number)
+        return None if opening is None or opening.is_other else opening
 
     def opening(self, chain: str, number: int | None) -> Channel | None:
         """Return the newest opening of a number at or before the event, of any account."""
@@ -178,8 +178,8 @@ class Known:
         key, table = (chain, address), schema.channels.c
         if key not in self.addresses:
             self.addresses[key] = self._opening(table.chain == chain, table.address == address)
-        found = self.addresses[key]
-        return None if found is None or found.is_other else found
+        opening = self.addresses[key]
+        return None if opening is None or opening.is_other else opening
 
     def _opening(self, *where: ColumnElement[bool]) -> Channel | None:
         table = schema.channels.c
@@ -192,8 +192,8 @@ class Known:
         """Return a payout by its egress id."""
         if (chain, egress) not in self.payouts:
             table = schema.payouts.c
-            wanted = (table.kind, table.request, table.account, table.asset, table.amount, table.destination)
-            row = self._first(select(*wanted), table.chain == chain, table.egress == egress)
+            columns = (table.kind, table.request, table.account, table.asset, table.amount, table.destination)
+            row = self._first(select(*columns), table.chain == chain, table.egress == egress)
             self.payouts[chain, egress] = None if row is None else Payout(*row)
         return self.payouts[chain, egress]
 
@@ -203,8 +203,8 @@ class Known:
         if key not in self.broadcasts:
             tables = (schema.broadcasts, schema.failures)
             self.broadcasts[key] = any(
-                self._first(select(each.c.block), each.c.chain == chain, each.c.broadcast == number)
-                for each in tables
+                self._first(select(table.c.block), table.c.chain == chain, table.c.broadcast == number)
+                for table in tables
             )
         return self.broadcasts[key]
 
@@ -259,12 +259,12 @@ class Known:
         """
         table, failed = schema.payouts.c, schema.failures.c
         earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)
-        sent, ended = schema.broadcasts.c, schema.outcomes.c
+        broadcasts, ended = schema.broadcasts.c, schema.outcomes.c
         was_paid = exists().where(
-            sent.chain == table.chain,
-            sent.egress == table.egress,
-            ended.chain == sent.chain,
-            ended.broadcast == sent.broadcast,
+            broadcasts.chain == table.chain,
+            broadcasts.egress == table.egress,
+            ended.chain == broadcasts.chain,
+            ended.broadcast == broadcasts.broadcast,
             ended.state == "success",
         )
         query = (
@@ -278,7 +278,7 @@ class Known:
                 ~earlier.exists(),
             )
         )
-        for row in self._execute(query.limit(MAX_EQUAL)):
+        for row in self._execute(query.limit(MAX_EQUAL_PAYOUTS)):
             if (key := (row.chain, row.egress)) not in self.not_taken:
                 self.not_taken.put_last(key, True)
                 return int(row.egress)

@@ -29,15 +29,15 @@ def _from_request(context: Context, event: Event, kind: str) -> bool:
     if request is None and not context.mentions(event):
         return False
     account = None if request is None else request.account
-    about: dict[str, Any] = {"request": number, "account": account}
+    columns: dict[str, Any] = {"request": number, "account": account}
     if request is not None:
-        about["destination"] = request.destination if kind == "swap" else request.refund_address
+        columns["destination"] = request.destination if kind == "swap" else request.refund_address
     if "account_id" in fields:
-        about |= {"destination": account_text(fields["account_id"]), "state": "credited"}
+        columns |= {"destination": account_text(fields["account_id"]), "state": "credited"}
     elif "reason" in fields:
         reason, explanation = context.explained(fields["reason"])
-        about |= {"state": "ignored", "reason": reason, "explanation": explanation}
-    context.pay(event, kind, fields.get("egress_id"), fields["asset"], fields["amount"], **about)
+        columns |= {"state": "ignored", "reason": reason, "explanation": explanation}
+    context.pay(event, kind, fields.get("egress_id"), fields["asset"], fields["amount"], **columns)
     if "egress_fee" in fields:
         amount, asset = fields["egress_fee"]
         context.charge(event, "egress", asset, amount, account=account, request=number)
@@ -64,8 +64,8 @@ def _liquidity_withdrawal(context: Context, event: Event) -> bool:
     The event does not name the account.
     """
     fields = event.fields
-    owner, *taken = context.last_debit or (b"", "", 0)
-    is_known = taken == [fields["asset"], fields["amount"] + fields["fee"]]
+    owner, *debited = context.last_debit or (b"", "", 0)
+    is_known = debited == [fields["asset"], fields["amount"] + fields["fee"]]
     if not context.known.keeps_all and not (is_known and context.keeps(owner)):
         return False
     account = account_text(owner) if is_known else None
@@ -85,12 +85,14 @@ def _message(context: Context, event: Event) -> bool:
 
 def _broadcast(context: Context, event: Event, egresses: list[tuple[str, int]]) -> bool:
     known, number = context.known, event.fields["broadcast_id"]
-    kept = [each for each in egresses if known.keeps_all or known.payout(*each) is not None]
-    for chain, egress in kept:
+    known_egresses = [
+        egress_id for egress_id in egresses if known.keeps_all or known.payout(*egress_id) is not None
+    ]
+    for chain, egress in known_egresses:
         context.add_part(event, "broadcasts", chain=chain, broadcast=number, egress=egress)
-    if kept:
+    if known_egresses:
         known.broadcasts.put_last((event.chain, number), True)
-    return bool(kept)
+    return bool(known_egresses)
 
 
 def _invalid_message(context: Context, event: Event) -> bool:
@@ -107,8 +109,8 @@ def _invalid_message(context: Context, event: Event) -> bool:
 def _rejected(context: Context, event: Event) -> bool:
     """Add the payout of a deposit that its broker rejected; the event has no amount."""
     chain, number = event.chain, event.fields["broadcast_id"]
-    found = transactions_of(chain, event.fields["tx_id"])
-    transaction = transaction_text(chain, found[0]) if found else None
+    transactions = transactions_of(chain, event.fields["tx_id"])
+    transaction = transaction_text(chain, transactions[0]) if transactions else None
     deposit = None if transaction is None else context.known.rejected_deposit(chain, transaction)
     if deposit is None:
         return context.known.keeps_all
@@ -120,7 +122,7 @@ def _rejected(context: Context, event: Event) -> bool:
 
 
 def _not_taken(context: Context, event: Event) -> bool:
-    """Add a transfer that its receiver did not take; a call that pays it again is being signed."""
+    """Add a transfer that its receiver rejected; a call that pays it again is being signed."""
     fields, chain = event.fields, event.chain
     asset, amount = fields["asset"], fields["amount"]
     destination = context.address(chain, fields["destination_address"])

@@ -21,16 +21,16 @@ STABLE = "Usdc"
 
 def _requested(context: Context, event: Event) -> bool:
     fields = event.fields
-    origin, about = variant(fields["origin"])
+    origin, details = variant(fields["origin"])
     source = fields["input_asset"]
-    chain, channel_id = ASSETS[source].chain, about.get("channel_id") if isinstance(about, dict) else None
+    chain, channel_id = ASSETS[source].chain, details.get("channel_id") if isinstance(details, dict) else None
     if not context.mentions(event) and context.known.channel(chain, channel_id) is None:
         return False
-    shares = [(account_text(each["account"]), each["bps"]) for each in fields["broker_fees"]]
+    shares = [(account_text(fee["account"]), fee["bps"]) for fee in fields["broker_fees"]]
     kind, request_type = variant(fields["request_type"])
     action, output = variant(request_type.get("output_action", "None"))
-    found = Request(
-        account=_owner(origin, about, shares),
+    swap_request = Request(
+        account=_owner(origin, details, shares),
         source=source,
         target=fields["output_asset"],
         destination=_destination(action, output),
@@ -38,22 +38,22 @@ def _requested(context: Context, event: Event) -> bool:
         shares=tuple(account for account, _ in shares),
     )
     number, chunks = fields["swap_request_id"], fields["dca_parameters"] or {}
-    context.known.requests.put_last(number, found)
+    context.known.requests.put_last(number, swap_request)
     context.add(
         event,
         "requests",
         request=number,
         kind=kind,
-        account=found.account,
+        account=swap_request.account,
         origin=origin,
         chain=chain,
         channel=channel_id,
         opened=context.opened(chain, channel_id),
         source=source,
-        target=found.target,
+        target=swap_request.target,
         amount=fields["input_amount"],
-        destination=found.destination,
-        refund_address=found.refund_address,
+        destination=swap_request.destination,
+        refund_address=swap_request.refund_address,
         chunks=chunks.get("number_of_chunks"),
         chunk_interval=chunks.get("chunk_interval"),
     )
@@ -62,10 +62,10 @@ def _requested(context: Context, event: Event) -> bool:
     return True
 
 
-def _owner(origin: str, about: Any, shares: list[tuple[str, int]]) -> str | None:
+def _owner(origin: str, details: Any, shares: list[tuple[str, int]]) -> str | None:
     if origin == "OnChainAccount":
-        return account_text(about)
-    broker = about.get("broker_id") if isinstance(about, dict) else None
+        return account_text(details)
+    broker = details.get("broker_id") if isinstance(details, dict) else None
     if broker is not None:
         return account_text(broker)
     return shares[0][0] if shares else None
@@ -81,10 +81,10 @@ def _destination(action: str, output: Any) -> str | None:
 def _refund_address(context: Context, limits: Any) -> str | None:
     if limits is None:
         return None
-    _, about = variant(limits["expiry_behaviour"])
-    if "refund_address" not in about:
+    _, details = variant(limits["expiry_behaviour"])
+    if "refund_address" not in details:
         return None
-    kind, address = variant(about["refund_address"])
+    kind, address = variant(details["refund_address"])
     return account_text(address) if kind == "InternalAccount" else context.foreign(address)
 
 
@@ -143,7 +143,7 @@ def _share_out(context: Context, event: Event, request: Request) -> None:
     fields = event.fields
     parts = _claimed(context.credits, request.shares, fields["broker_fee"])
     if not parts:
-        log.error("block %d: the credits do not come to the broker fee %d of swap %d; commissions lack it",
+        log.error("block %d: no credits add up to the broker fee %d of swap %d; the commissions lack it",
                   context.block.number, fields["broker_fee"], fields["swap_id"])  # fmt: skip
     for account, amount in parts:
         context.add_part(
@@ -158,20 +158,20 @@ def _share_out(context: Context, event: Event, request: Request) -> None:
         )
 
 
-def _claimed(found: list[tuple[str, int]], shares: tuple[str, ...], fee: int) -> list[tuple[str, int]]:
-    """Remove and return the first run of the credits `found` to the shares' accounts whose sum is the fee.
+def _claimed(credited: list[tuple[str, int]], shares: tuple[str, ...], fee: int) -> list[tuple[str, int]]:
+    """Remove and return the first run of `credited` to the shares' accounts whose sum is the fee.
 
     A share that comes to nothing has no credit. Returns an empty list if there is no such run.
     """
-    for start in range(len(found)):
-        at, left = start, fee
+    for start in range(len(credited)):
+        at, fee_left = start, fee
         for account in shares:
-            if at < len(found) and found[at][0] == account and found[at][1] <= left:
-                left -= found[at][1]
+            if at < len(credited) and credited[at][0] == account and credited[at][1] <= fee_left:
+                fee_left -= credited[at][1]
                 at += 1
-        if not left:
-            parts = found[start:at]
-            del found[start:at]
+        if not fee_left:
+            parts = credited[start:at]
+            del credited[start:at]
             return parts
     return []
 
@@ -188,10 +188,10 @@ def _confiscated(context: Context, event: Event) -> bool:
     return _is_known(context, event.fields["swap_request_id"])
 
 
-def _chunk(context: Context, event: Event, state: str, request: int | None, **more: Any) -> None:
+def _chunk(context: Context, event: Event, state: str, request: int | None, **columns: Any) -> None:
     nothing = dict.fromkeys(("execute_at", "source", "target", "input", "intermediate", "output", "reason"))
     swap = event.fields["swap_id"]
-    context.add(event, "swaps", state=state, request=request, swap=swap, **{**nothing, **more})
+    context.add(event, "swaps", state=state, request=request, swap=swap, **{**nothing, **columns})
 
 
 def _reason(event: Event) -> str:

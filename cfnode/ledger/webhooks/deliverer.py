@@ -16,7 +16,7 @@ from typing import Final
 
 import trio
 
-from cfnode.clients.http import AsyncClient, HttpCall, HttpError, TooSlow
+from cfnode.clients.http import AsyncHttpClient, HttpCall, HttpError, TooSlow
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.webhooks.queue import Claim, claimed, due_webhooks, mark
@@ -25,10 +25,10 @@ from cfnode.ledger.webhooks.signing import signed_headers
 __all__ = ["Deliverer", "Pace"]
 
 log = logging.getLogger("cfnode.ledger")
-AT_ONCE: Final = 4
+MAX_PARALLEL_DELIVERIES: Final = 4
 """Most deliveries that one receiver gets at the same time, of different swaps."""
 AGENT: Final = "cfnode"
-FAULT_PAUSE_S: Final = 5.0
+DATABASE_RETRY_S: Final = 5.0
 """Seconds to wait after a fault of the database."""
 
 
@@ -57,7 +57,7 @@ class Deliverer:
 
     async def run(self, *, once: bool = False) -> None:
         """Send deliveries until cancelled; with `once` until nothing can be sent now."""
-        async with aclosing(AsyncClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
+        async with aclosing(AsyncHttpClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
             while True:
                 for webhook in await self._due():
                     if webhook not in self._working:
@@ -72,27 +72,29 @@ class Deliverer:
             return await trio.to_thread.run_sync(due_webhooks, self._database, _now())
         except LedgerError as error:
             log.warning("Webhooks wait for the database: %s", error)
-            await trio.sleep(FAULT_PAUSE_S)
+            await trio.sleep(DATABASE_RETRY_S)
             return []
 
-    async def _work(self, client: AsyncClient, webhook: str) -> None:
+    async def _work(self, client: AsyncHttpClient, webhook: str) -> None:
         """Send one receiver's deliveries until none is due."""
         try:
             while claims := await self._claims(webhook):
                 async with trio.open_nursery() as nursery:
-                    for each in claims:
-                        nursery.start_soon(self._deliver, client, each)
+                    for claim in claims:
+                        nursery.start_soon(self._deliver, client, claim)
         except* LedgerError as group:
             log.warning("Webhook %s waits for the database: %s", webhook, group.exceptions[0])
-            await trio.sleep(FAULT_PAUSE_S)
+            await trio.sleep(DATABASE_RETRY_S)
         finally:
             self._working.discard(webhook)
 
     async def _claims(self, webhook: str) -> list[Claim]:
         lease = int(self._pace.lease_s * 1000)
-        return await trio.to_thread.run_sync(claimed, self._database, webhook, _now(), lease, AT_ONCE)
+        return await trio.to_thread.run_sync(
+            claimed, self._database, webhook, _now(), lease, MAX_PARALLEL_DELIVERIES
+        )
 
-    async def _deliver(self, client: AsyncClient, claim: Claim) -> None:
+    async def _deliver(self, client: AsyncHttpClient, claim: Claim) -> None:
         error = await self._send(client, claim)
         pause = self._pace.pause_s(claim.attempts)
         marked = partial(mark, self._database, claim, error, _now(), int(pause * 1000))
@@ -108,7 +110,7 @@ class Deliverer:
             self._failing.add(claim.webhook)
             log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
 
-    async def _send(self, client: AsyncClient, claim: Claim) -> str | None:
+    async def _send(self, client: AsyncHttpClient, claim: Claim) -> str | None:
         """Send a delivery; return why the attempt failed, None if the receiver accepted it."""
         headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
         call = HttpCall("POST", claim.url, self._pace.limit_s, (), tuple(headers.items()), claim.body)

@@ -39,33 +39,33 @@ def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str
         return
     before = _states(connection, numbers, block)
     newest = connection.execute(select(func.max(changes.c.id))).scalar() or 0
-    found = []
+    new_changes = []
     for record in swap_records(connection, sorted(numbers)):
-        known = before.get(record["request"])
-        if record["state"] != known:
+        previous = before.get(record["request"])
+        if record["state"] != previous:
             newest += 1
-            found.append(_change(newest, block, known, record))
-    if not found:
+            new_changes.append(_change(newest, block, previous, record))
+    if not new_changes:
         return
-    connection.execute(insert(changes), found)
-    accounts = _accounts(connection, [each["request"] for each in found])
-    wanted = [
-        {"webhook": hook.id, "change": each["id"], "request": each["request"], "state": "pending",
+    connection.execute(insert(changes), new_changes)
+    accounts = _accounts(connection, [change["request"] for change in new_changes])
+    new_deliveries = [
+        {"webhook": hook.id, "change": change["id"], "request": change["request"], "state": "pending",
          "attempts": 0, "next_at": now}
-        for each in found
+        for change in new_changes
         for hook in hooks
-        if hook.account is None or hook.account in accounts[each["request"]]
+        if hook.account is None or hook.account in accounts[change["request"]]
     ]  # fmt: skip
-    if wanted:
-        connection.execute(insert(deliveries), wanted)
+    if new_deliveries:
+        connection.execute(insert(deliveries), new_deliveries)
 
 
 def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of `changes`; `before` is the state before, None if it is not known."""
     swap = {**record, **{name: str(record[name]) for name in _AMOUNTS}, "time": _iso(record["time"])}
     state = record["state"]
-    about = {"type": "swap.state", "request": record["request"], "state": state, "status": V2_STATES[state]}
-    body = json.dumps({**about, "previous": before, "block": block, "swap": swap}, separators=(",", ":"))
+    summary = {"type": "swap.state", "request": record["request"], "state": state, "status": V2_STATES[state]}
+    body = json.dumps({**summary, "previous": before, "block": block, "swap": swap}, separators=(",", ":"))
     return {
         "id": number,
         "block": block,
@@ -83,11 +83,11 @@ def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[
     """Return the swap requests whose state the rows of a block may change."""
     numbers = {row["request"] for table in _WITH_REQUEST for row in rows.get(table, ())}
     egresses = {(row["chain"], row["egress"]) for table in _WITH_EGRESS for row in rows.get(table, ())}
-    sent = {(row["chain"], row["broadcast"]) for row in rows.get("outcomes", ())}
+    broadcasts = {(row["chain"], row["broadcast"]) for row in rows.get("outcomes", ())}
     for table in (schema.broadcasts, schema.failures):
-        egresses |= set(_looked_up(connection, table.c, "broadcast", "egress", sent))
-    found = _looked_up(connection, schema.payouts.c, "egress", "request", egresses)
-    return {each for each in (*numbers, *(number for _, number in found)) if each is not None}
+        egresses |= set(_looked_up(connection, table.c, "broadcast", "egress", broadcasts))
+    by_payout = _looked_up(connection, schema.payouts.c, "egress", "request", egresses)
+    return {number for number in (*numbers, *(number for _, number in by_payout)) if number is not None}
 
 
 _WITH_REQUEST: Final = ("requests", "completions", "payouts")
@@ -95,17 +95,17 @@ _WITH_EGRESS: Final = ("broadcasts", "failures")
 
 
 def _looked_up(
-    connection: Connection, columns: Any, key: str, value: str, wanted: Iterable[tuple[str, int | None]]
+    connection: Connection, columns: Any, key: str, value: str, pairs: Iterable[tuple[str, int | None]]
 ) -> list[tuple[str, int]]:
     """Return chain and value of the rows of a table by chain and key."""
     by_chain: dict[str, list[int]] = {}
-    for chain, number in wanted:
+    for chain, number in pairs:
         if number is not None:
             by_chain.setdefault(chain, []).append(number)
     return [
-        (chain, found)
+        (chain, column_value)
         for chain, numbers in by_chain.items()
-        for found in connection.execute(
+        for column_value in connection.execute(
             select(columns[value]).where(columns.chain == chain, columns[key].in_(numbers))
         ).scalars()
     ]
@@ -121,9 +121,9 @@ def _states(connection: Connection, numbers: set[int], block: int) -> dict[int, 
 
 def _accounts(connection: Connection, numbers: list[int]) -> dict[int, set[str]]:
     """Return the accounts that have a share in each swap."""
-    found: dict[int, set[str]] = {each: set() for each in numbers}
+    accounts: dict[int, set[str]] = {number: set() for number in numbers}
     for table in (schema.requests.c, schema.shares.c):
         query = select(table.request, table.account).where(table.request.in_(numbers))
         for row in connection.execute(query):
-            found[row.request].add(row.account)
-    return found
+            accounts[row.request].add(row.account)
+    return accounts

@@ -18,15 +18,15 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 
-__all__ = ["DAY_MS", "Claim", "claimed", "due_webhooks", "mark"]
+__all__ = ["DELIVERY_LIFETIME_MS", "Claim", "claimed", "due_webhooks", "mark"]
 
-DAY_MS: Final = 86_400_000
+DELIVERY_LIFETIME_MS: Final = 86_400_000
 """Milliseconds for which a delivery is tried, from its first attempt."""
-MAX_WAIT_MS: Final = 2 * 3_600_000
+MAX_DELIVERY_WAIT_MS: Final = 2 * 3_600_000
 """Milliseconds, longer than any pause."""
 MIN_ATTEMPTS: Final = 20
 """Attempts of a day, in which pauses grow from seconds to an hour."""
-MAX_ERROR: Final = 200
+MAX_ERROR_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,68 +51,81 @@ class Claim:
 
 
 def _is_due(next_at: ColumnElement[int], now: int) -> ColumnElement[bool]:
-    return or_(next_at <= now, next_at > now + MAX_WAIT_MS)
+    return or_(next_at <= now, next_at > now + MAX_DELIVERY_WAIT_MS)
 
 
 def due_webhooks(database: Database, now: int) -> list[str]:
     """Return the webhooks that have a due delivery; it may still wait for an earlier one of its swap."""
-    done = deliveries.c
-    query = select(done.webhook).where(done.state == "pending", _is_due(done.next_at, now)).distinct()
+    delivery = deliveries.c
+    query = (
+        select(delivery.webhook).where(delivery.state == "pending", _is_due(delivery.next_at, now)).distinct()
+    )
     with database.reading() as connection:
         return list(connection.execute(query).scalars())
 
 
 def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: int) -> list[Claim]:
     """Claim and return the oldest due deliveries of a webhook, at most one of each swap."""
-    done, earlier = deliveries.c, deliveries.alias().c
+    delivery, earlier = deliveries.c, deliveries.alias().c
     behind = exists().where(
-        earlier.webhook == done.webhook,
-        earlier.request == done.request,
+        earlier.webhook == delivery.webhook,
+        earlier.request == delivery.request,
         earlier.state == "pending",
-        earlier.change < done.change,
+        earlier.change < delivery.change,
     )
     query = (
-        select(changes.c.body, webhooks.c.url, webhooks.c.secret, done.change, done.attempts, done.first_at)
+        select(
+            changes.c.body,
+            webhooks.c.url,
+            webhooks.c.secret,
+            delivery.change,
+            delivery.attempts,
+            delivery.first_at,
+        )
         .select_from(deliveries)
-        .join(changes, changes.c.id == done.change)
-        .join(webhooks, webhooks.c.id == done.webhook)
-        .where(done.webhook == webhook, done.state == "pending", _is_due(done.next_at, now), ~behind)
-        .order_by(done.change)
+        .join(changes, changes.c.id == delivery.change)
+        .join(webhooks, webhooks.c.id == delivery.webhook)
+        .where(
+            delivery.webhook == webhook, delivery.state == "pending", _is_due(delivery.next_at, now), ~behind
+        )
+        .order_by(delivery.change)
         .limit(limit)
     )
     with database.reading() as connection:  # a read delays no writer
         if not connection.execute(query).first():
             return []
     with database.writing() as connection:
-        found = [
+        claims = [
             Claim(webhook, row.change, row.url, row.secret, row.body.encode(), row.attempts + 1,
                   now if row.first_at is None else row.first_at)
             for row in connection.execute(query).all()
         ]  # fmt: skip
-        for each in found:
-            values = {"attempts": each.attempts, "first_at": each.first_at, "next_at": now + lease_ms}
-            same = and_(done.webhook == webhook, done.change == each.change)
-            connection.execute(update(deliveries).where(same).values(**values))
-    return found
+        for claim in claims:
+            values = {"attempts": claim.attempts, "first_at": claim.first_at, "next_at": now + lease_ms}
+            is_same = and_(delivery.webhook == webhook, delivery.change == claim.change)
+            connection.execute(update(deliveries).where(is_same).values(**values))
+    return claims
 
 
 def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms: int) -> str:
     """Store the outcome of an attempt, and return the delivery's state: after a day of failures `expired`."""
     values: dict[str, object]
-    done = deliveries.c
-    same_swap = select(done.request).where(done.webhook == claim.webhook, done.change == claim.change)
-    behind = and_(done.webhook == claim.webhook, done.request == same_swap.scalar_subquery())
+    delivery = deliveries.c
+    same_swap = select(delivery.request).where(
+        delivery.webhook == claim.webhook, delivery.change == claim.change
+    )
+    behind = and_(delivery.webhook == claim.webhook, delivery.request == same_swap.scalar_subquery())
     if error is None:
         values = {"state": "delivered", "ended_at": now, "error": None}
-    elif now - claim.first_at >= DAY_MS and claim.attempts >= MIN_ATTEMPTS:
-        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR]}
+    elif now - claim.first_at >= DELIVERY_LIFETIME_MS and claim.attempts >= MIN_ATTEMPTS:
+        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR_CHARACTERS]}
     else:
-        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR]}
-    same = and_(done.webhook == claim.webhook, done.change == claim.change)
-    mine = and_(same, done.state == "pending", done.attempts == claim.attempts)
+        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR_CHARACTERS]}
+    is_delivery = and_(delivery.webhook == claim.webhook, delivery.change == claim.change)
+    is_claimed = and_(is_delivery, delivery.state == "pending", delivery.attempts == claim.attempts)
     with database.writing() as connection:
-        changed = connection.execute(update(deliveries).where(mine).values(**values))
+        changed = connection.execute(update(deliveries).where(is_claimed).values(**values))
         if changed.rowcount and values["state"] == "pending":  # later changes wait as long
-            later = and_(behind, done.state == "pending", done.change > claim.change)
+            later = and_(behind, delivery.state == "pending", delivery.change > claim.change)
             connection.execute(update(deliveries).where(later).values(next_at=values["next_at"]))
     return str(values["state"])

@@ -19,7 +19,7 @@ from cfnode.ledger.webhooks.signing import new_secret
 __all__ = ["Chosen", "Webhook", "add", "checked_url", "listed", "remove", "replay"]
 
 MAX_WEBHOOKS: Final = 200
-MAX_URL: Final = 2_000
+MAX_URL_CHARACTERS: Final = 2_000
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -62,7 +62,12 @@ def checked_url(url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise ValueError("not a URL such as https://example.com/webhooks") from None
-    if parts.scheme not in ("http", "https") or not host or len(url) > MAX_URL or not url.isprintable():
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or len(url) > MAX_URL_CHARACTERS
+        or not url.isprintable()
+    ):
         raise ValueError("not a URL such as https://example.com/webhooks")
     if parts.username is not None or parts.fragment:
         raise ValueError("a URL with a user, password or fragment is refused: requests are signed instead")
@@ -78,27 +83,27 @@ def add(database: Database, url: str, account: str | None = None) -> tuple[str, 
     database.make_private()
     with database.writing() as connection:
         if connection.execute(select(func.count()).select_from(webhooks)).scalar_one() >= MAX_WEBHOOKS:
-            raise LedgerError(f"there are {MAX_WEBHOOKS} webhooks: remove one first")
+            raise LedgerError(f"the books already have {MAX_WEBHOOKS} webhooks: remove one first")
         connection.execute(insert(webhooks), row)
     return str(row["id"]), str(row["secret"])
 
 
 def listed(database: Database) -> list[Webhook]:
     """Return all receivers, oldest first."""
-    hook, done = webhooks.c, deliveries.c
-    counts = [func.count(case((done.state == state, 1))) for state in ("pending", "delivered", "expired")]
+    hook, delivery = webhooks.c, deliveries.c
+    counts = [func.count(case((delivery.state == state, 1))) for state in ("pending", "delivered", "expired")]
     query = select(hook.id, hook.url, hook.account, hook.created_at, *counts)
-    query = query.outerjoin(deliveries, done.webhook == hook.id).group_by(*hook)
+    query = query.outerjoin(deliveries, delivery.webhook == hook.id).group_by(*hook)
     with database.reading() as connection:
         rows = connection.execute(query.order_by(hook.created_at, hook.id)).all()
         return [Webhook(*[*row, _last_error(connection, row[0])]) for row in rows]
 
 
 def _last_error(connection: Any, webhook: str) -> str | None:
-    done = deliveries.c
-    query = select(done.error).where(done.webhook == webhook, done.error.is_not(None))
-    found: str | None = connection.execute(query.order_by(done.change.desc()).limit(1)).scalar()
-    return found
+    delivery = deliveries.c
+    query = select(delivery.error).where(delivery.webhook == webhook, delivery.error.is_not(None))
+    error: str | None = connection.execute(query.order_by(delivery.change.desc()).limit(1)).scalar()
+    return error
 
 
 def remove(database: Database, webhook: str) -> None:
@@ -109,47 +114,47 @@ def remove(database: Database, webhook: str) -> None:
         connection.execute(delete(webhooks).where(webhooks.c.id == webhook))
 
 
-def replay(database: Database, webhook: str, chosen: Chosen) -> int:
+def replay(database: Database, webhook: str, selection: Chosen) -> int:
     """Queue changes for delivery again, also those from before the webhook was added; return how many.
 
     Those of a swap are delivered in their order. Raises LedgerError.
     """
-    now, done = _now(), deliveries.c
+    now, delivery = _now(), deliveries.c
     with database.writing() as connection:
         account = _require(connection, webhook)
-        numbers = _numbers(chosen, account).subquery()
-        is_chosen = done.change.in_(select(numbers.c.id))
-        again = update(deliveries).where(done.webhook == webhook, is_chosen)
-        if chosen.is_expired_only:
-            again = again.where(done.state == "expired")
+        numbers = _numbers(selection, account).subquery()
+        is_chosen = delivery.change.in_(select(numbers.c.id))
+        requeue = update(deliveries).where(delivery.webhook == webhook, is_chosen)
+        if selection.is_expired_only:
+            requeue = requeue.where(delivery.state == "expired")
         values = {"state": "pending", "attempts": 0, "first_at": None, "next_at": now, "ended_at": None}
-        count = connection.execute(again.values(**values)).rowcount
-        if not chosen.is_expired_only:
-            known = select(done.change).where(done.webhook == webhook)
-            new = select(
+        count = connection.execute(requeue.values(**values)).rowcount
+        if not selection.is_expired_only:
+            queued = select(delivery.change).where(delivery.webhook == webhook)
+            missing = select(
                 literal(webhook),
                 changes.c.id,
                 changes.c.request,
                 literal("pending"),
                 literal(0),
                 literal(now),
-            ).where(changes.c.id.in_(select(numbers.c.id)), changes.c.id.not_in(known))
+            ).where(changes.c.id.in_(select(numbers.c.id)), changes.c.id.not_in(queued))
             names = ["webhook", "change", "request", "state", "attempts", "next_at"]
-            count += connection.execute(select(func.count()).select_from(new.subquery())).scalar_one()
-            connection.execute(insert(deliveries).from_select(names, new))
+            count += connection.execute(select(func.count()).select_from(missing.subquery())).scalar_one()
+            connection.execute(insert(deliveries).from_select(names, missing))
     return count
 
 
-def _numbers(chosen: Chosen, account: str | None) -> Any:
+def _numbers(selection: Chosen, account: str | None) -> Any:
     """Return a query for the ids of the chosen changes."""
     blocks = schema.blocks.c
     query = select(changes.c.id).outerjoin(schema.blocks, blocks.number == changes.c.block)
-    if chosen.request is not None:
-        query = query.where(changes.c.request == chosen.request)
-    if chosen.start is not None:
-        query = query.where(blocks.time >= chosen.start)
-    if chosen.end is not None:
-        query = query.where(blocks.time < chosen.end)
+    if selection.request is not None:
+        query = query.where(changes.c.request == selection.request)
+    if selection.start is not None:
+        query = query.where(blocks.time >= selection.start)
+    if selection.end is not None:
+        query = query.where(blocks.time < selection.end)
     if account is not None:
         owners = [
             select(table.request).where(table.account == account)
@@ -163,7 +168,7 @@ def _require(connection: Any, webhook: str) -> str | None:
     """Return the account of a webhook, None for all. Raises LedgerError if the webhook is unknown."""
     row = connection.execute(select(webhooks.c.account).where(webhooks.c.id == webhook)).one_or_none()
     if row is None:
-        raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` has their ids")
+        raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` prints the ids")
     account: str | None = row.account
     return account
 

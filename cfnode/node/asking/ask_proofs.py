@@ -15,10 +15,10 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
-from cfnode.network.model import RequestRefused
+from cfnode.network.model import PeerRequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import NO_ANSWER, Failure
+from cfnode.node.asking.reputation import NO_ANSWER, PeerFailure
 from cfnode.store import StateDiscarded
 
 __all__ = ["ProofAsker"]
@@ -74,7 +74,7 @@ class ProofAsker:
         """
         reason = f"its proof of a call lacks key 0x{key.hex()}"
         if len(self._peer_set) > 1:
-            self._asker.fail(peer, Failure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")
+            self._asker.fail(peer, PeerFailure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")
             return True
         self._asker.network.report(peer, NO_ANSWER, reason)
         return False
@@ -106,7 +106,7 @@ def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:
     """
     proof = LightResponse.decode(answer).proof
     if proof is None:
-        raise RequestRefused("it has no proof")
+        raise PeerRequestRefused("it has no proof")
     proven = ProofState(root, proof)
     proven.check_needed()
     check(proven)

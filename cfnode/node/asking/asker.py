@@ -25,14 +25,14 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import Network, RequestFailed, RequestRefused, RequestTimedOut
+from cfnode.network.model import PeerNetwork, PeerRequestRefused, RequestFailed, RequestTimedOut
 from cfnode.node.asking.blocks import headers_up_to
 from cfnode.node.asking.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import Failure, apply_failure
+from cfnode.node.asking.reputation import PeerFailure, apply_failure
 from cfnode.node.threads import check_in_thread
 
-__all__ = ["HEDGE_S", "AllPeersFailed", "Answer", "Asker", "PeerFailed"]
+__all__ = ["HEDGE_S", "AllPeersFailed", "Asker", "PeerAnswer", "PeerFailed"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -63,7 +63,7 @@ data."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class PeerAnswer(Generic[T]):
     """A verified value, the peer that sent it, and its size in bytes and time in seconds."""
 
     peer: str
@@ -94,15 +94,15 @@ class AllPeersFailed(Exception):
 class Asker:
     """The sender of questions to the peers of a peer set. The sync has one, which all its parts use."""
 
-    def __init__(self, network: Network, peer_set: PeerSet) -> None:
+    def __init__(self, network: PeerNetwork, peer_set: PeerSet) -> None:
         self.network = network
         self.peer_set = peer_set
 
-    def fail(self, peer: str, failure: Failure, reason: str) -> None:
+    def fail(self, peer: str, failure: PeerFailure, reason: str) -> None:
         """Charge a peer for a failure, by the table `REACTIONS`."""
         apply_failure(self.network, self.peer_set, peer, failure, reason)
 
-    async def ask_one(self, peer: str, question: Question[T], seconds: float | None = None) -> Answer[T]:
+    async def ask_one(self, peer: str, question: Question[T], seconds: float | None = None) -> PeerAnswer[T]:
         """Return one peer's verified answer. Raise PeerFailed after charging the peer."""
         began = trio.current_time()
         try:
@@ -110,24 +110,24 @@ class Asker:
             took = trio.current_time() - began
             value = await check_in_thread(question.check, answer)
         except RequestTimedOut as error:
-            self.fail(peer, Failure.SLOW if question.lenient else Failure.TIMEOUT, str(error))
+            self.fail(peer, PeerFailure.SLOW if question.lenient else PeerFailure.TIMEOUT, str(error))
             raise PeerFailed(str(error), answered=False) from None
         except RequestFailed as error:
             if not question.may_lack:
-                self.fail(peer, Failure.REFUSAL, str(error))
-            raise PeerFailed(str(error), answered=isinstance(error, RequestRefused)) from None
+                self.fail(peer, PeerFailure.REFUSAL, str(error))
+            raise PeerFailed(str(error), answered=isinstance(error, PeerRequestRefused)) from None
         except INVALID_ANSWER as error:
             reason = f"{question.error_prefix}: {error}" if question.error_prefix else str(error)
             self.fail(peer, question.failure, reason)
             raise PeerFailed(reason) from error
-        result = Answer(peer, value, len(answer), took)
+        result = PeerAnswer(peer, value, len(answer), took)
         if question.proves:
             self.credit(result)
         if took > PATIENCE_S:
-            self.fail(peer, Failure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
+            self.fail(peer, PeerFailure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
         return result
 
-    def credit(self, answer: Answer[T]) -> None:
+    def credit(self, answer: PeerAnswer[T]) -> None:
         """Record that the peer of a verified answer has delivered."""
         self.peer_set.delivered(answer.peer, answer.size, answer.seconds)
         self.network.mark_useful(answer.peer)
@@ -135,7 +135,7 @@ class Asker:
     async def ask(
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,
         seconds: float = float("inf"), hedge: float = HEDGE_S,
-    ) -> Answer[T]:  # fmt: skip
+    ) -> PeerAnswer[T]:  # fmt: skip
         """Return the first verified answer. Raise AllPeersFailed when all have failed, or the time is up.
 
         `among`: returns the peers to ask, in order; called again for each peer. `hedge`: seconds of silence

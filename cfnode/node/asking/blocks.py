@@ -15,9 +15,9 @@ from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
 from cfnode.core.wire.blocks import MAX_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
-from cfnode.network.model import RequestRefused
+from cfnode.network.model import PeerRequestRefused
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 
 __all__ = [
     "FetchedBlock",
@@ -167,12 +167,12 @@ def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
 
 
 def _question(request: BlockRequest, check: Callable[[bytes], T], *, proves: bool = True) -> Question[T]:
-    return Question(SUFFIX, request.encode(), check, failure=Failure.BAD_BLOCK, proves=proves)
+    return Question(SUFFIX, request.encode(), check, failure=PeerFailure.BAD_BLOCK, proves=proves)
 
 
 def _ends_with(block: bytes, last: bytes | None) -> None:
     if last is None:
-        raise RequestRefused(f"it does not have the block 0x{block.hex()}")
+        raise PeerRequestRefused(f"it does not have the block 0x{block.hex()}")
     if last != block:
         raise WireError(f"block answer: it ends with 0x{last.hex()}, not with 0x{block.hex()}")
 

@@ -22,7 +22,7 @@ import trio
 
 from cfnode.flow.wakeup import Wakeup
 
-__all__ = ["PATIENCE_S", "UNKNOWN_RANK", "Claim", "PeerSet", "Record", "lower_median"]
+__all__ = ["PATIENCE_S", "UNKNOWN_RANK", "BestBlockClaim", "PeerRecord", "PeerSet", "lower_median"]
 
 PATIENCE_S = 5.0
 """Seconds for an answer; a peer that takes longer gets a penalty."""
@@ -41,7 +41,7 @@ UNKNOWN_RANK = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class BestBlockClaim:
     """The best block that a peer claims to have."""
 
     number: int
@@ -49,7 +49,7 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Record:
+class PeerRecord:
     """A peer's record: verified answers, their bytes and seconds, and penalties.
 
     `tiebreak`: the random order of peers with equal records. `responsive`: the peer has answered at least
@@ -94,8 +94,8 @@ class PeerSet:
 
     def __init__(self, draw_tiebreak: Callable[[], float] = random.random) -> None:
         self._draw_tiebreak = draw_tiebreak
-        self._peers: dict[str, Claim] = {}
-        self._records: OrderedDict[str, Record] = OrderedDict()
+        self._peers: dict[str, BestBlockClaim] = {}
+        self._records: OrderedDict[str, PeerRecord] = OrderedDict()
         self._change = Wakeup()
 
     def __contains__(self, peer: str) -> bool:
@@ -104,13 +104,13 @@ class PeerSet:
     def __len__(self) -> int:
         return len(self._peers)
 
-    def get(self, peer: str) -> Claim | None:
+    def get(self, peer: str) -> BestBlockClaim | None:
         """Return the peer's claim; None for a peer that is not connected."""
         return self._peers.get(peer)
 
     def update(self, peer: str, number: int, block_hash: bytes) -> None:
         """Record that a peer claims a best block."""
-        self._peers[peer] = Claim(number, block_hash)
+        self._peers[peer] = BestBlockClaim(number, block_hash)
         self.record(peer)
         self._change.notify()
 
@@ -121,11 +121,11 @@ class PeerSet:
 
     # --- records
 
-    def record(self, peer: str) -> Record:
+    def record(self, peer: str) -> PeerRecord:
         """Return the peer's record; an empty one for an unknown peer."""
         record = self._records.get(peer)
         if record is None:
-            record = self._records[peer] = Record(self._draw_tiebreak())
+            record = self._records[peer] = PeerRecord(self._draw_tiebreak())
             self._make_room(peer)
         self._records.move_to_end(peer)
         return record

@@ -1,7 +1,7 @@
 """Progress of the sync, in the official node's words, and a warning when it stands still.
 
-The parts of the sync write one `Progress`; informant, JSON-RPC and metrics read it. When nothing has moved
-for a while, a warning names what the sync waits for: silent waiting is the most frequent complaint.
+The parts of the sync write one `SyncProgress`; informant, JSON-RPC and metrics read it. When nothing has
+moved for a while, a warning names what the sync waits for: silent waiting is the most frequent complaint.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import islice
 
 import trio
 
-from cfnode.network.model import Network
+from cfnode.network.model import PeerNetwork
 
-__all__ = ["STALLED_S", "Phase", "Progress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
+__all__ = ["STALLED_S", "Phase", "SyncProgress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -78,7 +78,7 @@ class Phase(Enum):
 
 
 @dataclass(slots=True)
-class Progress:
+class SyncProgress:
     """The state of the sync under way. `size`: bytes of proofs or of state. `steps` grows with each step."""
 
     phase: Phase = Phase.PEERS
@@ -138,7 +138,7 @@ def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
     return f"{what} ({'; '.join(listed + omitted)})" if reasons else what
 
 
-def no_peers_reason(network: Network, others: Mapping[str, str] = NOTHING) -> str:
+def no_peers_reason(network: PeerNetwork, others: Mapping[str, str] = NOTHING) -> str:
     """Return why there is no peer, as far as the network knows.
 
     `others`: why peers that connected were of no use.
@@ -146,7 +146,7 @@ def no_peers_reason(network: Network, others: Mapping[str, str] = NOTHING) -> st
     return with_reasons("no peer is connected yet", {**network.unreachable, **others})
 
 
-async def warn_when_stuck(progress: Progress) -> None:
+async def warn_when_stuck(progress: SyncProgress) -> None:
     """Log a warning for each `STALLED_S` without a step, until cancelled."""
     while True:
         before = progress.steps

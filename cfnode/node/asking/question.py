@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 
 __all__ = ["Question"]
 
@@ -29,7 +29,7 @@ class Question(Generic[T]):
     protocol: str
     request: bytes
     check: Callable[[bytes], T]
-    failure: Failure = Failure.BAD_PROOF
+    failure: PeerFailure = PeerFailure.BAD_PROOF
     error_prefix: str = ""
     lenient: bool = False
     may_lack: bool = False

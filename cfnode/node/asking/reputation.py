@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 from enum import Enum
 
-from cfnode.network.model import Network
+from cfnode.network.model import PeerNetwork
 from cfnode.node.asking.peer_set import PeerSet
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "REACTIONS",
     "REPEATED",
     "Consequence",
-    "Failure",
+    "PeerFailure",
     "Reaction",
     "apply_failure",
 ]
@@ -64,7 +64,7 @@ MAX_UNFOUNDED_CLAIMS = 8
 proof: by then, finality has reached a peer on a dead fork."""
 
 
-class Failure(Enum):
+class PeerFailure(Enum):
     """A way in which a peer can fail to help."""
 
     TIMEOUT = "it does not answer in time"
@@ -97,26 +97,28 @@ class Reaction:
 
 
 REACTIONS = {
-    Failure.TIMEOUT: Reaction(NO_ANSWER, 2, Consequence.REPLACED),
-    Failure.REFUSAL: Reaction(0, 1, Consequence.EVICTABLE),
-    Failure.SLOW: Reaction(0, 1, Consequence.KEPT),
-    Failure.TOO_LITTLE: Reaction(0, 1, Consequence.KEPT),
-    Failure.UNFOUNDED_CLAIM: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
-    Failure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
-    Failure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
-    Failure.BAD_JUSTIFICATION: Reaction(BAD_JUSTIFICATION, 2, Consequence.KEPT),
-    Failure.MALFORMED: Reaction(BAD_MESSAGE, 8, Consequence.DROPPED),
+    PeerFailure.TIMEOUT: Reaction(NO_ANSWER, 2, Consequence.REPLACED),
+    PeerFailure.REFUSAL: Reaction(0, 1, Consequence.EVICTABLE),
+    PeerFailure.SLOW: Reaction(0, 1, Consequence.KEPT),
+    PeerFailure.TOO_LITTLE: Reaction(0, 1, Consequence.KEPT),
+    PeerFailure.UNFOUNDED_CLAIM: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
+    PeerFailure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
+    PeerFailure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
+    PeerFailure.BAD_JUSTIFICATION: Reaction(BAD_JUSTIFICATION, 2, Consequence.KEPT),
+    PeerFailure.MALFORMED: Reaction(BAD_MESSAGE, 8, Consequence.DROPPED),
 }
 
 
 MAX_STRIKES = {
-    Failure.TIMEOUT: MAX_TIMEOUTS,
-    Failure.UNFOUNDED_CLAIM: MAX_UNFOUNDED_CLAIMS,
-    Failure.BAD_JUSTIFICATION: MAX_BAD_JUSTIFICATIONS,
+    PeerFailure.TIMEOUT: MAX_TIMEOUTS,
+    PeerFailure.UNFOUNDED_CLAIM: MAX_UNFOUNDED_CLAIMS,
+    PeerFailure.BAD_JUSTIFICATION: MAX_BAD_JUSTIFICATIONS,
 }
 
 
-def apply_failure(network: Network, peer_set: PeerSet, peer: str, failure: Failure, reason: str) -> None:
+def apply_failure(
+    network: PeerNetwork, peer_set: PeerSet, peer: str, failure: PeerFailure, reason: str
+) -> None:
     """Charge a peer for a failure, by the table `REACTIONS`."""
     reaction = REACTIONS[failure]
     peer_set.penalize(peer, reaction.penalties)

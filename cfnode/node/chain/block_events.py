@@ -17,7 +17,7 @@ from cfnode.node.chain.runtime_info import RuntimeCache
 from cfnode.node.threads import convert_in_thread
 from cfnode.store import Store
 
-__all__ = ["BlockEvents", "Event", "Events"]
+__all__ = ["BlockEvent", "BlockEvents", "OrderedEvents"]
 
 LARGE_EVENTS = 32 * 1024
 """Bytes from which on events are decoded in a thread."""
@@ -26,7 +26,7 @@ MAX_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class BlockEvent:
     """An event of a pallet; `fields` in the mapping of the SCALE codec (a dict where they are named)."""
 
     pallet: str
@@ -35,11 +35,11 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class OrderedEvents:
     """The events of a block: all in their order, and those of each extrinsic by its index."""
 
-    all: tuple[Event, ...]
-    of: Mapping[int, tuple[Event, ...]]
+    all: tuple[BlockEvent, ...]
+    of: Mapping[int, tuple[BlockEvent, ...]]
 
 
 class BlockEvents:
@@ -48,19 +48,19 @@ class BlockEvents:
     def __init__(self, store: Store, runtimes: RuntimeCache) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._cache = BoundedDict[bytes, Events](MAX_BLOCKS)
-        self._reading = SharedWork[bytes, Events]()
+        self._cache = BoundedDict[bytes, OrderedEvents](MAX_BLOCKS)
+        self._reading = SharedWork[bytes, OrderedEvents]()
 
-    async def at(self, block_hash: bytes) -> Events:
+    async def at(self, block_hash: bytes) -> OrderedEvents:
         """Return the events of a block. Raise UnknownBlock, StateDiscarded, or ScaleError."""
         events = self._cache.get(block_hash)
         return events or await self._reading.once(block_hash, lambda: self._read(block_hash))
 
-    async def _read(self, block_hash: bytes) -> Events:
+    async def _read(self, block_hash: bytes) -> OrderedEvents:
         events = self._cache[block_hash] = await self._decoded(block_hash)
         return events
 
-    async def _decoded(self, block_hash: bytes) -> Events:
+    async def _decoded(self, block_hash: bytes) -> OrderedEvents:
         header = self._store.header(block_hash)
         metadata = (await self._runtimes.executing(block_hash, header)).metadata
         with self._store.state(block_hash) as state:
@@ -70,18 +70,18 @@ class BlockEvents:
         return _sorted(metadata.event_codec.decode(data))
 
 
-def _sorted(records: list[dict[str, Any]]) -> Events:
-    events, by_extrinsic = [], dict[int, list[Event]]()
+def _sorted(records: list[dict[str, Any]]) -> OrderedEvents:
+    events, by_extrinsic = [], dict[int, list[BlockEvent]]()
     for record in records:
         events.append(event := _event(record))
         if isinstance(phase := record["phase"], tuple):
             by_extrinsic.setdefault(phase[1], []).append(event)
-    return Events(
+    return OrderedEvents(
         tuple(events), {index: tuple(extrinsic_events) for index, extrinsic_events in by_extrinsic.items()}
     )
 
 
-def _event(record: dict[str, Any]) -> Event:
+def _event(record: dict[str, Any]) -> BlockEvent:
     pallet, payload = record["event"]
     name, fields = (payload, ()) if isinstance(payload, str) else payload
-    return Event(pallet, name, fields)
+    return BlockEvent(pallet, name, fields)

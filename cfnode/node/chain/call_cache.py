@@ -36,7 +36,7 @@ Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
 """A function that makes calls, and returns their outputs in order."""
 
 
-class _UnderWay:
+class _CallsUnderWay:
     """Calls that are being made together.
 
     At the end they have outputs, or an error, or neither if their caller was cancelled.
@@ -56,7 +56,7 @@ class CallCache:
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
-        self._asked: dict[tuple[bytes, Call], _UnderWay] = {}
+        self._asked: dict[tuple[bytes, Call], _CallsUnderWay] = {}
         self.size = 0
         """The number of bytes kept."""
 
@@ -90,7 +90,7 @@ class CallCache:
         self.size -= sum(_cost(call, output) for call, output in outputs.items())
 
     async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
-        batch = _UnderWay(calls)
+        batch = _CallsUnderWay(calls)
         self._asked.update(dict.fromkeys([(block, call) for call in calls], batch))
         try:
             batch.outputs = dict(zip(calls, await ask(calls), strict=True))

@@ -31,7 +31,7 @@ from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node.chain import errors as refused
 from cfnode.node.chain.authority_changes import AuthorityChanges
-from cfnode.node.chain.events import BestChanged, Finalized, Imported, Reverted
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported, Reverted
 from cfnode.node.chain.execution_ahead import ExecutionAhead, NextBlock
 from cfnode.node.chain.local_faults import retry_import, stored
 from cfnode.node.chain.slots import check_digest, check_time
@@ -48,15 +48,15 @@ log = logging.getLogger("cfnode.sync")
 
 @dataclass(frozen=True, slots=True)
 class ChainCopy:
-    """A copy of the whole chain at one moment; it can be used for one `Chain.restore`."""
+    """A copy of the whole chain at one moment; it can be used for one `NodeChain.restore`."""
 
     store: StoreCopy
     tree: BlockTree
     changes: AuthorityChanges
 
 
-class Chain(ChainView):
-    """The chain of one node, with the operations that change it. Open it with `Chain.open`.
+class NodeChain(ChainView):
+    """The chain of one node, with the operations that change it. Open it with `NodeChain.open`.
 
     `slot_now` returns the present slot; the block of another node may be one slot later.
     """
@@ -70,7 +70,7 @@ class Chain(ChainView):
         self._expected: frozenset[bytes] = frozenset()
 
     @classmethod
-    async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> Chain:
+    async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> NodeChain:
         """Return the chain in the store; execute blocks again that were not final yet and have no state."""
         chain = cls(store, executor, slot_now)
         for header, body in store.unfinalized():
@@ -176,7 +176,7 @@ class Chain(ChainView):
             self._expected = frozenset()
             self._events.publish(Reverted())
             self._events.publish(BestChanged(self.best, (), ()))
-            self._events.publish(Finalized((self.finalized,), (), None))
+            self._events.publish(BlocksFinalized((self.finalized,), (), None))
 
     def _reset_to(self, block: BlockRef, justification: bytes | None) -> None:
         if self.finalized == block:
@@ -186,7 +186,7 @@ class Chain(ChainView):
         self.changes.clear()
         self._voters = None
         self._events.publish(BestChanged(block, (), (block.hash,)))
-        self._events.publish(Finalized((block,), (), justification))
+        self._events.publish(BlocksFinalized((block,), (), justification))
 
     # Steps of an import
 
@@ -290,7 +290,7 @@ class Chain(ChainView):
         data, commit = None, None
         if proof is not None:
             data, commit = proof.data, CommitMessage(proof.value.round, voters.set_id, proof.value.commit)
-        self._events.publish(Finalized(cut.finalized, dropped, data, discarded, commit, next_voters))
+        self._events.publish(BlocksFinalized(cut.finalized, dropped, data, discarded, commit, next_voters))
 
     async def _proof(
         self, justification: bytes | EncodedJustification | None, voters: AuthoritySet, block: BlockRef

@@ -48,7 +48,7 @@ class BestChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Finalized:
+class BlocksFinalized:
     """The event of new final blocks: `blocks`, oldest first. `dropped`: hashes of conflicting forks.
 
     `discarded`: held blocks (`Store.hold`) whose states had to be discarded nevertheless. `commit`: the votes
@@ -68,7 +68,7 @@ class Finalized:
 class Reverted:
     """The event of a reset to an earlier copy of the chain: later blocks, even final ones, are removed.
 
-    `BestChanged` and `Finalized` with the present heads follow.
+    `BestChanged` and `BlocksFinalized` with the present heads follow.
     """
 
 
@@ -77,10 +77,10 @@ class Lagged:
     """The last event of a listener that was too slow and has been cut off."""
 
 
-ChainEvent = Imported | BestChanged | Finalized | Reverted | Lagged
+ChainEvent = Imported | BestChanged | BlocksFinalized | Reverted | Lagged
 
 
-class Subscription(Generic[T]):
+class EventSubscription(Generic[T]):
     """One listener's bounded queue: a context manager, and an async iterator that ends after `close()`.
 
     A slow reader is cut off: the publisher never waits.
@@ -101,7 +101,7 @@ class Subscription(Generic[T]):
         self._arrival = Wakeup()
         self._closed = False
 
-    def __enter__(self) -> Subscription[T]:
+    def __enter__(self) -> EventSubscription[T]:
         return self
 
     def __exit__(
@@ -165,7 +165,7 @@ class Publisher(Generic[T]):
 
     def __init__(self, lagged: T | None) -> None:
         self._lagged = lagged
-        self._listeners: dict[Subscription[T], None] = {}
+        self._listeners: dict[EventSubscription[T], None] = {}
         self.published = 0
         """The number of items published so far."""
 
@@ -177,12 +177,12 @@ class Publisher(Generic[T]):
         capacity: int = QUEUE_CAPACITY,
         only: type | tuple[type, ...] = object,
         on_event: Callable[[T], None] | None = None,
-    ) -> Subscription[T]:
+    ) -> EventSubscription[T]:
         """Return a new listener; it receives the items of these types that are published from now on.
 
         `on_event` is called with each item when it is put into the queue.
         """
-        subscription = Subscription(self, capacity, only, on_event)
+        subscription = EventSubscription(self, capacity, only, on_event)
         self._listeners[subscription] = None
         return subscription
 
@@ -197,6 +197,6 @@ class Publisher(Generic[T]):
         for listener in tuple(self._listeners):
             listener.finish()
 
-    def forget(self, subscription: Subscription[T]) -> None:
+    def forget(self, subscription: EventSubscription[T]) -> None:
         """Remove a subscription that has ended. Called by the subscription."""
         self._listeners.pop(subscription, None)

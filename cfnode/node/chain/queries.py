@@ -14,8 +14,8 @@ from cfnode.core.aura import keeps_authorities
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor
-from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
+from cfnode.core.scale import ByteCursor
+from cfnode.core.validity import Invalid, UnknownValidity, Validity, decode_validity, decode_validity_error
 from cfnode.node.chain.states import States
 from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
@@ -48,7 +48,7 @@ class DryRun:
     `DispatchError`); both None: it would succeed.
     """
 
-    invalid: Invalid | Unknown | None = None
+    invalid: Invalid | UnknownValidity | None = None
     dispatch_error: bytes | None = None
 
 
@@ -94,7 +94,7 @@ class RuntimeQueries:
         authorities = self._authorities.get(at) if inherited else None
         if authorities is None:
             with _own_question("AuraApi_authorities"):
-                cursor = Cursor(await self.call(at, "AuraApi_authorities"))
+                cursor = ByteCursor(await self.call(at, "AuraApi_authorities"))
                 authorities = tuple(cursor.take(32) for _ in range(cursor.count(32)))
             self._authorities[at] = authorities
         return authorities
@@ -104,11 +104,11 @@ class RuntimeQueries:
         calls = [("GrandpaApi_grandpa_authorities", b""), ("GrandpaApi_current_set_id", b"")]
         with _own_question("GrandpaApi"):
             voters, set_id = await self.call_all(at, calls)
-            return AuthoritySet(Cursor(set_id).u64(), read_authorities(Cursor(voters)))
+            return AuthoritySet(ByteCursor(set_id).u64(), read_authorities(ByteCursor(voters)))
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
         """Return the nonce of `account` (32 bytes): the number of its transactions so far."""
-        return Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
+        return ByteCursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
         """Return the validity of the extrinsic (with its length prefix) on top of `at`."""
@@ -116,7 +116,7 @@ class RuntimeQueries:
 
     async def dry_run(self, at: bytes, extrinsic: bytes) -> DryRun:
         """Return the result of applying the extrinsic on top of `at`, without keeping it."""
-        cursor = Cursor(await self._executor.dry_run(BlockSource(at), extrinsic))
+        cursor = ByteCursor(await self._executor.dry_run(BlockSource(at), extrinsic))
         if cursor.boolean():
             return DryRun(invalid=decode_validity_error(cursor))
         if cursor.boolean():

@@ -16,7 +16,7 @@ import trio
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import DigestKind, Header
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
 from cfnode.flow.shared_work import SharedWork
@@ -46,7 +46,7 @@ class RuntimeVersion:
     @classmethod
     def decode(cls, data: bytes) -> RuntimeVersion:
         """Decode the answer of `Core_version`; old runtimes omit the last fields."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         names = cursor.text(), cursor.text()
         numbers = cursor.u32(), cursor.u32(), cursor.u32()
         apis = tuple((cursor.take(8), cursor.u32()) for _ in range(cursor.count(12)))
@@ -128,7 +128,7 @@ class RuntimeCache:
 
     async def _read(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
         version = RuntimeVersion.decode(await self._queries.call(block_hash, "Core_version"))
-        v14 = Cursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
+        v14 = ByteCursor(await self._queries.call(block_hash, "Metadata_metadata")).bytes()
         v15 = await self._metadata_v15(block_hash)
         metadata = await trio.to_thread.run_sync(_decode_and_compile, v15 or v14)
         return RuntimeInfo(code_hash, version, metadata, v14)
@@ -137,7 +137,7 @@ class RuntimeCache:
         answer = await self._queries.call(
             block_hash, "Metadata_metadata_at_version", (15).to_bytes(4, "little")
         )
-        cursor = Cursor(answer)
+        cursor = ByteCursor(answer)
         return cursor.bytes() if cursor.boolean() else None
 
 

@@ -15,8 +15,8 @@ from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.header import Header
 from cfnode.core.state import State
 from cfnode.node.chain.authority_changes import AuthorityChanges
-from cfnode.node.chain.block_events import BlockEvents, Events
-from cfnode.node.chain.events import QUEUE_CAPACITY, ChainEvent, Lagged, Publisher, Subscription
+from cfnode.node.chain.block_events import BlockEvents, OrderedEvents
+from cfnode.node.chain.events import QUEUE_CAPACITY, ChainEvent, EventSubscription, Lagged, Publisher
 from cfnode.node.chain.local_faults import LocalFaults
 from cfnode.node.chain.queries import RuntimeQueries
 from cfnode.node.chain.runtime_info import RuntimeCache, RuntimeInfo
@@ -114,7 +114,7 @@ class ChainView:
         """Return the runtime that executed the block, which is not the block's own if it sets new code."""
         return await self._runtimes.executing(block_hash, self.header(block_hash))
 
-    async def events(self, block_hash: bytes) -> Events:
+    async def events(self, block_hash: bytes) -> OrderedEvents:
         """Return the events of the block. Raise UnknownBlock, StateDiscarded, or ScaleError."""
         return await self._block_events.at(block_hash)
 
@@ -179,7 +179,7 @@ class ChainView:
     def subscribe(
         self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object,
         on_event: Callable[[ChainEvent], None] | None = None,
-    ) -> Subscription[ChainEvent]:  # fmt: skip
+    ) -> EventSubscription[ChainEvent]:  # fmt: skip
         """Return a subscription to events of these kinds; `on_event` is called at once with each event.
 
         A listener with `capacity` waiting events receives Lagged and is cut off.

@@ -33,9 +33,9 @@ from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import Network
+from cfnode.network.model import PeerNetwork
 from cfnode.node.asking import reputation
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.votes import UnknownVote, blocks_between
 from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import LocalFault
@@ -62,7 +62,7 @@ votes."""
 class Commits:
     """The commits that peers have sent and that are not verified yet."""
 
-    def __init__(self, network: Network, chain: Chain, finalize: Finalize) -> None:
+    def __init__(self, network: PeerNetwork, chain: NodeChain, finalize: Finalize) -> None:
         self._network = network
         self._chain = chain
         self._finalize = finalize

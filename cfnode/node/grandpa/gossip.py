@@ -6,10 +6,11 @@ final block (`neighbors.py`). Votes are checked (`vote_queue.py`), counted (`rou
 This node adds the headers, and the result is a justification, which the chain verifies like any other
 (`commits.py`).
 
-The chain knows the voting set, and names it in each `Finalized` event, together with the votes. A commit from
-a peer is relayed at once to the peers that lack it. If this node finalized the block by the votes themselves,
-so do most peers: then the commit is sent a second later, only to the peers that still lack it. Votes that
-this node has missed are requested (`set_changes.py`, `round_catch_up.py`). Substrate, GRANDPA gossip.
+The chain knows the voting set, and names it in each `BlocksFinalized` event, together with the votes. A
+commit from a peer is relayed at once to the peers that lack it. If this node finalized the block by the votes
+themselves, so do most peers: then the commit is sent a second later, only to the peers that still lack it.
+Votes that this node has missed are requested (`set_changes.py`, `round_catch_up.py`). Substrate, GRANDPA
+gossip.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import (
     Closed,
-    Network,
     NotificationLimits,
     NotificationProtocol,
-    Opened,
+    PeerNetwork,
+    ProtocolOpened,
     Received,
 )
 from cfnode.node.asking import reputation
 from cfnode.node.asking.asker import Asker
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused
-from cfnode.node.chain.events import Finalized, Imported, Reverted
+from cfnode.node.chain.events import BlocksFinalized, Imported, Reverted
 from cfnode.node.grandpa.commits import OURS, Commits
 from cfnode.node.grandpa.neighbors import RESEND_S, Neighbors
 from cfnode.node.grandpa.round_catch_up import RoundCatchUp
@@ -84,7 +85,7 @@ FULL, AUTHORITY = b"\x01", b"\x04"
 class FinalityGossip:
     """The GRANDPA protocol of a node that observes, or votes. Create it before the network runs."""
 
-    def __init__(self, network: Network, chain: Chain, asker: Asker, *, author: bool = False) -> None:
+    def __init__(self, network: PeerNetwork, chain: NodeChain, asker: Asker, *, author: bool = False) -> None:
         self._network = network
         self._chain = chain
         role = AUTHORITY if author else FULL
@@ -128,7 +129,7 @@ class FinalityGossip:
                     nursery.start_soon(self._changes.run)
                     has_begun = True
                 async for event in events:
-                    if isinstance(event, Finalized):
+                    if isinstance(event, BlocksFinalized):
                         await self._finalized(event)
                     elif isinstance(event, Reverted):
                         self.rounds.forget()
@@ -234,7 +235,7 @@ class FinalityGossip:
             self._send_packets()
             await trio.sleep(RESEND_S)
 
-    async def _finalized(self, event: Finalized) -> None:
+    async def _finalized(self, event: BlocksFinalized) -> None:
         """Begin the next set, send our packets, and then the votes to the peers that lack them."""
         if event.commit is not None:
             self.rounds.add_commit(event.commit)
@@ -270,7 +271,7 @@ class FinalityGossip:
         """
         async for event in self._protocol.events:
             match event:
-                case Opened(peer_id=peer, handshake=role):
+                case ProtocolOpened(peer_id=peer, handshake=role):
                     self._relay.opened(peer, authority=role == AUTHORITY)
                     self._send_packet(peer)
                 case Closed(peer_id=peer):

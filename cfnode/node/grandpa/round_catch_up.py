@@ -21,7 +21,7 @@ from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import Network, NotificationProtocol
+from cfnode.network.model import NotificationProtocol, PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.neighbors import Neighbors
 from cfnode.node.grandpa.rounds import MAX_VOTES, Rounds
@@ -49,7 +49,7 @@ class RoundCatchUp:
     """
 
     def __init__(
-        self, network: Network, protocol: NotificationProtocol, rounds: Rounds, neighbors: Neighbors,
+        self, network: PeerNetwork, protocol: NotificationProtocol, rounds: Rounds, neighbors: Neighbors,
         rounds_changed: Callable[[], None],
     ) -> None:  # fmt: skip
         self._network = network

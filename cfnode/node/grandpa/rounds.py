@@ -19,7 +19,7 @@ from cfnode.core.grandpa import PROPOSE, AuthoritySet, CatchUp, CommitMessage, R
 from cfnode.core.header import Header
 from cfnode.node.chain.votes import Tree
 
-__all__ = ["MAX_VOTES", "Blocks", "Rounds"]
+__all__ = ["MAX_VOTES", "RoundBlocks", "Rounds"]
 
 log = logging.getLogger("cfnode.grandpa")
 
@@ -32,7 +32,7 @@ MAX_OLD = 3
 restart."""
 
 
-class Blocks(Tree, Protocol):
+class RoundBlocks(Tree, Protocol):
     """The part of the chain that rounds read."""
 
     def header(self, block_hash: bytes) -> Header | None: ...
@@ -44,7 +44,7 @@ class Rounds:
     `commits_end_rounds`: a commit ends its round, since this node does not vote.
     """
 
-    def __init__(self, chain: Blocks) -> None:
+    def __init__(self, chain: RoundBlocks) -> None:
         self.commits_end_rounds = True
         self.current = 1
         self.completed: Round | None = None

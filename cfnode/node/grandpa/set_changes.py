@@ -18,7 +18,7 @@ from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.asking.blocks import justifications_of
 from cfnode.node.asking.interval import Interval
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 
 __all__ = ["SetChanges"]
 
@@ -41,7 +41,7 @@ class SetChanges:
     """
 
     def __init__(
-        self, chain: Chain, asker: Asker,
+        self, chain: NodeChain, asker: Asker,
         neighbors: Mapping[str, NeighborPacket], finalize: Finalize,
     ) -> None:  # fmt: skip
         self._chain = chain

@@ -16,7 +16,7 @@ import trio
 
 from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import Network
+from cfnode.network.model import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.threads import check_in_thread
@@ -39,7 +39,7 @@ class VoteQueue:
     """The unchecked votes of peers. `accepted(peer, votes)` is called with valid votes and their bytes."""
 
     def __init__(
-        self, network: Network, rounds: Rounds, accepted: Callable[[str, list[tuple[Vote, bytes]]], None]
+        self, network: PeerNetwork, rounds: Rounds, accepted: Callable[[str, list[tuple[Vote, bytes]]], None]
     ) -> None:
         self._network = network
         self._rounds = rounds

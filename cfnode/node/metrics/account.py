@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import trio
 
-from cfnode.node.metrics.registry import Registry, Sample, by_label
+from cfnode.node.metrics.registry import MetricsRegistry, Sample, by_label
 from cfnode.node.signing.submission_tally import SubmissionTally
 
 __all__ = ["AccountMetrics"]
@@ -33,7 +33,11 @@ class AccountMetrics(Generic[Figures]):
     """
 
     def __init__(
-        self, namespace: str, registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+        self,
+        namespace: str,
+        registry: MetricsRegistry,
+        tally: SubmissionTally,
+        best: Callable[[], bytes | None],
     ) -> None:
         self._best = best
         self._read: Callable[[bytes], Awaitable[Figures]] | None = None

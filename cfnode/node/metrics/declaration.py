@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Declared", "Section"]
+__all__ = ["DeclaredMetric", "Section"]
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredMetric:
     """A metric: its exported name, type, help and labels.
 
     `labels`: those besides `chain`. `unit`: of its value. `has_chain`: False for metrics of the process.
@@ -36,4 +36,4 @@ class Section:
 
     title: str
     condition: str
-    metrics: tuple[Declared, ...]
+    metrics: tuple[DeclaredMetric, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cfnode.node.metrics.declaration import Declared, Section
+from cfnode.node.metrics.declaration import DeclaredMetric, Section
 from cfnode.node.metrics.declared_network import NETWORK
 
 __all__ = ["ALL", "LEFT_OUT", "SECTIONS"]
@@ -24,37 +24,39 @@ CHAIN: Final = Section(
     "Chain and sync",
     "Every node.",
     (
-        Declared(
+        DeclaredMetric(
             "substrate_build_info", "gauge", "Name and version of the node; always 1", ("name", "version")
         ),
-        Declared("substrate_node_roles", "gauge", "The roles the node is running as: 1 full, 4 authority"),
-        Declared(
+        DeclaredMetric(
+            "substrate_node_roles", "gauge", "The roles the node is running as: 1 full, 4 authority"
+        ),
+        DeclaredMetric(
             "substrate_process_start_time_seconds",
             "gauge",
             "When the node started, Unix time",
             unit="seconds",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_block_height",
             "gauge",
             "Block height: of the best block, the finalized one, and the highest that peers claim",
             ("status",),
             "blocks",
         ),
-        Declared("substrate_number_leaves", "gauge", "Known chain leaves, in other words forks"),
-        Declared(
+        DeclaredMetric("substrate_number_leaves", "gauge", "Known chain leaves, in other words forks"),
+        DeclaredMetric(
             "substrate_sub_libp2p_is_major_syncing",
             "gauge",
             "1 while the node is syncing: isSyncing of system_health",
         ),
-        Declared("substrate_sync_peers", "gauge", "Peers that have announced their best block"),
-        Declared(
+        DeclaredMetric("substrate_sync_peers", "gauge", "Peers that have announced their best block"),
+        DeclaredMetric(
             "substrate_block_verification_and_import_time",
             "histogram",
             "Time to verify, execute and store a block of another node",
             unit="seconds",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_import_queue_processed_total",
             "counter",
             "Blocks of other nodes by the result of their import: success, verification_failed (a malformed "
@@ -62,38 +64,40 @@ CHAIN: Final = Section(
             ("result",),
             "blocks",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_finality_grandpa_round",
             "gauge",
             "Highest completed GRANDPA round of the present authority set; absent before the set is known",
         ),
-        Declared("cfnode_ready", "gauge", "1 while /health/readiness answers 200"),
-        Declared("cfnode_isolated", "gauge", "1 without peers, or without blocks where there should be"),
-        Declared(
+        DeclaredMetric("cfnode_ready", "gauge", "1 while /health/readiness answers 200"),
+        DeclaredMetric(
+            "cfnode_isolated", "gauge", "1 without peers, or without blocks where there should be"
+        ),
+        DeclaredMetric(
             "cfnode_seconds_since_last_block",
             "gauge",
             "Time since a block arrived or was made here, or since the start",
             unit="seconds",
         ),
-        Declared(
+        DeclaredMetric(
             "cfnode_finalized_block_age_seconds",
             "gauge",
             "Age of the last finalized block by its slot; absent at genesis, which has none. Of a "
             "development chain by chain time: the distance in slots from the best block",
             unit="seconds",
         ),
-        Declared(
+        DeclaredMetric(
             "cfnode_local_faults",
             "counter",
             "Attempts to import blocks that failed for a reason of this machine",
         ),
-        Declared("cfnode_failing_blocks", "gauge", "Blocks that several attempts could not execute"),
-        Declared("cfnode_answers_on_proof", "counter", "Answers that rested on proofs of peers"),
-        Declared(
+        DeclaredMetric("cfnode_failing_blocks", "gauge", "Blocks that several attempts could not execute"),
+        DeclaredMetric("cfnode_answers_on_proof", "counter", "Answers that rested on proofs of peers"),
+        DeclaredMetric(
             "cfnode_executor_restarts_total", "counter", "Executor processes that replaced one that ended"
         ),
-        Declared("cfnode_executor_processes", "gauge", "Executor processes: for blocks, and for calls"),
-        Declared("cfnode_database_bytes", "gauge", "Size of the database on disk", unit="bytes"),
+        DeclaredMetric("cfnode_executor_processes", "gauge", "Executor processes: for blocks, and for calls"),
+        DeclaredMetric("cfnode_database_bytes", "gauge", "Size of the database on disk", unit="bytes"),
     ),
 )
 
@@ -101,14 +105,16 @@ RPC: Final = Section(
     "JSON-RPC",
     "Every node. The label `protocol` is http or ws, `method` the name of a known method.",
     (
-        Declared("substrate_rpc_calls_started", "counter", "RPC calls received", ("protocol", "method")),
-        Declared(
+        DeclaredMetric(
+            "substrate_rpc_calls_started", "counter", "RPC calls received", ("protocol", "method")
+        ),
+        DeclaredMetric(
             "substrate_rpc_calls_finished",
             "counter",
             "RPC calls answered",
             ("protocol", "method", "is_error", "is_rate_limited"),
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_rpc_calls_time",
             "histogram",
             "Time of RPC calls",
@@ -116,14 +122,14 @@ RPC: Final = Section(
             "microseconds",
             buckets=RPC_CALL_MICROSECONDS,
         ),
-        Declared("substrate_rpc_sessions_opened", "counter", "WebSocket connections opened"),
-        Declared("substrate_rpc_sessions_closed", "counter", "WebSocket connections closed"),
-        Declared(
+        DeclaredMetric("substrate_rpc_sessions_opened", "counter", "WebSocket connections opened"),
+        DeclaredMetric("substrate_rpc_sessions_closed", "counter", "WebSocket connections closed"),
+        DeclaredMetric(
             "cfnode_rpc_broker_exposed",
             "gauge",
             "1 if other machines reach the broker's methods without restriction",
         ),
-        Declared(
+        DeclaredMetric(
             "cfnode_rpc_lp_exposed",
             "gauge",
             "1 if other machines reach the liquidity provider's methods without restriction",
@@ -135,23 +141,23 @@ AUTHOR: Final = Section(
     "Block author",
     "A node that makes blocks (a development chain).",
     (
-        Declared(
+        DeclaredMetric(
             "substrate_proposer_block_constructed",
             "histogram",
             "Time to construct a new block",
             unit="seconds",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_proposer_number_of_transactions",
             "gauge",
             "Number of transactions included in the last block made here; absent before the first one",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_finality_grandpa_prevotes_total",
             "counter",
             "Total number of GRANDPA prevotes cast locally, in rounds with authorities of other processes",
         ),
-        Declared(
+        DeclaredMetric(
             "substrate_finality_grandpa_precommits_total",
             "counter",
             "Total number of GRANDPA precommits cast locally, likewise",
@@ -160,13 +166,13 @@ AUTHOR: Final = Section(
 )
 
 
-def _tally(namespace: str) -> tuple[Declared, Declared]:
+def _tally(namespace: str) -> tuple[DeclaredMetric, DeclaredMetric]:
     """Return the metrics about the calls of a signing account."""
     return (
-        Declared(
+        DeclaredMetric(
             f"cfnode_{namespace}_calls_waiting", "gauge", "Calls that wait to be signed, or for their block"
         ),
-        Declared(
+        DeclaredMetric(
             f"cfnode_{namespace}_extrinsics_total",
             "counter",
             "Signed calls by outcome: included; failed (in a block, with an error); refused (by the dry "
@@ -183,15 +189,15 @@ BROKER: Final = Section(
     "requested, at most once a block. They are absent while the node has no state to read them from, and if "
     "reading fails.",
     (
-        Declared("cfnode_broker_flip_balance", "gauge", "FLIP of the broker's account", unit="FLIP"),
-        Declared(
+        DeclaredMetric("cfnode_broker_flip_balance", "gauge", "FLIP of the broker's account", unit="FLIP"),
+        DeclaredMetric(
             "cfnode_broker_earned_fees",
             "gauge",
             "Fees earned and not withdrawn, for each asset of the chain (`Ethereum/USDC`)",
             ("asset",),
             "whole units of the asset",
         ),
-        Declared("cfnode_broker_open_channels", "gauge", "Open deposit channels of the broker"),
+        DeclaredMetric("cfnode_broker_open_channels", "gauge", "Open deposit channels of the broker"),
         *_tally("broker"),
     ),
 )
@@ -200,8 +206,8 @@ PROVIDER: Final = Section(
     "Liquidity provider",
     "A node with a liquidity provider's key. Balances are read as those of the broker.",
     (
-        Declared("cfnode_lp_flip_balance", "gauge", "FLIP of the provider's account", unit="FLIP"),
-        Declared(
+        DeclaredMetric("cfnode_lp_flip_balance", "gauge", "FLIP of the provider's account", unit="FLIP"),
+        DeclaredMetric(
             "cfnode_lp_free_balance",
             "gauge",
             "Free balance, for each asset of the chain (`Ethereum/USDC`), without what is in orders",
@@ -216,14 +222,16 @@ PROCESS: Final = Section(
     "Process",
     "Every node on Linux; of its main process, without the label `chain`.",
     (
-        Declared(
+        DeclaredMetric(
             "process_start_time_seconds", "gauge", "When the process started, Unix time", (), "seconds", False
         ),
-        Declared("process_cpu_seconds_total", "counter", "CPU time, user and system", (), "seconds", False),
-        Declared("process_resident_memory_bytes", "gauge", "Resident memory", (), "bytes", False),
-        Declared("process_virtual_memory_bytes", "gauge", "Virtual memory", (), "bytes", False),
-        Declared("process_open_fds", "gauge", "Open file descriptors", has_chain=False),
-        Declared("process_max_fds", "gauge", "Limit of open file descriptors", has_chain=False),
+        DeclaredMetric(
+            "process_cpu_seconds_total", "counter", "CPU time, user and system", (), "seconds", False
+        ),
+        DeclaredMetric("process_resident_memory_bytes", "gauge", "Resident memory", (), "bytes", False),
+        DeclaredMetric("process_virtual_memory_bytes", "gauge", "Virtual memory", (), "bytes", False),
+        DeclaredMetric("process_open_fds", "gauge", "Open file descriptors", has_chain=False),
+        DeclaredMetric("process_max_fds", "gauge", "Limit of open file descriptors", has_chain=False),
     ),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from cfnode.node.metrics.account import AccountMetrics
-from cfnode.node.metrics.registry import Registry
+from cfnode.node.metrics.registry import MetricsRegistry
 from cfnode.node.signing.submission_tally import SubmissionTally
 
 __all__ = [
@@ -45,7 +45,7 @@ ReadProvider = Callable[[bytes], Awaitable[ProviderFigures]]
 
 
 def broker_metrics(
-    registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+    registry: MetricsRegistry, tally: SubmissionTally, best: Callable[[], bytes | None]
 ) -> AccountMetrics[BrokerFigures]:
     """Return the metrics of the node's broker account."""
     account = AccountMetrics[BrokerFigures]("broker", registry, tally, best)
@@ -56,7 +56,7 @@ def broker_metrics(
 
 
 def provider_metrics(
-    registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+    registry: MetricsRegistry, tally: SubmissionTally, best: Callable[[], bytes | None]
 ) -> AccountMetrics[ProviderFigures]:
     """Return the metrics of the node's liquidity provider."""
     account = AccountMetrics[ProviderFigures]("lp", registry, tally, best)

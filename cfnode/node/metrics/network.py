@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from cfnode.network.traffic import ConnectionTraffic, Distribution, Traffic
-from cfnode.node.metrics.registry import Registry, Sample, by_label
+from cfnode.node.metrics.registry import MetricsRegistry, Sample, by_label
 
 __all__ = ["NetworkCounters", "follow_network"]
 
@@ -39,7 +39,7 @@ class NetworkCounters:
     traffic: Traffic
 
 
-def follow_network(registry: Registry, network: NetworkCounters) -> None:
+def follow_network(registry: MetricsRegistry, network: NetworkCounters) -> None:
     """Export the counters of network and sync at each scrape."""
     read = registry.read
     read("substrate_sub_libp2p_peers_count", network.peers)
@@ -58,7 +58,7 @@ def follow_network(registry: Registry, network: NetworkCounters) -> None:
     _follow_requests(registry, network.traffic)
 
 
-def _follow_connections(registry: Registry, counts: ConnectionTraffic) -> None:
+def _follow_connections(registry: MetricsRegistry, counts: ConnectionTraffic) -> None:
     prefix = "substrate_sub_libp2p_"
     opened, closed = f"{prefix}connections_opened_total", f"{prefix}connections_closed_total"
     registry.read_many(opened, by_label(lambda: counts.opened))
@@ -72,7 +72,7 @@ def _follow_connections(registry: Registry, counts: ConnectionTraffic) -> None:
     registry.read_many(f"{prefix}pending_connections_errors_total", by_label(lambda: counts.failed_dials))
 
 
-def _follow_notifications(registry: Registry, traffic: Traffic) -> None:
+def _follow_notifications(registry: MetricsRegistry, traffic: Traffic) -> None:
     def sizes() -> Iterable[tuple[tuple[str, str], Distribution]]:
         for name, counts in traffic.notifications.items():
             yield ("in", name), counts.received
@@ -89,7 +89,7 @@ def _follow_notifications(registry: Registry, traffic: Traffic) -> None:
     registry.read_many(f"{prefix}_streams_closed_total", closed)
 
 
-def _follow_requests(registry: Registry, traffic: Traffic) -> None:
+def _follow_requests(registry: MetricsRegistry, traffic: Traffic) -> None:
     requests = traffic.requests
 
     def failures() -> Iterable[Sample]:

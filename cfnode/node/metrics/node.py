@@ -27,7 +27,7 @@ from cfnode.node.metrics.figures import (
     provider_metrics,
 )
 from cfnode.node.metrics.network import NetworkCounters, follow_network
-from cfnode.node.metrics.registry import Registry, by_label
+from cfnode.node.metrics.registry import MetricsRegistry, by_label
 from cfnode.node.metrics.rpc import RpcMetrics
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.signing.submission_tally import SubmissionTally
@@ -61,7 +61,7 @@ class NodeMetrics:
         network: NetworkCounters,
         liveness: Liveness,
     ) -> None:
-        self._registry = Registry(identity.chain)
+        self._registry = MetricsRegistry(identity.chain)
         self._rpc = RpcMetrics(self._registry)
         self._broker: AccountMetrics[BrokerFigures] | None = None
         self._provider: AccountMetrics[ProviderFigures] | None = None

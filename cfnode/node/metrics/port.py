@@ -8,11 +8,11 @@ from typing import Final
 
 import trio
 
-from cfnode.serving.limits import Limits
+from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, listen
 from cfnode.serving.responses import TEXT, Receive, Scope, Send, deny, respond
-from cfnode.serving.server import Server
-from cfnode.web.bearer import Refusal
+from cfnode.serving.server import PortServer
+from cfnode.web.bearer import HttpRefusal
 from cfnode.web.networks import is_loopback
 
 __all__ = ["listen_at", "serve_metrics"]
@@ -42,14 +42,14 @@ async def serve_metrics(
     number: int = sockets[0].getsockname()[1]
     log.info("〽️ Prometheus exporter started at %s:%d", host, number)
     task_status.started(number)
-    limits = Limits(
+    limits = PortLimits(
         what="metrics",
         log=log,
         max_connections=MAX_CONNECTIONS,
         is_external=not is_loopback(host),
         busy=_BUSY,
     )
-    await Server(Metrics(render), limits).run(sockets)
+    await PortServer(Metrics(render), limits).run(sockets)
 
 
 class Metrics:
@@ -62,7 +62,7 @@ class Metrics:
         """Answer one HTTP request; refuse a WebSocket."""
         if scope["type"] != "http":
             await receive()
-            await deny(send, Refusal(404, b"Not found: the metrics are at /metrics\n"))
+            await deny(send, HttpRefusal(404, b"Not found: the metrics are at /metrics\n"))
         elif scope["method"] not in ("GET", "HEAD"):
             await respond(send, 405, b"GET /metrics\n", [TEXT, (b"allow", b"GET, HEAD")])
         elif scope["path"] != "/metrics":

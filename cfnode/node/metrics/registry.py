@@ -21,10 +21,10 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from cfnode.network.traffic import Distribution
-from cfnode.node.metrics.declaration import Declared
+from cfnode.node.metrics.declaration import DeclaredMetric
 from cfnode.node.metrics.declared import ALL
 
-__all__ = ["Registry", "Sample"]
+__all__ = ["MetricsRegistry", "Sample"]
 
 _SUFFIX = "_total"
 
@@ -32,7 +32,7 @@ Sample = tuple[Sequence[str], float]
 """The values of a metric's labels, without `chain`, and its value."""
 
 
-class Registry(Collector):
+class MetricsRegistry(Collector):
     """The metrics of one node. `chain`: the value of their label `chain`."""
 
     def __init__(self, chain: str) -> None:
@@ -106,12 +106,12 @@ class Registry(Collector):
         return ()
 
     @staticmethod
-    def _family(declared: Declared) -> GaugeMetricFamily | CounterMetricFamily:
+    def _family(declared: DeclaredMetric) -> GaugeMetricFamily | CounterMetricFamily:
         family = GaugeMetricFamily if declared.kind == "gauge" else CounterMetricFamily
         return family(declared.name, declared.text, labels=declared.all_labels)
 
     def _histogram(
-        self, declared: Declared, values: Iterable[tuple[Sequence[str], Distribution]]
+        self, declared: DeclaredMetric, values: Iterable[tuple[Sequence[str], Distribution]]
     ) -> HistogramMetricFamily:
         family = HistogramMetricFamily(declared.name, declared.text, labels=declared.all_labels)
         for labels, distribution in values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Histogram
 
-from cfnode.node.metrics.registry import Registry
+from cfnode.node.metrics.registry import MetricsRegistry
 
 __all__ = ["RpcMetrics"]
 
@@ -12,7 +12,7 @@ __all__ = ["RpcMetrics"]
 class RpcMetrics:
     """The counts of calls and WebSocket connections. `protocol` is `http` or `ws`, `method` a known name."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: MetricsRegistry) -> None:
         self._registry = registry
         self._started = registry.counter("substrate_rpc_calls_started")
         self._finished = registry.counter("substrate_rpc_calls_finished")

@@ -6,7 +6,7 @@ clients of the official node know (`InvalidTransaction(Payment)`, `TooLowPriorit
 
 from __future__ import annotations
 
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 
 
 class PoolError(Exception):
@@ -36,7 +36,7 @@ class InvalidTransaction(PoolError):
 class UnknownTransaction(PoolError):
     """A transaction whose validity the runtime cannot decide; `reason` is the runtime's."""
 
-    def __init__(self, reason: Unknown) -> None:
+    def __init__(self, reason: UnknownValidity) -> None:
         super().__init__(f"UnknownTransaction({reason})")
         self.reason = reason
 

@@ -24,11 +24,11 @@ from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import (
     BestChanged,
+    BlocksFinalized,
     ChainEvent,
-    Finalized,
+    EventSubscription,
     Imported,
     Reverted,
-    Subscription,
 )
 from cfnode.node.chain.view import ChainView
 from cfnode.node.pool.contents import PoolContents
@@ -40,7 +40,7 @@ from cfnode.node.pool.errors import (
     VerificationFailed,
 )
 from cfnode.node.pool.graph import Limit, PoolTransaction
-from cfnode.node.pool.validation import Validator, check_format, is_signed
+from cfnode.node.pool.validation import TransactionValidator, check_format, is_signed
 from cfnode.node.pool.watchers import Watch
 from cfnode.node.upkeep import supervise
 
@@ -76,7 +76,7 @@ class TransactionPool:
     ) -> None:
         self._chain = chain
         self._ready_limit = ready_limit
-        self.validator = Validator(chain.queries, may_include=authoring)
+        self.validator = TransactionValidator(chain.queries, may_include=authoring)
         self._contents = PoolContents(ready_limit)
         self._graph, self._watchers = self._contents.graph, self._contents.watchers
         self._bans, self.counts = self._contents.bans, self._contents.counts
@@ -114,7 +114,7 @@ class TransactionPool:
         """Return whether a transaction is in the pool, but not ready."""
         return tx_hash in self._graph and not self._graph.is_ready(tx_hash)
 
-    def arrivals(self) -> Subscription[bytes]:
+    def arrivals(self) -> EventSubscription[bytes]:
         """Return a stream of the hashes of transactions that become ready, from now on."""
         return self._contents.arrivals.subscribe()
 
@@ -212,7 +212,7 @@ class TransactionPool:
     def _follow(self, event: ChainEvent) -> None:
         if isinstance(event, BestChanged):
             self._new_best(event)
-        elif isinstance(event, Finalized):
+        elif isinstance(event, BlocksFinalized):
             for block in event.blocks:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):

@@ -11,7 +11,7 @@ from typing import Final
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError, decode_compact
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.chain.queries import RuntimeQueries
 from cfnode.node.pool.errors import (
     BadFormat,
@@ -32,7 +32,7 @@ EMPTY: Final = b"\0"
 _EMPTY_TRAP: Final = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
 
 
-class Validator:
+class TransactionValidator:
     """The validator of transactions, by calls of the runtime.
 
     `may_include`: this node makes blocks, so it accepts transactions that must not be sent to peers.
@@ -63,7 +63,7 @@ class Validator:
             raise VerificationFailed(str(error)) from error
         if isinstance(answer, Invalid):
             raise InvalidTransaction(answer)
-        if isinstance(answer, Unknown):
+        if isinstance(answer, UnknownValidity):
             raise UnknownTransaction(answer)
         if not answer.provides:
             raise NoTagsProvided

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cfnode.core.block import BlockRef
-from cfnode.node.chain.events import Publisher, Subscription
+from cfnode.node.chain.events import EventSubscription, Publisher
 
 FINALITY_TIMEOUT_BLOCKS = 512
 """Blocks after which the watchers of an unfinalized block end with finalityTimeout."""
@@ -69,7 +69,7 @@ class Watch:
     """A transaction under watch: its hash, and its statuses as a bounded stream that ends after the last."""
 
     hash: bytes
-    statuses: Subscription[TxStatus]
+    statuses: EventSubscription[TxStatus]
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.flow.shared_work import SharedWork
 from cfnode.node.chain.view import ChainView
 from cfnode.node.signing.outcome import Inclusion
-from cfnode.node.signing.submission import Call, SignedClient
+from cfnode.node.signing.submission import SignedClient, SubmittedCall
 
 __all__ = ["SigningAccount", "WaitFor"]
 
@@ -46,24 +46,24 @@ class SigningAccount:
         """Sign equal transactions with equal bytes, on a development chain."""
         self._client.repeat_signatures()
 
-    async def included(self, call: Call, *, dry_run: bool = True) -> Inclusion:
+    async def included(self, call: SubmittedCall, *, dry_run: bool = True) -> Inclusion:
         """Submit a call and wait for the block that includes it."""
         with await self._client.submit(call, dry_run=dry_run) as submission:
             return await submission.in_block()
 
-    async def finalized(self, call: Call, *, dry_run: bool = True) -> Inclusion:
+    async def finalized(self, call: SubmittedCall, *, dry_run: bool = True) -> Inclusion:
         """Submit a call and wait until the block that includes it is final."""
         with await self._client.submit(call, dry_run=dry_run) as submission:
             return await submission.finalized()
 
-    async def sent(self, call: Call) -> bytes:
+    async def sent(self, call: SubmittedCall) -> bytes:
         """Submit a call without a dry run, and do not wait for a block; return the transaction's hash."""
         with await self._client.submit(call, dry_run=False) as submission:
             self._client.tally.count("unknown")
             return submission.tx_hash
 
     async def opened(
-        self, call: Call, asset: str, ready: tuple[str, str], *, dry_run: bool = True
+        self, call: SubmittedCall, asset: str, ready: tuple[str, str], *, dry_run: bool = True
     ) -> Inclusion:
         """Submit a call that opens a channel for an asset; return its inclusion.
 

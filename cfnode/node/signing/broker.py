@@ -12,7 +12,7 @@ from typing import Any
 
 from cfnode.node.signing.account import SigningAccount
 from cfnode.node.signing.outcome import EventError, Inclusion
-from cfnode.node.signing.submission import Call
+from cfnode.node.signing.submission import SubmittedCall
 
 Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
@@ -22,7 +22,7 @@ ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelRequest:
+class BrokerChannelRequest:
     """The parameters of a deposit channel.
 
     Commissions and boost fee in basis points; `refund_parameters`, `channel_metadata`, `affiliate_fees` and
@@ -40,9 +40,9 @@ class ChannelRequest:
     dca_parameters: dict[str, Any] | None = None
 
     @property
-    def call(self) -> Call:
+    def call(self) -> SubmittedCall:
         """The extrinsic's call."""
-        return Call(
+        return SubmittedCall(
             "Swapping",
             "request_swap_deposit_address_with_affiliates",
             {
@@ -60,7 +60,7 @@ class ChannelRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class DepositChannel:
+class BrokerChannel:
     """An open channel. `issued_block`: a block number of this chain; the expiry: one of the source chain."""
 
     tx_hash: bytes
@@ -109,9 +109,9 @@ class BrokerClient(SigningAccount):
 
     async def register_account(self) -> bytes:
         """Make the account a broker; return the transaction's hash."""
-        return (await self.included(Call("Swapping", "register_as_broker"))).tx_hash
+        return (await self.included(SubmittedCall("Swapping", "register_as_broker"))).tx_hash
 
-    async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
+    async def request_swap_deposit_address(self, request: BrokerChannelRequest) -> BrokerChannel:
         """Open a deposit channel.
 
         Return with the block that includes the call if the channel was preallocated, else only with
@@ -138,7 +138,7 @@ class BrokerClient(SigningAccount):
             "boost_fee": boost_fee,
             "refund_address": refund_address,
         }
-        call = Call("Swapping", "request_account_creation_deposit_address", fields)
+        call = SubmittedCall("Swapping", "request_account_creation_deposit_address", fields)
         return _account_channel(await self.opened(call, asset, ("Swapping", ACCOUNT_CHANNEL_READY)))
 
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
@@ -147,34 +147,38 @@ class BrokerClient(SigningAccount):
         There is no dry run, as in the official node: a withdrawal that fails is included and pays its fee.
         """
         fields = {"asset": asset, "destination_address": destination_address}
-        return _withdrawal(await self.included(Call("Swapping", "withdraw", fields), dry_run=False))
+        return _withdrawal(await self.included(SubmittedCall("Swapping", "withdraw", fields), dry_run=False))
 
     async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
         """Register an affiliate that is paid to an Ethereum address (20 bytes); return its account."""
         fields = {"withdrawal_address": withdrawal_address}
-        inclusion = await self.included(Call("Swapping", "register_affiliate", fields))
+        inclusion = await self.included(SubmittedCall("Swapping", "register_affiliate", fields))
         return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
 
     async def deregister_affiliate(self, affiliate: bytes) -> Affiliate:
         """Remove an affiliate, whose fees must have been withdrawn."""
         fields = {"affiliate_account_id": affiliate}
-        inclusion = await self.included(Call("Swapping", "deregister_affiliate", fields))
+        inclusion = await self.included(SubmittedCall("Swapping", "deregister_affiliate", fields))
         event = inclusion.event("Swapping", "AffiliateDeregistration")
         return Affiliate(event["affiliate_account_id"], event["short_id"])
 
     async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
         """Pay an affiliate its earned fees, to the address that the affiliate was registered with."""
         fields = {"affiliate_account_id": affiliate}
-        return _withdrawal(await self.included(Call("Swapping", "affiliate_withdrawal_request", fields)))
+        return _withdrawal(
+            await self.included(SubmittedCall("Swapping", "affiliate_withdrawal_request", fields))
+        )
 
     async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
         """Set the minimum commission of vault swaps that name the broker; return the transaction's hash."""
-        call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
+        call = SubmittedCall(
+            "Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points}
+        )
         return (await self.included(call)).tx_hash
 
     async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
         """Bind withdrawals on Ethereum to one address, permanently; return the final transaction's hash."""
-        call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
+        call = SubmittedCall("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
         return (await self.finalized(call)).tx_hash
 
     async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
@@ -182,12 +186,16 @@ class BrokerClient(SigningAccount):
 
         `tx_id`: in the form of the chain's pallet.
         """
-        await self.included(Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id}))
+        await self.included(
+            SubmittedCall(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id})
+        )
 
     async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
         """Have all deposits to a channel refunded (Solana, where deposits have no transaction id)."""
         fields = {"deposit_address": deposit_address}
-        await self.included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
+        await self.included(
+            SubmittedCall(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields)
+        )
 
     async def open_private_btc_channel(self) -> int:
         """Open the broker's own Bitcoin channel (a bond is taken); return its id."""
@@ -198,7 +206,7 @@ class BrokerClient(SigningAccount):
         return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
 
     async def _private_channel(self, call: str, event: str) -> int:
-        inclusion = await self.included(Call("Swapping", call))
+        inclusion = await self.included(SubmittedCall("Swapping", call))
         return int(inclusion.event("Swapping", event)["channel_id"])
 
 
@@ -226,10 +234,10 @@ def _account_channel(inclusion: Inclusion) -> AccountChannel:
     )
 
 
-def _channel(inclusion: Inclusion) -> DepositChannel:
+def _channel(inclusion: Inclusion) -> BrokerChannel:
     event = inclusion.event("Swapping", CHANNEL_READY)
     try:
-        return DepositChannel(
+        return BrokerChannel(
             inclusion.tx_hash,
             event["deposit_address"],
             inclusion.block.number,

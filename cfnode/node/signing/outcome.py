@@ -15,11 +15,11 @@ from cfnode.core.block import BlockRef
 from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
-from cfnode.node.chain.block_events import Event, Events
+from cfnode.node.chain.block_events import BlockEvent, OrderedEvents
 from cfnode.node.chain.view import ChainView
 
 __all__ = [
-    "Event",
+    "BlockEvent",
     "EventError",
     "Inclusion",
     "SubmissionError",
@@ -52,7 +52,7 @@ class Inclusion:
     tx_hash: bytes
     block: BlockRef
     index: int
-    events: tuple[Event, ...]
+    events: tuple[BlockEvent, ...]
 
     def event(self, pallet: str, name: str) -> dict[str, Any]:
         """Return the fields of the first event of this name. Raise EventError."""
@@ -87,12 +87,12 @@ async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, in
     return Inclusion(tx_hash, block, index, events)
 
 
-async def read_events(chain: ChainView, block_hash: bytes) -> tuple[Event, ...]:
+async def read_events(chain: ChainView, block_hash: bytes) -> tuple[BlockEvent, ...]:
     """Return all events of a block, in their order. Raise EventError, UnknownBlock or StateDiscarded."""
     return (await _events(chain, block_hash)).all
 
 
-async def _events(chain: ChainView, block_hash: bytes) -> Events:
+async def _events(chain: ChainView, block_hash: bytes) -> OrderedEvents:
     try:
         return await chain.events(block_hash)
     except ScaleError as error:

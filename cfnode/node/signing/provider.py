@@ -18,16 +18,16 @@ from typing import Any, Final, Generic, TypeVar
 from cfnode.core.addresses import EncodedAddress
 from cfnode.node.signing.account import SigningAccount, WaitFor
 from cfnode.node.signing.outcome import EventError, Inclusion
-from cfnode.node.signing.submission import Call
+from cfnode.node.signing.submission import SubmittedCall
 
 __all__ = [
     "MAX_CANCELLED",
-    "DepositAddress",
-    "LimitOrder",
+    "ChangedLimitOrder",
+    "ChangedRangeOrder",
     "LiquidityProviderClient",
-    "OpenedChannel",
     "Order",
-    "RangeOrder",
+    "ProviderAddress",
+    "ProviderChannel",
     "Submitted",
 ]
 
@@ -52,7 +52,7 @@ class Submitted(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class DepositAddress:
+class ProviderAddress:
     """An open deposit channel. The expiry is a block number of the deposit's chain."""
 
     address: EncodedAddress
@@ -60,15 +60,15 @@ class DepositAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedChannel:
+class ProviderChannel:
     """A deposit channel, and the transaction of the block that opened it."""
 
-    channel: DepositAddress
+    channel: ProviderAddress
     inclusion: Inclusion
 
 
 @dataclass(frozen=True, slots=True)
-class LimitOrder:
+class ChangedLimitOrder:
     """A limit order after a change.
 
     Amounts are in the smallest unit: of the sold asset, but `bought_amount` and `collected_fees`, which the
@@ -87,7 +87,7 @@ class LimitOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeOrder:
+class ChangedRangeOrder:
     """A range order after a change.
 
     Amounts by `base` and `quote`; `tick_range` by `start` and `end`; `size_change` is of `liquidity` and
@@ -103,7 +103,7 @@ class RangeOrder:
     size_change: Change | None
 
 
-Order = LimitOrder | RangeOrder
+Order = ChangedLimitOrder | ChangedRangeOrder
 
 
 class LiquidityProviderClient(SigningAccount):
@@ -113,11 +113,11 @@ class LiquidityProviderClient(SigningAccount):
 
     async def register_account(self) -> bytes:
         """Make the account a liquidity provider; return the transaction's hash."""
-        return (await self.included(Call(PROVIDER, "register_lp_account"))).tx_hash
+        return (await self.included(SubmittedCall(PROVIDER, "register_lp_account"))).tx_hash
 
     async def register_refund_address(self, address: EncodedAddress) -> bytes:
         """Set the refund address for assets of the address' chain; return the transaction's hash."""
-        call = Call(PROVIDER, "register_liquidity_refund_address", {"address": address})
+        call = SubmittedCall(PROVIDER, "register_liquidity_refund_address", {"address": address})
         return (await self.included(call, dry_run=False)).tx_hash
 
     async def request_redemption(self, amount: int | None, address: bytes, executor: bytes | None) -> bytes:
@@ -127,33 +127,33 @@ class LiquidityProviderClient(SigningAccount):
         """
         redemption = "Max" if amount is None else ("Exact", amount)
         fields = {"amount": redemption, "address": address, "executor": executor}
-        return (await self.included(Call("Funding", "redeem", fields))).tx_hash
+        return (await self.included(SubmittedCall("Funding", "redeem", fields))).tx_hash
 
     # Assets
 
     async def request_deposit_address(
         self, asset: str, boost_fee: int, wait_for: WaitFor
-    ) -> Submitted[DepositAddress]:
+    ) -> Submitted[ProviderAddress]:
         """Open a deposit channel. `boost_fee`: in basis points."""
         return await self._submitted(_deposit_call(asset, boost_fee), wait_for, _deposit_address)
 
-    async def open_deposit_channel(self, asset: str, boost_fee: int) -> OpenedChannel:
+    async def open_deposit_channel(self, asset: str, boost_fee: int) -> ProviderChannel:
         """Open a deposit channel; return with its block if it was preallocated, else with finality."""
         call = _deposit_call(asset, boost_fee)
         inclusion = await self.opened(call, asset, CHANNEL_READY, dry_run=False)
-        return OpenedChannel(_deposit_address(inclusion), inclusion)
+        return ProviderChannel(_deposit_address(inclusion), inclusion)
 
     async def withdraw(
         self, amount: int, asset: str, destination: EncodedAddress, wait_for: WaitFor
     ) -> Submitted[tuple[str, int]]:
         """Send an amount to an address on its chain; the response is the egress id (chain, number)."""
         fields = {"amount": amount, "asset": asset, "destination_address": destination}
-        return await self._submitted(Call(PROVIDER, "withdraw_asset", fields), wait_for, _egress_id)
+        return await self._submitted(SubmittedCall(PROVIDER, "withdraw_asset", fields), wait_for, _egress_id)
 
     async def transfer(self, amount: int, asset: str, destination: bytes) -> bytes:
         """Give an amount to another liquidity provider; return the transaction's hash."""
         fields = {"amount": amount, "asset": asset, "destination": destination}
-        return (await self.included(Call(PROVIDER, "transfer_asset", fields), dry_run=False)).tx_hash
+        return (await self.included(SubmittedCall(PROVIDER, "transfer_asset", fields), dry_run=False)).tx_hash
 
     async def schedule_swap(
         self,
@@ -174,24 +174,26 @@ class LiquidityProviderClient(SigningAccount):
             "price_limits": price_limits,
             "dca_params": dca_parameters,
         }
-        return await self._submitted(Call(PROVIDER, "schedule_swap", fields), wait_for, _swap_request)
+        return await self._submitted(
+            SubmittedCall(PROVIDER, "schedule_swap", fields), wait_for, _swap_request
+        )
 
     # Orders
 
     async def change_range_order(
         self, call: str, fields: dict[str, Any], wait_for: WaitFor
-    ) -> Submitted[list[RangeOrder]]:
+    ) -> Submitted[list[ChangedRangeOrder]]:
         """Submit `update_range_order` or `set_range_order`, with the fields of the call."""
-        return await self._submitted(Call(POOLS, call, fields), wait_for, _range_orders)
+        return await self._submitted(SubmittedCall(POOLS, call, fields), wait_for, _range_orders)
 
     async def change_limit_order(
         self, call: str, fields: dict[str, Any], wait_for: WaitFor
-    ) -> Submitted[list[LimitOrder]]:
+    ) -> Submitted[list[ChangedLimitOrder]]:
         """Submit `update_limit_order` or `set_limit_order`, with the fields of the call.
 
         A scheduled change has not happened yet: its response has no order.
         """
-        return await self._submitted(Call(POOLS, call, fields), wait_for, _limit_orders)
+        return await self._submitted(SubmittedCall(POOLS, call, fields), wait_for, _limit_orders)
 
     async def cancel_orders(
         self, orders: Sequence[tuple[str, Mapping[str, Any]]], wait_for: WaitFor
@@ -200,10 +202,12 @@ class LiquidityProviderClient(SigningAccount):
 
         The response is the orders that existed, limit orders first.
         """
-        call = Call(POOLS, "cancel_orders_batch", {"orders": orders})
+        call = SubmittedCall(POOLS, "cancel_orders_batch", {"orders": orders})
         return await self._submitted(call, wait_for, _orders)
 
-    async def _submitted(self, call: Call, wait_for: WaitFor, read: Callable[[Inclusion], T]) -> Submitted[T]:
+    async def _submitted(
+        self, call: SubmittedCall, wait_for: WaitFor, read: Callable[[Inclusion], T]
+    ) -> Submitted[T]:
         if wait_for is WaitFor.NO_WAIT:
             return Submitted(await self.sent(call))
         reach = self.included if wait_for is WaitFor.IN_BLOCK else self.finalized
@@ -211,13 +215,15 @@ class LiquidityProviderClient(SigningAccount):
         return Submitted(inclusion.tx_hash, read(inclusion))
 
 
-def _deposit_call(asset: str, boost_fee: int) -> Call:
-    return Call(PROVIDER, "request_liquidity_deposit_address", {"asset": asset, "boost_fee": boost_fee})
+def _deposit_call(asset: str, boost_fee: int) -> SubmittedCall:
+    return SubmittedCall(
+        PROVIDER, "request_liquidity_deposit_address", {"asset": asset, "boost_fee": boost_fee}
+    )
 
 
-def _deposit_address(inclusion: Inclusion) -> DepositAddress:
+def _deposit_address(inclusion: Inclusion) -> ProviderAddress:
     event = inclusion.event(*CHANNEL_READY)
-    return DepositAddress(event["deposit_address"], event["deposit_chain_expiry_block"])
+    return ProviderAddress(event["deposit_address"], event["deposit_chain_expiry_block"])
 
 
 def _egress_id(inclusion: Inclusion) -> tuple[str, int]:
@@ -229,19 +235,19 @@ def _swap_request(inclusion: Inclusion) -> int:
     return int(inclusion.event("Swapping", "SwapRequested")["swap_request_id"])
 
 
-def _limit_orders(inclusion: Inclusion) -> list[LimitOrder]:
-    return _each(inclusion, "LimitOrderUpdated", LimitOrder)
+def _limit_orders(inclusion: Inclusion) -> list[ChangedLimitOrder]:
+    return _each(inclusion, "LimitOrderUpdated", ChangedLimitOrder)
 
 
-def _range_orders(inclusion: Inclusion) -> list[RangeOrder]:
-    return _each(inclusion, "RangeOrderUpdated", RangeOrder)
+def _range_orders(inclusion: Inclusion) -> list[ChangedRangeOrder]:
+    return _each(inclusion, "RangeOrderUpdated", ChangedRangeOrder)
 
 
 def _orders(inclusion: Inclusion) -> list[Order]:
     return [*_limit_orders(inclusion), *_range_orders(inclusion)]
 
 
-OrderType = TypeVar("OrderType", LimitOrder, RangeOrder)
+OrderType = TypeVar("OrderType", ChangedLimitOrder, ChangedRangeOrder)
 
 
 def _each(inclusion: Inclusion, name: str, order: type[OrderType]) -> list[OrderType]:

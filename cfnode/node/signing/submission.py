@@ -19,7 +19,7 @@ from cfnode.core.extrinsic import Era, sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.local_faults import retry_after_fault
 from cfnode.node.chain.runtime_info import RuntimeInfo
 from cfnode.node.liveness import Liveness
@@ -82,7 +82,7 @@ class TooManyCalls(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SubmittedCall:
     """A runtime call; `fields` in the mapping of the SCALE codec."""
 
     pallet: str
@@ -103,7 +103,7 @@ class SignedClient:
     """
 
     def __init__(
-        self, chain: Chain, pool: TransactionPool, key: Keypair, *,
+        self, chain: NodeChain, pool: TransactionPool, key: Keypair, *,
         syncing: Callable[[], str | None], liveness: Liveness | None = None,
     ) -> None:  # fmt: skip
         self._chain = chain
@@ -124,7 +124,7 @@ class SignedClient:
         """Sign equal transactions with equal bytes, on a development chain."""
         self._key = self._key.repeatable()
 
-    async def submit(self, call: Call, *, dry_run: bool = True) -> Submission:
+    async def submit(self, call: SubmittedCall, *, dry_run: bool = True) -> Submission:
         """Sign and send a call; the result is a context manager.
 
         Raise NotReady, TooManyCalls or SubmissionError.
@@ -139,14 +139,14 @@ class SignedClient:
                 raise
         return Submission(self._chain, watch, self._liveness, self.tally)
 
-    async def _sent(self, call: Call, dry_run: bool) -> Watch:
+    async def _sent(self, call: SubmittedCall, dry_run: bool) -> Watch:
         if dry_run:
             async with self._trying:
                 await retry_after_fault(lambda: self._dry_run(call))
         async with self._submitting:
             return await self._into_pool(call)
 
-    async def _into_pool(self, call: Call) -> Watch:
+    async def _into_pool(self, call: SubmittedCall) -> Watch:
         for _ in range(MAX_ATTEMPTS):
             self._require_ready()
             nonce = await self._pool.ready_nonce(self.account)
@@ -166,7 +166,7 @@ class SignedClient:
             f"Failed to submit extrinsic to the transaction pool after {MAX_ATTEMPTS} attempts"
         )
 
-    async def _dry_run(self, call: Call) -> None:
+    async def _dry_run(self, call: SubmittedCall) -> None:
         best = self._chain.best
         if best.number == 0:
             return  # the genesis state has no block hash: a signed extrinsic cannot be dry-run on it
@@ -183,7 +183,7 @@ class SignedClient:
             error_value = decode_dispatch_error(metadata, outcome.dispatch_error)
             raise SubmissionError(dispatch_error_text(metadata, error_value))
 
-    async def _sign(self, call: Call, nonce: int, above: BlockRef) -> bytes:
+    async def _sign(self, call: SubmittedCall, nonce: int, above: BlockRef) -> bytes:
         """Return the call as a transaction for the next block on top of `above`."""
         runtime: RuntimeInfo = await self._chain.runtime_at(above.hash)
         birth = self._birth(above)
@@ -232,7 +232,7 @@ class Submission:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: NodeChain,
         watch: Watch,
         liveness: Liveness | None = None,
         tally: SubmissionTally | None = None,
@@ -322,7 +322,7 @@ class Submission:
             raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
 
 
-def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:
+def _encoded(runtime: RuntimeInfo, call: SubmittedCall) -> bytes:
     try:
         return runtime.metadata.call_codec.encode(call.value)
     except ScaleError as error:

@@ -17,20 +17,27 @@ import trio
 from cfnode.core.chainspec import ChainSpec, ChainSpecError, grandpa_authorities
 from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, BlockAnnounce, Handshake, Roles
-from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
+from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, AnnounceHandshake, BlockAnnounce, Roles
+from cfnode.network.model import (
+    Closed,
+    NotificationLimits,
+    NotificationProtocol,
+    PeerNetwork,
+    ProtocolOpened,
+    Received,
+)
 from cfnode.node.asking import reputation
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.peer_set import PeerSet
-from cfnode.node.asking.progress import Phase, Progress, warn_when_stuck
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.progress import Phase, SyncProgress, warn_when_stuck
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.config import Checkpoint
 from cfnode.node.grandpa.gossip import FinalityGossip
 from cfnode.node.grandpa.stall import warn_when_finality_stalls
 from cfnode.node.pool.pool import TransactionPool
-from cfnode.node.sync.following.follow import Follower
-from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.following.follow import BlockImporter
+from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.transactions import TransactionGossip
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.checkpoint import load_checkpoint
@@ -71,11 +78,11 @@ class ChainSync:
     """
 
     def __init__(
-        self, network: Network, chain: Chain, store: Store,
+        self, network: PeerNetwork, chain: NodeChain, store: Store,
         *, beginning: TrustedSet | None = None, checkpoint: Checkpoint | None = None,
         set_cache: AuthoritySetCache | None = None, author: bool = False, pool: TransactionPool | None = None,
     ) -> None:  # fmt: skip
-        self.progress = Progress(Phase.DONE) if author else Progress()
+        self.progress = SyncProgress(Phase.DONE) if author else SyncProgress()
         self.peer_set = PeerSet()
         self.starting_block = chain.best.number
         """The number of the best block when the node started."""
@@ -88,7 +95,7 @@ class ChainSync:
         self._author = author
         windows = (store.pruning.blocks, store.pruning.state)
         self._asker = Asker(network, self.peer_set)
-        self._follower = Follower(
+        self._follower = BlockImporter(
             chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
@@ -98,7 +105,7 @@ class ChainSync:
             SUFFIX, self._handshake, LIMITS, self._refusal
         )
         self._transactions = None if pool is None else TransactionGossip(network, pool, self.progress)
-        Server(network, chain, store).declare()
+        SyncServer(network, chain, store).declare()
 
     @property
     def transactions_propagated(self) -> int:
@@ -135,12 +142,12 @@ class ChainSync:
     def _handshake(self) -> bytes:
         best = self._chain.best
         roles = Roles.AUTHORITY if self._author else Roles.FULL  # one of them: Substrate never sends both
-        return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
+        return AnnounceHandshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:
         """Return the reason to refuse the handshake of a peer; None to accept it."""
         try:
-            claim = Handshake.decode(handshake)
+            claim = AnnounceHandshake.decode(handshake)
         except WireError as error:
             return str(error)
         if claim.genesis_hash != self._chain.genesis_hash:
@@ -150,7 +157,7 @@ class ChainSync:
     async def _listen(self) -> None:
         async for event in self._announces.events:
             match event:
-                case Opened(peer_id=peer, handshake=handshake):
+                case ProtocolOpened(peer_id=peer, handshake=handshake):
                     self._opened(peer, handshake)
                 case Closed(peer_id=peer):
                     self.peer_set.forget(peer)
@@ -164,7 +171,7 @@ class ChainSync:
             self._network.report(peer, reputation.FATAL, refusal)
             self._network.disconnect(peer, refusal)
             return
-        claim = Handshake.decode(handshake)
+        claim = AnnounceHandshake.decode(handshake)
         if claim.roles == Roles.LIGHT:
             return  # a light client has no blocks to provide, and its best block proves nothing
         self.peer_set.update(peer, claim.best_number, claim.best_hash)

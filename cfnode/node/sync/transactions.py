@@ -18,9 +18,16 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_256
 from cfnode.core.wire import WireError
 from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
-from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
+from cfnode.network.model import (
+    Closed,
+    NotificationLimits,
+    NotificationProtocol,
+    PeerNetwork,
+    ProtocolOpened,
+    Received,
+)
 from cfnode.node.asking import reputation
-from cfnode.node.asking.progress import Progress
+from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.pool.errors import InvalidTransaction, PoolError
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.runtime.calls import RuntimeCallError
@@ -45,7 +52,7 @@ peer all that its pool has: 8,192 at most."""
 class TransactionGossip:
     """The transactions protocol of one node. Create it before the network runs."""
 
-    def __init__(self, network: Network, pool: TransactionPool, progress: Progress) -> None:
+    def __init__(self, network: PeerNetwork, pool: TransactionPool, progress: SyncProgress) -> None:
         self._network = network
         self._pool = pool
         self._progress = progress
@@ -98,7 +105,7 @@ class TransactionGossip:
     async def _listen(self) -> None:
         async for event in self._protocol.events:
             match event:
-                case Opened(peer_id=peer):
+                case ProtocolOpened(peer_id=peer):
                     self._known[peer] = BoundedDict(MAX_KNOWN)
                     self._propagate()
                 case Closed(peer_id=peer):

@@ -25,7 +25,7 @@ from cfnode.rpc.table.convert import (
 )
 from cfnode.rpc.table.rows import Access, Method, Param, Reader
 from cfnode.rpc.table.runtime_names import enum_of_chains
-from cfnode.rpc.table.serde_types import Struct, enum, tuple_of
+from cfnode.rpc.table.serde_types import SerdeStruct, enum, tuple_of
 from cfnode.rpc.table.texts import base58_of, signature_hex
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ SIGNATURE: Final = Reader(
 )
 BOUNDS: Final = Reader(
     "{nonce, expiry_block}",
-    Struct("struct TransactionMetadata", {"nonce": (U32.read, False), "expiry_block": (U32.read, False)}),
+    SerdeStruct(
+        "struct TransactionMetadata", {"nonce": (U32.read, False), "expiry_block": (U32.read, False)}
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
-from cfnode.node.signing.broker import BrokerClient, ChannelRequest, DepositChannel, Withdrawal
+from cfnode.node.signing.broker import BrokerChannel, BrokerChannelRequest, BrokerClient, Withdrawal
 from cfnode.rpc.table.broker_params import (
     AFFILIATES,
     ASSET,
@@ -52,7 +52,7 @@ async def request_swap_deposit_address(
     dca: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """Open a deposit channel; return the address to which a user sends `source_asset`."""
-    request = ChannelRequest(
+    request = BrokerChannelRequest(
         source_asset=source,
         destination_asset=destination,
         destination_address=address_on(ASSETS[destination].chain, destination_address, "destination_address"),
@@ -66,7 +66,7 @@ async def request_swap_deposit_address(
     return channel_json(await broker_of(node).request_swap_deposit_address(request))
 
 
-def channel_json(channel: DepositChannel) -> dict[str, Any]:
+def channel_json(channel: BrokerChannel) -> dict[str, Any]:
     """Return an open channel as clients read it."""
     return {
         "address": address_to_text(channel.address),

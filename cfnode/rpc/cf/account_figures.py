@@ -48,8 +48,8 @@ async def provider_figures(node: Node, account: bytes, block: bytes) -> Provider
     Raises what the methods raise.
     """
     info = await account_info(node, account, block)
-    free = await query(node, block, "cf_free_balances", account_id=account)
-    return ProviderFigures(flip=_flip(info), free_balances=_whole_units(free))
+    free_balances = await query(node, block, "cf_free_balances", account_id=account)
+    return ProviderFigures(flip=_flip(info), free_balances=_whole_units(free_balances))
 
 
 def _flip(info: Mapping[str, Any]) -> float:

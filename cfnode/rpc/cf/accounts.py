@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.rpc.cf import legacy_shapes
-from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method, query, to_json, value
+from cfnode.rpc.cf.method import CUSTOM, Arguments, answers, custom, method, query, to_json, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.table.blocks import block_asked
 from cfnode.rpc.table.convert import account
@@ -73,7 +73,7 @@ def _joined(common: dict[str, Any], role: str, info: dict[str, Any]) -> dict[str
     return {**common, "role": ROLE_NAMES.get(role, role.lower()), **info}
 
 
-def _all(result: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
+def _all(result: list[dict[str, Any]], arguments: Arguments) -> list[dict[str, Any]]:
     return [_one_of_all(entry) for entry in result]
 
 
@@ -95,7 +95,7 @@ METHODS: Final = (
         "A validator account's balances and status.",
         params=(ACCOUNT_ID,),
         function="cf_validator_info",
-        then=lambda result, given: info_v2(result),
+        then=lambda result, arguments: info_v2(result),
     ),
     method(
         "cf_all_account_infos",

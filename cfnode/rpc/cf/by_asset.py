@@ -23,11 +23,11 @@ def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> di
 
     `values`: by asset name (`ArbUsdc`). A missing value is `empty`.
     """
-    found: dict[str, dict[str, Any]] = {}
+    by_chain: dict[str, dict[str, Any]] = {}
     for name in assets:
         if asset := ASSETS.get(name):
-            found.setdefault(asset.chain, {})[asset.symbol] = values.get(name, empty)
-    return found
+            by_chain.setdefault(asset.chain, {})[asset.symbol] = values.get(name, empty)
+    return by_chain
 
 
 def asset_map(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
@@ -35,7 +35,7 @@ def asset_map(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     assert isinstance(row.definition, Composite)
     encoders = {
         field.name or "": {
-            symbol: encoder.of(leaf, bare) for symbol, leaf in _leaves(encoder, field.type).items()
+            symbol: encoder.of(type_id, bare) for symbol, type_id in _leaves(encoder, field.type).items()
         }
         for field in row.definition.fields
     }

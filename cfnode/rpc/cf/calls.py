@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Arguments, method
 from cfnode.rpc.cf.params import ADDRESS20, one_of
 from cfnode.rpc.table.convert import (
     ACCOUNT,
@@ -55,17 +55,17 @@ NONCE: Final = Reader(
 )
 
 
-def _within_chain(given: Given) -> Given:
+def _within_chain(arguments: Arguments) -> Arguments:
     """Return the arguments unchanged.
 
     Raises RpcError for an amount that does not fit into the chain's u128.
     """
-    _, terms = given["call"][1]["call"]
+    _, terms = arguments["call"][1]["call"]
     for amount in terms.values():
         if isinstance(amount, tuple) and amount[1] > U128_MAX:
             text = "Failed to convert call parameters: integer overflow when casting to u128."
             raise RpcError(ErrorCode.INVALID_PARAMS, text)
-    return given
+    return arguments
 
 
 # EIP-712 typed data
@@ -97,7 +97,7 @@ def _message(value: dict[str, Any]) -> Any:
     return str(plain) if primitive in ("U128", "I128") else plain
 
 
-def _encoded(result: list[Any], given: Given) -> list[Any]:
+def _encoded(result: list[Any], arguments: Arguments) -> list[Any]:
     call, metadata = result
     return [{"Eip712": _eip712(call["Eip712"])} if "Eip712" in call else call, metadata]
 

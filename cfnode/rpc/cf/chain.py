@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.cf.method import Given, custom, method
+from cfnode.rpc.cf.method import Arguments, custom, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.table.broker_params import ASSET, write_asset
 from cfnode.rpc.table.convert import ACCOUNT, HASH, U32
@@ -18,16 +18,16 @@ FEE_MULTIPLIER: Final = 10_000
 """The factor between weight units and FLIP: a constant of the chain's fee."""
 
 
-def _bare_hex(result: str, given: Given) -> str:
+def _bare_hex(result: str, arguments: Arguments) -> str:
     return result.removeprefix("0x")
 
 
-def _vault(result: list[Any], given: Given) -> list[Any]:
-    key, since = result
-    return [bytes(key).hex(), since]
+def _vault(result: list[Any], arguments: Arguments) -> list[Any]:
+    key, first_block = result
+    return [bytes(key).hex(), first_block]
 
 
-def _names(result: list[Any], given: Given) -> list[Any]:
+def _names(result: list[Any], arguments: Arguments) -> list[Any]:
     return [[account, bytes(name).decode("utf-8", "replace")] for account, name in result]
 
 

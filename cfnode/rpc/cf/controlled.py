@@ -24,11 +24,11 @@ ByChain = dict[str, list[Any]]
 async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> ByChain:
     """Return the addresses of the open deposit channels, by chain."""
     open_channels = await value(node, block_asked(node, at), "cf_all_open_deposit_channels")
-    found: ByChain = {}
+    addresses: ByChain = {}
     for _, _, accounts in open_channels:
         for address, _ in accounts["chain_accounts"]:
-            found.setdefault(chain_of_address(address), []).append(address_to_text(address))
-    return {name: found[name] for name in found if chain in (None, name)}
+            addresses.setdefault(chain_of_address(address), []).append(address_to_text(address))
+    return {name: addresses[name] for name in addresses if chain in (None, name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +84,21 @@ async def vault_addresses(node: Node, chain: str | None, compact: bool | None, a
     header = node.chain.header(block)
     assert header is not None  # its state has been queried
     seconds = block_update(header, block)["timestamp"] + vaults["predicted_seconds_until_next_vault_rotation"]
-    change = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    found: ByChain = {"Solana": [], "Bitcoin": []}  # the answer has them even without vaults
+    rotation_time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    entries: ByChain = {"Solana": [], "Bitcoin": []}  # the answer has them even without vaults
     for vault, address in _named(vaults):
-        more = {} if compact else {"explanation": vault.explanation, "rotation_policy": _policy(vault)}
-        found.setdefault(chain_of_address(address), []).append(
+        explanations = (
+            {} if compact else {"explanation": vault.explanation, "rotation_policy": _policy(vault)}
+        )
+        entries.setdefault(chain_of_address(address), []).append(
             {
                 "name": vault.name,
                 "address": address_to_text(address),
-                **more,
-                "next_predicted_rotation": change if vault.rotates else None,
+                **explanations,
+                "next_predicted_rotation": rotation_time if vault.rotates else None,
             }
         )
-    return {name: found[name] for name in found if chain in (None, name)}
+    return {name: entries[name] for name in entries if chain in (None, name)}
 
 
 def _policy(vault: _Vault) -> str:

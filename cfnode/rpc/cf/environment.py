@@ -49,9 +49,13 @@ class _Each:
     def arguments(self, names: RuntimeNames) -> list[dict[str, str]]:
         return [{self.of: name} for name in self._names(names)]
 
-    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
-        found = {name: self.form(each.value) for name, each in zip(self._names(names), given, strict=True)}
-        return by_asset(names.assets, found, None) if self.of == "asset" else found
+    async def encode(
+        self, node: Node, block: bytes, names: RuntimeNames, results: Sequence[ApiAnswer]
+    ) -> Any:
+        values = {
+            name: self.form(answer.value) for name, answer in zip(self._names(names), results, strict=True)
+        }
+        return by_asset(names.assets, values, None) if self.of == "asset" else values
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +68,20 @@ class _One:
     def arguments(self, names: RuntimeNames) -> list[dict[str, str]]:
         return [{}]
 
-    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
-        return await to_json(node, block, given[0]) if self.form is None else self.form(given[0].value)
+    async def encode(
+        self, node: Node, block: bytes, names: RuntimeNames, results: Sequence[ApiAnswer]
+    ) -> Any:
+        return await to_json(node, block, results[0]) if self.form is None else self.form(results[0].value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Minimums(_One):
     """The answers of a function by asset; one unit for every other asset."""
 
-    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
-        minimums = given[0].value["minimum_add_funds_amount"]
+    async def encode(
+        self, node: Node, block: bytes, names: RuntimeNames, results: Sequence[ApiAnswer]
+    ) -> Any:
+        minimums = results[0].value["minimum_add_funds_amount"]
         return by_asset(names.assets, {asset: hex(amount) for asset, amount in minimums}, "0x1")
 
 
@@ -133,9 +141,11 @@ def _part(members: Mapping[str, _Each | _One]) -> Part:
             for member in members.values()
             for arguments in member.arguments(names)
         ]
-        given = iter(await answers(node, block, questions))
+        remaining_answers = iter(await answers(node, block, questions))
         return {
-            name: await member.encode(node, block, names, list(islice(given, len(member.arguments(names)))))
+            name: await member.encode(
+                node, block, names, list(islice(remaining_answers, len(member.arguments(names))))
+            )
             for name, member in members.items()
         }
 
@@ -150,10 +160,10 @@ async def _pools(node: Node, block: bytes) -> dict[str, Any]:
     ]
     fees = {
         pool["base"]: {
-            **pool_info(await to_json(node, block, given), {}),
+            **pool_info(await to_json(node, block, info), {}),
             "quote_asset": write_asset(pool["quote"]),
         }
-        for pool, given in zip(pools, await answers(node, block, questions), strict=True)
+        for pool, info in zip(pools, await answers(node, block, questions), strict=True)
     }
     return {"fees": by_asset((await names_at(node, block)).assets, fees, None)}
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cfnode.core.addresses import Network
-from cfnode.core.scale import Registry, Some
+from cfnode.core.addresses import BitcoinNetwork
+from cfnode.core.scale import Some, TypeRegistry
 from cfnode.core.scale.types import (
     Array,
     BitSequence,
@@ -85,7 +85,7 @@ def _numbers(value: bytes) -> list[int]:
 class JsonEncoder:
     """The encoder of the values of one runtime's types. `network` selects the format of Bitcoin addresses."""
 
-    def __init__(self, registry: Registry, network: Network | None, overrides: Overrides) -> None:
+    def __init__(self, registry: TypeRegistry, network: BitcoinNetwork | None, overrides: Overrides) -> None:
         self.registry = registry
         self.network = network
         self._overrides = overrides

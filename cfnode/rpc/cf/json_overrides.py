@@ -82,11 +82,11 @@ def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) 
 
 def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     """Return the encoder of the assets for which a function is on: all, none, or a list."""
-    everything = names_of(encoder.registry).assets
+    assets = names_of(encoder.registry).assets
 
     def encode(value: Any) -> list[dict[str, str]]:
         if isinstance(value, str):
-            return [write_asset(name) for name in everything] if value == "Green" else []
+            return [write_asset(name) for name in assets] if value == "Green" else []
         return [write_asset(name) for name in value[1]]
 
     return encode
@@ -106,9 +106,9 @@ def _broker(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     encode = encoder.plain(row, bare)
 
     def ordered(value: Any) -> dict[str, Any]:
-        found: dict[str, Any] = encode(value)
-        first = {name: found[name] for name in ("earned_fees", "affiliates") if name in found}
-        return first | found
+        members: dict[str, Any] = encode(value)
+        first = {name: members[name] for name in ("earned_fees", "affiliates") if name in members}
+        return first | members
 
     return ordered
 
@@ -128,7 +128,7 @@ def refund_address(value: Any) -> Any:
 
 
 def _affiliates(entries: list[Any]) -> list[dict[str, Any]]:
-    return [{"account_id": who, **details} for who, details in entries]
+    return [{"account_id": account_id, **details} for account_id, details in entries]
 
 
 def _amounts(entries: list[Any]) -> list[dict[str, Any]]:

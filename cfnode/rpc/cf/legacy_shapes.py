@@ -13,7 +13,7 @@ from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.json_overrides import vanity_name
-from cfnode.rpc.cf.method import Given, if_available, query, value
+from cfnode.rpc.cf.method import Arguments, if_available, query, value
 from cfnode.rpc.substrate.storage import in_state
 from cfnode.rpc.table.convert import account
 from cfnode.rpc.table.runtime_names import names_at, names_of
@@ -52,7 +52,7 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
         "bond": funds["bond"],
         "estimated_redeemable_balance": funds.get("estimated_redeemable_balance"),
         "bound_redeem_address": funds["bound_redeem_address"],
-        "restricted_balances": {name: hex(each) for name, each in funds["restricted_balances"].items()},
+        "restricted_balances": {name: hex(amount) for name, amount in funds["restricted_balances"].items()},
     }
     return {name: entry for name, entry in items.items() if entry not in (None, "", {})}
 
@@ -65,10 +65,10 @@ async def role_items(
     if answer is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
         answer = {} if fees is None else {"earned_fees": fees}
-    lacking = dict(_NOT_YET.get(role, {}))
+    defaults = dict(_NOT_YET.get(role, {}))
     if role == "LiquidityProvider":
-        lacking["boost_balances"] = by_asset((await names_at(node, block)).assets, {}, [])
-    return {**lacking, **(answer or {})}
+        defaults["boost_balances"] = by_asset((await names_at(node, block)).assets, {}, [])
+    return {**defaults, **(answer or {})}
 
 
 async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
@@ -87,14 +87,14 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
     def walk(state: State) -> dict[str, int]:
         return {name: amounts.decode(state.get(key)) or 0 for name, key in keys.items()}
 
-    found = await in_state(node, block, walk, list(keys.values()))
-    return by_asset(assets, {name: hex(amount) for name, amount in found.items()}, "0x0")
+    amounts_stored = await in_state(node, block, walk, list(keys.values()))
+    return by_asset(assets, {name: hex(amount) for name, amount in amounts_stored.items()}, "0x0")
 
 
 # Pools
 
 
-def price(answer: Any, given: Given) -> Any:
+def price(answer: Any, arguments: Arguments) -> Any:
     """Return a price.
 
     Older runtimes return neither its square root nor its tick.
@@ -102,42 +102,42 @@ def price(answer: Any, given: Given) -> Any:
     return {"price": answer} if isinstance(answer, str) else answer
 
 
-def depth(answer: dict[str, Any], given: Given) -> dict[str, Any]:
+def depth(answer: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Return the depth of a range of ticks, by side."""
     return {_SIDES.get(name, name): entry for name, entry in answer.items()}
 
 
-def liquidity(answer: dict[str, Any], given: Given) -> dict[str, Any]:
+def liquidity(answer: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Return the liquidity of a pool, each entry with the names of its members."""
     return {
         "limit_orders": {
             side: [_members(entry, "tick", "amount") for entry in entries]
-            for side, entries in depth(answer["limit_orders"], given).items()
+            for side, entries in depth(answer["limit_orders"], arguments).items()
         },
         "range_orders": [_members(entry, "tick", "liquidity") for entry in answer["range_orders"]],
     }
 
 
-def orders(answer: dict[str, Any], given: Given) -> dict[str, Any]:
+def orders(answer: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Return the orders of a pool.
 
     Older runtimes return only those of one provider, without the provider.
     """
     return {
         "limit_orders": {
-            side: [_order(entry, given, "id", "tick", "sell_amount") for entry in entries]
-            for side, entries in depth(answer["limit_orders"], given).items()
+            side: [_order(entry, arguments, "id", "tick", "sell_amount") for entry in entries]
+            for side, entries in depth(answer["limit_orders"], arguments).items()
         },
         "range_orders": [
-            _order(entry, given, "id", "range", "liquidity") for entry in answer["range_orders"]
+            _order(entry, arguments, "id", "range", "liquidity") for entry in answer["range_orders"]
         ],
     }
 
 
-def _order(entry: Any, given: Given, *names: str) -> Any:
+def _order(entry: Any, arguments: Arguments, *names: str) -> Any:
     if isinstance(entry, dict):
         return entry
-    order = {"lp": account(given["lp"]), **_members(entry, *names)}
+    order = {"lp": account(arguments["lp"]), **_members(entry, *names)}
     if "liquidity" in order:
         order["liquidity"] = int(order["liquidity"], 16)
     return {**order, "id": hex(order["id"])}

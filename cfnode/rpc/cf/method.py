@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.node.threads import convert_in_thread
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CUSTOM",
-    "Given",
+    "Arguments",
     "address_network",
     "answers",
     "at_best_block",
@@ -47,10 +47,10 @@ __all__ = [
 CUSTOM: Final = "CustomRuntimeApi"
 NETWORK: Final = f"{CUSTOM}_cf_network_environment"
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 """The parameters of a call by name, converted."""
 
-MAX_TOGETHER: Final = 64
+MAX_QUESTIONS_PER_MESSAGE: Final = 64
 """Questions that go to the executor in one message: the next message waits for all of them."""
 
 MAX_ENCODERS: Final = 8
@@ -61,15 +61,15 @@ async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
     """Return the encoder of a block's runtime, built once for each runtime of a node's chain."""
     runtime = await node.chain.runtime_at(block)
     encoders = _ENCODERS.of(node)
-    found = encoders.get(runtime.code_hash)
-    if found is None:
+    encoder = encoders.get(runtime.code_hash)
+    if encoder is None:
         network = await _network(node, block, runtime)
-        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
-        encoders[runtime.code_hash] = found
-    return found
+        encoder = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
+        encoders[runtime.code_hash] = encoder
+    return encoder
 
 
-async def address_network(node: Node, block: bytes) -> Network:
+async def address_network(node: Node, block: bytes) -> BitcoinNetwork:
     """Return the kind of network that addresses belong to.
 
     Raises ApiMissing for a runtime that does not name it.
@@ -91,30 +91,32 @@ async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
     return network
 
 
-async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
+async def to_json(node: Node, block: bytes, api_answer: ApiAnswer, *, bare: bool = False) -> Any:
     """Return an answer as JSON; a large one is encoded in a thread."""
-    encode = (await encoder_at(node, block)).of(given.type_id, bare)
-    if given.size > LARGE_ANSWER:
-        return await convert_in_thread(encode, given.value)
-    return encode(given.value)
+    encode = (await encoder_at(node, block)).of(api_answer.type_id, bare)
+    if api_answer.size > LARGE_ANSWER:
+        return await convert_in_thread(encode, api_answer.value)
+    return encode(api_answer.value)
 
 
-async def answer(node: Node, block: bytes, function: str, arguments: Given) -> ApiAnswer:
+async def answer(node: Node, block: bytes, function: str, arguments: Arguments) -> ApiAnswer:
     """Return the answer of a runtime API for a client. The number of queued calls is limited."""
     async with CLIENT_CALLS.of(node):
         return await ask(node.chain, block, function, arguments)
 
 
 async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """Return the answers of runtime APIs to questions at one block, in batches of MAX_TOGETHER.
+    """Return the answers of runtime APIs to questions at one block, in batches of MAX_QUESTIONS_PER_MESSAGE.
 
     The number of queued calls is limited.
     """
-    found = []
-    for start in range(0, len(questions), MAX_TOGETHER):
+    api_answers = []
+    for start in range(0, len(questions), MAX_QUESTIONS_PER_MESSAGE):
         async with CLIENT_CALLS.of(node):
-            found += await ask_all(node.chain, block, questions[start : start + MAX_TOGETHER])
-    return found
+            api_answers += await ask_all(
+                node.chain, block, questions[start : start + MAX_QUESTIONS_PER_MESSAGE]
+            )
+    return api_answers
 
 
 async def value(node: Node, block: bytes, function: str, /, **arguments: Any) -> Any:
@@ -144,24 +146,26 @@ def method(
     function: str | None = None,
     aliases: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
-    arguments: Callable[[Given], Given] | None = None,
+    arguments: Callable[[Arguments], Arguments] | None = None,
     bare: bool = False,
     at: bool = True,
-    then: Callable[[Any, Given], Any] | None = None,
+    then: Callable[[Any, Arguments], Any] | None = None,
 ) -> Method:
     """Return a row that calls one runtime API.
 
     `names`: the API's names for renamed parameters. `arguments`: converts the parameters to the API's
-    arguments, where renaming is not enough. `then(result, given)`: converts the JSON result.
+    arguments, where renaming is not enough. `then(result, arguments)`: converts the JSON result.
     """
     entry, renamed = f"{api}_{function or name}", names or {}
 
     async def handler(node: Node, *values: Any) -> Any:
-        given = {param.name: each for param, each in zip(params, values, strict=False)}
+        by_name = {param.name: argument for param, argument in zip(params, values, strict=False)}
         block = block_asked(node, values[-1] if at else None)
-        asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
-        result = await to_json(node, block, await answer(node, block, entry, asked), bare=bare)
-        return result if then is None else then(result, given)
+        api_arguments = (
+            arguments(by_name) if arguments else {renamed.get(key, key): by_name[key] for key in by_name}
+        )
+        result = await to_json(node, block, await answer(node, block, entry, api_arguments), bare=bare)
+        return result if then is None else then(result, by_name)
 
     handler.__doc__ = doc
     return _by_state(name, handler, params, aliases, at)
@@ -181,8 +185,8 @@ def _by_state(
     name: str, handler: Callable[..., Any], params: Sequence[Param], aliases: Sequence[str], at: bool
 ) -> Method:
     """Return a row whose answer the state of the block fixes: the text of the answer is kept."""
-    taken = (*params, AT) if at else tuple(params)
-    return Method(name, handler, aliases=tuple(aliases), params=taken, fixed_by=FixedBy.STATE)
+    row_params = (*params, AT) if at else tuple(params)
+    return Method(name, handler, aliases=tuple(aliases), params=row_params, fixed_by=FixedBy.STATE)
 
 
 def for_own_account(row: Method, name: str, *aliases: str) -> Method:

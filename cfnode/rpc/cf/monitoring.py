@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from cfnode.rpc.cf.accounts import info_v2
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Arguments, method
 from cfnode.rpc.table.convert import ACCOUNT, listed
 from cfnode.rpc.table.rows import Method, Param
 
 API: Final = "MonitoringRuntimeApi"
-MAX_ACCOUNTS: Final = 10
+MAX_ACCOUNTS_PER_CALL: Final = 10
 
 
 def _row(
@@ -21,7 +21,7 @@ def _row(
     *,
     params: Sequence[Param] = (),
     bare: bool = False,
-    then: Callable[[Any, Given], Any] | None = None,
+    then: Callable[[Any, Arguments], Any] | None = None,
 ) -> Method:
     return method(
         f"cf_monitoring_{name}",
@@ -34,7 +34,7 @@ def _row(
     )
 
 
-def _auction(result: list[Any], given: Given) -> dict[str, Any]:
+def _auction(result: list[Any], arguments: Arguments) -> dict[str, Any]:
     names = "auction_outcome", "operators_info", "new_validators", "current_mab"
     return dict(zip(names, result, strict=True))
 
@@ -65,8 +65,8 @@ METHODS: Final = (
     _row(
         "accounts_info",
         "Validator information of up to ten accounts.",
-        params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS)),),
-        then=lambda result, given: [info_v2(entry) for entry in result],
+        params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS_PER_CALL)),),
+        then=lambda result, arguments: [info_v2(entry) for entry in result],
     ),
     _row("simulate_auction", "The outcome of an auction now.", "cf_simulate_auction", then=_auction),
 )

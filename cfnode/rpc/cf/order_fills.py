@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.amm import Pool
+from cfnode.core.amm import AmmPool
 from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
 from cfnode.core.assets import ASSETS
 from cfnode.core.state import State
@@ -51,36 +51,38 @@ async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
     header = node.chain.header(block)
     if header is None or not header.number:  # genesis fills nothing
         return {"fills": []}
-    now, then = [await _read(node, each, pairs) for each in (block, header.parent_hash)]
-    return {"fills": await convert_in_thread(lambda: list(_fills(now, then, _changed(events))))}
+    stored_after, stored_before = [await _read(node, at, pairs) for at in (block, header.parent_hash)]
+    return {
+        "fills": await convert_in_thread(lambda: list(_fills(stored_after, stored_before, _changed(events))))
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredPools:
     """The stored pools of one block, by base and quote asset."""
 
     item: StorageItem
     values: Mapping[tuple[str, str], bytes | None]
 
-    def pool(self, pair: tuple[str, str]) -> Pool | None:
+    def pool(self, pair: tuple[str, str]) -> AmmPool | None:
         """Return one pool; None if it did not exist yet. Raises ApiMissing for pools of another shape."""
         raw = self.values[pair]
         if raw is None:
             return None
         try:
-            return Pool.from_value(self.item.decode(raw)["pool_state"])
+            return AmmPool.from_value(self.item.decode(raw)["pool_state"])
         except (KeyError, TypeError) as error:
             raise ApiMissing("the pools of this runtime have a shape that this build cannot read") from error
 
 
-async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _Stored:
+async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _StoredPools:
     item = (await node.chain.runtime_at(block)).metadata.storage("LiquidityPools", "Pools")
     keys = {(pair["base"], pair["quote"]): item.key({"assets": dict(pair)}) for pair in pairs}
 
     def read(state: State) -> dict[tuple[str, str], bytes | None]:
         return {pair: state.get(key) for pair, key in keys.items()}
 
-    return _Stored(item, await in_state(node, block, read, list(keys.values())))
+    return _StoredPools(item, await in_state(node, block, read, list(keys.values())))
 
 
 Changed = tuple[set[tuple[str, str, Owner]], set[tuple[str, Owner]]]
@@ -90,7 +92,7 @@ def _changed(events: Sequence[Any]) -> Changed:
     """Return the limit orders (by side and base asset) and range orders that were collected in the block."""
     sides = {"Sell": "base", "Buy": "quote"}
     limits, ranges = set[tuple[str, str, Owner]](), set[tuple[str, Owner]]()
-    for name, event in (each for each in events if isinstance(each, tuple)):
+    for name, event in (event for event in events if isinstance(event, tuple)):
         if name == "LimitOrderUpdated":
             limits.add((sides[event["side"]], event["base_asset"], (event["lp"], event["id"])))
         elif name == "RangeOrderUpdated":
@@ -98,20 +100,26 @@ def _changed(events: Sequence[Any]) -> Changed:
     return limits, ranges
 
 
-def _fills(now: _Stored, then: _Stored, changed: Changed) -> Iterator[dict[str, Any]]:
+def _fills(
+    stored_after: _StoredPools, stored_before: _StoredPools, changed: Changed
+) -> Iterator[dict[str, Any]]:
     limits, ranges = changed
-    moved = [pair for pair, raw in now.values.items() if raw != then.values[pair]]
-    for pair in sorted(moved, key=lambda each: ASSETS[each[0]].index):
-        after, before = now.pool(pair), then.pool(pair)
+    changed_pairs = [
+        pair for pair, value in stored_after.values.items() if value != stored_before.values[pair]
+    ]
+    for pair in sorted(changed_pairs, key=lambda pair: ASSETS[pair[0]].index):
+        after, before = stored_after.pool(pair), stored_before.pool(pair)
         if after is None or before is None:
             continue
         for side in SIDES:
-            collected = {owner for on, asset, owner in limits if (on, asset) == (side, pair[0])}
-            for fill in limit_fills(before, after, side, collected):
+            limit_owners = {
+                owner for order_side, asset, owner in limits if (order_side, asset) == (side, pair[0])
+            }
+            for fill in limit_fills(before, after, side, limit_owners):
                 yield {"limit_order": _limit_order(pair, fill)}
-        touched = {owner for asset, owner in ranges if asset == pair[0]}
-        for earned in range_fills(before, after, touched):
-            yield {"range_order": _range_order(pair, earned)}
+        range_owners = {owner for asset, owner in ranges if asset == pair[0]}
+        for range_fill in range_fills(before, after, range_owners):
+            yield {"range_order": _range_order(pair, range_fill)}
 
 
 def _provider_and_assets(pair: tuple[str, str], owner: Owner) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from cfnode.rpc.table.convert import (
 )
 from cfnode.rpc.table.rows import Param, Reader
 from cfnode.rpc.table.runtime_names import enum_of_chains
-from cfnode.rpc.table.serde import Misread, Place, invalid_type
-from cfnode.rpc.table.serde_types import Struct, enum, sequence, tuple_of
+from cfnode.rpc.table.serde import JsonPosition, Misread, invalid_type
+from cfnode.rpc.table.serde_types import SerdeStruct, enum, sequence, tuple_of
 
 __all__ = [
     "ACCOUNT_ID",
@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 MAX_ORDERS: Final = 256
-MAX_BYTES: Final = 1_000_000
-MAX_FEES: Final = 8
+MAX_BYTE_NUMBERS: Final = 1_000_000
+MAX_EXCLUDED_FEES: Final = 8
 MAX_TICK: Final = 2**31 - 1
 
 
@@ -60,11 +60,11 @@ def _read_bytes(value: Any) -> bytes:
     """Read bytes as an array of numbers."""
     if not isinstance(value, list):
         raise invalid_type(value, "a sequence")
-    if len(value) > MAX_BYTES:
-        raise ValueError(f"expected an array of at most {MAX_BYTES} bytes, got {len(value)}")
+    if len(value) > MAX_BYTE_NUMBERS:
+        raise ValueError(f"expected an array of at most {MAX_BYTE_NUMBERS} bytes, got {len(value)}")
     if set(map(type, value)) <= {int} and min(value, default=0) >= 0 and max(value, default=0) <= 255:
         return bytes(value)
-    return bytes(sequence(_read_byte, MAX_BYTES)(value))
+    return bytes(sequence(_read_byte, MAX_BYTE_NUMBERS)(value))
 
 
 _TICK: Final = bounded_integer(MAX_TICK, -MAX_TICK - 1)
@@ -95,7 +95,7 @@ def _read_budget(value: Any) -> int:
     try:
         return read_u128(value)
     except Misread as error:
-        is_fraction = error.place is Place.DIGITS
+        is_fraction = error.place is JsonPosition.DIGITS
         raise Misread("expected `,` or `}`" if is_fraction else error.text, error.place) from None
 
 
@@ -104,7 +104,7 @@ _FEES: Final = "Network", "IngressDepositChannel", "Egress", "IngressVaultSwap"
 
 def _read_fees(value: Any) -> list[str]:
     """Read a set of fees, in the order of its type."""
-    return sorted(set(listed(one_of(*_FEES), MAX_FEES).read(value)), key=_FEES.index)
+    return sorted(set(listed(one_of(*_FEES), MAX_EXCLUDED_FEES).read(value)), key=_FEES.index)
 
 
 PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
@@ -121,7 +121,7 @@ TICK_RANGE: Final = Param(
     "tick_range",
     Reader(
         "{start, end}",
-        Struct("struct Range", {"start": (_TICK, False), "end": (_TICK, False)}, is_range=True),
+        SerdeStruct("struct Range", {"start": (_TICK, False), "end": (_TICK, False)}, is_range=True),
     ),
 )
 BYTE_NUMBERS: Final = Reader("[byte]", _read_bytes)
@@ -129,7 +129,7 @@ ADDRESS20: Final = Reader("20 bytes of hex", fixed_hex(20))
 ROLES: Final = listed(one_of("Unregistered", "Validator", "LiquidityProvider", "Broker", "Operator"), 16)
 CCM_DATA: Final = Reader(
     "{gas_budget, message_length}",
-    Struct("struct CcmData", {"gas_budget": (_read_budget, False), "message_length": (U32.read, False)}),
+    SerdeStruct("struct CcmData", {"gas_budget": (_read_budget, False), "message_length": (U32.read, False)}),
 )
 EXCLUDE_FEES: Final = Reader(f"[{'|'.join(_FEES)}]", _read_fees)
 ADDITIONAL_ORDERS: Final = listed(Reader("{LimitOrder}", _read_order), MAX_ORDERS)

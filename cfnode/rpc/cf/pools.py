@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.rpc.cf import legacy_shapes
-from cfnode.rpc.cf.method import Given, custom, method, value
+from cfnode.rpc.cf.method import Arguments, custom, method, value
 from cfnode.rpc.cf.params import (
     ADDITIONAL_ORDERS,
     BASE,
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 
-def price_v2(result: dict[str, Any], given: Given) -> dict[str, Any]:
+def price_v2(result: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Return a price with its assets."""
-    pair = {name: write_asset(given[name]) for name in ("base_asset", "quote_asset")}
+    pair = {name: write_asset(arguments[name]) for name in ("base_asset", "quote_asset")}
     return {**pair, **result}
 
 
-def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
+def pool_info(result: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Return a pool's figures.
 
     Limit orders pay no fee any more, so two members are constant.
@@ -54,26 +54,26 @@ def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
     }
 
 
-def scheduled(result: list[Any], given: Given) -> list[dict[str, Any]]:
+def scheduled(result: list[Any], arguments: Arguments) -> list[dict[str, Any]]:
     """Return scheduled swaps, each with the block of its execution."""
     return [_scheduled(leg, execute_at) for leg, execute_at in result]
 
 
 def _scheduled(leg: dict[str, Any], execute_at: int) -> dict[str, Any]:
-    late = {name: leg[name] for name in ("remaining_chunks", "chunk_interval")}
-    early = {name: entry for name, entry in leg.items() if name not in late}
-    return {**early, "execute_at": execute_at, **late}
+    last_members = {name: leg[name] for name in ("remaining_chunks", "chunk_interval")}
+    first_members = {name: entry for name, entry in leg.items() if name not in last_members}
+    return {**first_members, "execute_at": execute_at, **last_members}
 
 
 # Simulated swaps
 
 
-async def _simulate(node: Node, block: bytes, source: str, target: str, amount: int, **more: Any) -> Any:
+async def _simulate(node: Node, block: bytes, source: str, target: str, amount: int, **options: Any) -> Any:
     if amount >> 128:
         raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount too large.")
     if amount == 0:
         raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount cannot be zero.")
-    ccm = more.get("ccm_data")
+    ccm = options.get("ccm_data")
     if ccm is not None and ccm["message_length"] > MAX_MESSAGE:
         raise RpcError(ErrorCode.INVALID_PARAMS, "CCM message size too large.")
     plain: dict[str, Any] = {
@@ -84,8 +84,8 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
         "additional_limit_orders": None,
         "is_internal": None,
     }
-    asked = {**plain, **more, "from": source, "to": target, "amount": amount}
-    return await value(node, block, "cf_pool_simulate_swap", **asked)
+    arguments = {**plain, **options, "from": source, "to": target, "amount": amount}
+    return await value(node, block, "cf_pool_simulate_swap", **arguments)
 
 
 def hex_or_none(amount: int | None) -> str | None:
@@ -122,9 +122,9 @@ async def swap_rate_v2(
     node: Node, source: str, target: str, amount: int, orders: list[Any] | None, at: bytes | None
 ) -> dict[str, Any]:
     """Return the output of a swap at this block, and its fees."""
-    more = {"additional_limit_orders": orders}
+    options = {"additional_limit_orders": orders}
     return _output(
-        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **more)
+        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **options)
     )
 
 
@@ -142,7 +142,7 @@ async def swap_rate_v3(
     at: bytes | None,
 ) -> dict[str, Any]:
     """Return the output of a swap at this block, and its fees, with commission, chunks and a message."""
-    more = {
+    options = {
         "broker_commission": commission,
         "dca_parameters": dca,
         "ccm_data": ccm,
@@ -151,7 +151,7 @@ async def swap_rate_v3(
         "is_internal": is_internal,
     }
     return _output(
-        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **more)
+        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **options)
     )
 
 
@@ -211,7 +211,7 @@ METHODS: Final = (
         "cf_pool_orders",
         "The open orders of a pool, or those of one provider.",
         params=(*PAIR, Param("lp", ACCOUNT, optional=True), Param("filled_orders", BOOL, optional=True)),
-        arguments=lambda given: {**given, "filled_orders": bool(given["filled_orders"])},
+        arguments=lambda arguments: {**arguments, "filled_orders": bool(arguments["filled_orders"])},
         then=legacy_shapes.orders,
     ),
     method(

@@ -16,7 +16,7 @@ import msgspec
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.node.chain.local_faults import retry_after_fault
 from cfnode.node.chain.runtime_api import ApiRefused
 from cfnode.rpc.cf import legacy_shapes
@@ -43,24 +43,26 @@ Read = Callable[..., Awaitable[dict[str, Any]]]
 _MESSAGES: Final = PerNode(lambda: JsonCache[Any](256))
 
 
-async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
+async def _message(
+    node: Node, block: BlockRef, name: str, read_message: Read, params: tuple[Any, ...]
+) -> Any:
     async def make() -> dict[str, Any]:
         header = node.chain.header(block.hash)
         if header is None:
             raise UnknownBlock(block.hash)
-        found = await retry_after_fault(lambda: read(node, block.hash, *params))
-        return {**block_update(header, block.hash), **found}
+        members = await retry_after_fault(lambda: read_message(node, block.hash, *params))
+        return {**block_update(header, block.hash), **members}
 
     return await _MESSAGES.of(node).wait((block.hash, name, params), make)
 
 
 async def _stream(
-    node: Node, kind: Kind, name: str, read: Read, params: tuple[Any, ...]
+    node: Node, kind: Kind, name: str, read_message: Read, params: tuple[Any, ...]
 ) -> AsyncGenerator[Any, None]:
     async with aclosing(blocks_of(node, kind)) as blocks:
         async for block in blocks:
             try:
-                message = await _message(node, block, name, read, params)
+                message = await _message(node, block, name, read_message, params)
             except (UnknownBlock, StateDiscarded):  # its fork has been discarded
                 continue
             yield message
@@ -89,7 +91,7 @@ async def _begun(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]
 def subscription(
     name: str,
     doc: str,
-    read: Read,
+    read_message: Read,
     *,
     params: tuple[Param, ...] = (),
     kind: Kind = BestChanged,
@@ -103,7 +105,7 @@ def subscription(
     async def handler(node: Node, *values: Any) -> AsyncGenerator[Any, None]:
         if check is not None:
             await check(node, *values)
-        return await _begun(_stream(node, kind, name, read, values))
+        return await _begun(_stream(node, kind, name, read_message, values))
 
     return _row(name, doc, handler, params)
 
@@ -173,19 +175,19 @@ async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, N
     last_sent = UNASKED
     async with aclosing(blocks_of(node, BestChanged)) as blocks:
         async for block in blocks:
-            found = bytes(await _price(node, block.hash, source, target))
-            header = node.chain.header(block.hash) if found not in (last_sent, UNASKED) else None
+            price = bytes(await _price(node, block.hash, source, target))
+            header = node.chain.header(block.hash) if price not in (last_sent, UNASKED) else None
             if header is not None:
-                last_sent = found
-                yield {**block_update(header, block.hash), **(msgspec.json.decode(found) or {})}
+                last_sent = price
+                yield {**block_update(header, block.hash), **(msgspec.json.decode(price) or {})}
 
 
 _SCREENING: Final = "The outcomes of deposits that brokers marked for rejection, in each final block."
 _INGRESS: Final = "The witnessed deposits in each best block."
 PAIR: Final = (BASE, QUOTE)
 
-_KINDS: Final[dict[str, type[BestChanged] | type[Finalized] | type[Imported]]] = {
-    "Finalized": Finalized,
+_KINDS: Final[dict[str, type[BestChanged] | type[BlocksFinalized] | type[Imported]]] = {
+    "Finalized": BlocksFinalized,
     "Best": BestChanged,
     "New": Imported,
 }
@@ -213,11 +215,13 @@ CF_STREAMS: Final = (
         params=PAIR,
         check=_pool_must_exist,
     ),
-    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
+    subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized),
     subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
 BROKER_STREAMS: Final = (
-    subscription("broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
+    subscription(
+        "broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized
+    ),
     subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
 LP_STREAMS: Final = (_row("lp_subscribe_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),)

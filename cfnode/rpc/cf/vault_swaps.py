@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.method import Arguments, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.table.broker_params import (
     AFFILIATES,
@@ -37,11 +37,11 @@ from cfnode.rpc.table.convert import (
 from cfnode.rpc.table.errors import PROCESSING
 from cfnode.rpc.table.rows import Param, Reader
 from cfnode.rpc.table.runtime_names import enum_of_chains
-from cfnode.rpc.table.serde_types import Member, Read, Struct, tagged
+from cfnode.rpc.table.serde_types import Member, Read, SerdeStruct, tagged
 from cfnode.rpc.table.texts import base58_of, bounded_hex
 
-MAX_ACCOUNTS: Final = 64
-MAX_SEED: Final = 32
+MAX_INSTRUCTION_ACCOUNTS: Final = 64
+MAX_SEED_BYTES: Final = 32
 """Bytes of a seed of an address on Solana, by Solana's rule."""
 
 
@@ -52,7 +52,7 @@ def _tagged(owner: str, variants: Mapping[str, Any]) -> Read:
     return tagged(owner, "chain", variants)
 
 
-_EVM: Final = Struct(
+_EVM: Final = SerdeStruct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
@@ -69,7 +69,7 @@ _read_extra: Final = enum_of_chains(
         "Arbitrum": _EVM,
         "Solana": {
             "from": (TEXT.read, False),
-            "seed": (bounded_hex(MAX_SEED), False),
+            "seed": (bounded_hex(MAX_SEED_BYTES), False),
             "input_amount": (read_number_or_hex, False),
             "refund_parameters": (read_refund, False),
             "from_token_account": (TEXT.read, True),
@@ -78,22 +78,22 @@ _read_extra: Final = enum_of_chains(
         "Bsc": _EVM,
     },
 )
-_ACCOUNT: Final = Struct(
+_ACCOUNT: Final = SerdeStruct(
     "struct AccountMeta",
     {"pubkey": (base58_of(32), False), "is_signer": (read_bool, False), "is_writable": (read_bool, False)},
 )
 
 
-def _details(chain: str, address: Read, **more: Member) -> Struct:
+def _details(chain: str, address: Read, **members_first: Member) -> SerdeStruct:
     """Return the reader of a call to a contract of an EVM chain."""
     members: dict[str, Member] = {
-        **more,
+        **members_first,
         "calldata": (read_hex, False),
         "value": (read_hex_number, False),
         "to": (address, False),
         "source_token_address": (address, True),
     }
-    return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
+    return SerdeStruct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
 _read_by_chain: Final = enum_of_chains(
@@ -103,11 +103,11 @@ _read_by_chain: Final = enum_of_chains(
         "Bitcoin": {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)},
         "Ethereum": _details("Ethereum", fixed_hex(20)),
         "Arbitrum": _details("Arbitrum", fixed_hex(20)),
-        "Solana": Struct(
+        "Solana": SerdeStruct(
             "struct variant VaultSwapDetails::Solana",
             {
                 "program_id": (base58_of(32), False),
-                "accounts": (listed(Reader("account", _ACCOUNT), MAX_ACCOUNTS).read, False),
+                "accounts": (listed(Reader("account", _ACCOUNT), MAX_INSTRUCTION_ACCOUNTS).read, False),
                 "data": (read_hex, False),
             },
             is_flat=True,
@@ -121,10 +121,10 @@ _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details",
 
 def _read_details(value: Any) -> tuple[str, Any]:
     """Read an encoded vault swap, as the runtime's `VaultSwapDetails`."""
-    chain, read = _read_by_chain(value)
+    chain, details = _read_by_chain(value)
     if chain == "Tron":
-        return chain, {"note": read.pop("note"), "details": read}
-    return chain, {_INNER[chain]: read} if chain in _INNER else read
+        return chain, {"note": details.pop("note"), "details": details}
+    return chain, {_INNER[chain]: details} if chain in _INNER else details
 
 
 # Arguments
@@ -146,44 +146,44 @@ def _refund(refund: RefundParameters, chain: str) -> dict[str, Any]:
 
 
 def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    chain, given = extra
-    amount = given["min_output_amount" if chain == "Bitcoin" else "input_amount"]
+    chain, parameters = extra
+    amount = parameters["min_output_amount" if chain == "Bitcoin" else "input_amount"]
     if amount > U128_MAX:  # Chainflip's node converts it to u128 inside the query, with the same error
         raise PROCESSING
     if chain == "Bitcoin":
         return extra
-    ready = {**given, "refund_parameters": _refund(given["refund_parameters"], chain)}
+    encodable = {**parameters, "refund_parameters": _refund(parameters["refund_parameters"], chain)}
     if chain == "Solana":
-        token_account = given["from_token_account"]
-        ready["from"] = _address(chain, given["from"])
-        ready["from_token_account"] = None if token_account is None else _address(chain, token_account)
-    return chain, ready
+        token_account = parameters["from_token_account"]
+        encodable["from"] = _address(chain, parameters["from"])
+        encodable["from_token_account"] = None if token_account is None else _address(chain, token_account)
+    return chain, encodable
 
 
-def _shared(given: Given) -> dict[str, Any]:
+def _shared(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments of both encodings."""
     return {
-        "broker": given["broker"],
-        "source_asset": given["source_asset"],
-        "destination_asset": given["destination_asset"],
+        "broker": arguments["broker"],
+        "source_asset": arguments["source_asset"],
+        "destination_asset": arguments["destination_asset"],
         "destination_address": _address(
-            ASSETS[given["destination_asset"]].chain, given["destination_address"]
+            ASSETS[arguments["destination_asset"]].chain, arguments["destination_address"]
         ),
-        "broker_commission": given["broker_commission"],
-        "channel_metadata": given["channel_metadata"],
-        "boost_fee": given["boost_fee"] or 0,
-        "affiliate_fees": list(given["affiliate_fees"] or ()),
-        "dca_parameters": given["dca_parameters"],
+        "broker_commission": arguments["broker_commission"],
+        "channel_metadata": arguments["channel_metadata"],
+        "boost_fee": arguments["boost_fee"] or 0,
+        "affiliate_fees": list(arguments["affiliate_fees"] or ()),
+        "dca_parameters": arguments["dca_parameters"],
     }
 
 
-def _encoding(given: Given) -> Given:
-    return {**_shared(given), "extra_parameters": _extra(given["extra_parameters"])}
+def _encoding(arguments: Arguments) -> Arguments:
+    return {**_shared(arguments), "extra_parameters": _extra(arguments["extra_parameters"])}
 
 
-def _cf_parameters(given: Given) -> Given:
-    chain = ASSETS[given["source_asset"]].chain
-    return {**_shared(given), "refund_parameters": _refund(given["refund_parameters"], chain)}
+def _cf_parameters(arguments: Arguments) -> Arguments:
+    chain = ASSETS[arguments["source_asset"]].chain
+    return {**_shared(arguments), "refund_parameters": _refund(arguments["refund_parameters"], chain)}
 
 
 _BEFORE: Final = (
@@ -219,6 +219,6 @@ CF_PARAMETERS: Final = method(
     "Only the parameters of a vault swap, as its transaction contains them.",
     params=(*_BEFORE, Param("refund_parameters", REFUND), *_AFTER),
     arguments=_cf_parameters,
-    then=lambda numbers, given: f"0x{bytes(numbers).hex()}",
+    then=lambda numbers, arguments: f"0x{bytes(numbers).hex()}",
 )
 METHODS: Final = (ENCODE, DECODE, CF_PARAMETERS)

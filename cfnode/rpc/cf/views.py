@@ -36,7 +36,10 @@ async def _boost_pools(
 
 
 def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
-    return [{"account_id": account(lender), "amount": hex(owed[member])} for lender, owed in amounts]
+    return [
+        {"account_id": account(lender), "amount": hex(lender_amounts[member])}
+        for lender, lender_amounts in amounts
+    ]
 
 
 async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from cfnode.rpc.table.convert import account, to_hex
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-EVM_BYTES: Final = 20
+EVM_ADDRESS_BYTES: Final = 20
 
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
@@ -32,16 +32,16 @@ async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dic
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
     encoder = _WitnessedEncoder(name, await encoder_at(node, block))
     swaps = [
-        (height, each)
+        (height, vault_swap)
         for height, event in events.get("vault_deposits", ())
-        for each in _of_kind(event, "VaultDeposit")
+        for vault_swap in _of_kind(event, "VaultDeposit")
     ]
     return {
-        "deposits": [encoder.deposit(height, each) for height, each in events["deposits"]],
+        "deposits": [encoder.deposit(height, deposit) for height, deposit in events["deposits"]],
         "broadcasts": await _broadcasts(node, block, encoder, events["broadcasts"]),
         "vault_deposits": [
-            encoder.vault_deposit(height, each, await _affiliates(node, block, each))
-            for height, each in swaps
+            encoder.vault_deposit(height, vault_swap, await _affiliates(node, block, vault_swap))
+            for height, vault_swap in swaps
         ],
     }
 
@@ -60,10 +60,10 @@ async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[di
     if broker is None or not shares:
         return []
     ids = (await node.chain.runtime_at(block)).metadata.storage("Swapping", "AffiliateIdMapping")
-    keys = [ids.key(broker["account"], each["account"]) for each in shares]
+    keys = [ids.key(broker["account"], share["account"]) for share in shares]
     accounts = await in_state(node, block, lambda state: [ids.decode(state.get(key)) for key in keys], keys)
     pairs = zip(accounts, shares, strict=True)
-    return [_fee({**each, "account": affiliate}) for affiliate, each in pairs if affiliate is not None]
+    return [_fee({**share, "account": affiliate}) for affiliate, share in pairs if affiliate is not None]
 
 
 class _WitnessedEncoder:
@@ -74,33 +74,33 @@ class _WitnessedEncoder:
         self._script: Encode = encoder.of(encoder.registry.find("btc", "ScriptPubkey").id)
         self._ccm: Encode = encoder.of(encoder.registry.find("cf_chains", "CcmChannelMetadata").id)
 
-    def deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
+    def deposit(self, height: int, event: dict[str, Any]) -> dict[str, Any]:
         """Encode a deposit into a channel."""
         return {
             "deposit_chain_block_height": height,
-            "deposit_address": self.address(seen["deposit_address"]),
-            "amount": hex(seen["amount"]),
-            "asset": write_asset(seen["asset"]),
-            "deposit_details": self._details(seen["deposit_details"]),
+            "deposit_address": self.address(event["deposit_address"]),
+            "amount": hex(event["amount"]),
+            "asset": write_asset(event["asset"]),
+            "deposit_details": self._details(event["deposit_details"]),
         }
 
-    def vault_deposit(self, height: int, seen: dict[str, Any], affiliates: list[Any]) -> dict[str, Any]:
+    def vault_deposit(self, height: int, event: dict[str, Any], affiliates: list[Any]) -> dict[str, Any]:
         """Encode a vault swap; its transaction id is hex in the chain's byte order, on Bitcoin too."""
-        metadata, fee = seen["deposit_metadata"], seen["broker_fee"]
+        metadata, fee = event["deposit_metadata"], event["broker_fee"]
         return {
-            "tx_id": to_hex(seen["tx_id"]),
+            "tx_id": to_hex(event["tx_id"]),
             "deposit_chain_block_height": height,
-            "input_asset": write_asset(seen["input_asset"]),
-            "output_asset": write_asset(seen["output_asset"]),
-            "amount": hex(seen["deposit_amount"]),
-            "destination_address": address_to_text(seen["destination_address"]),
+            "input_asset": write_asset(event["input_asset"]),
+            "output_asset": write_asset(event["output_asset"]),
+            "amount": hex(event["deposit_amount"]),
+            "destination_address": address_to_text(event["destination_address"]),
             "ccm_deposit_metadata": None if metadata is None else self._metadata(metadata),
-            "deposit_details": self._details(seen["deposit_details"]),
+            "deposit_details": self._details(event["deposit_details"]),
             "broker_fee": None if fee is None else _fee(fee),
             "affiliate_fees": affiliates,
-            "refund_params": self._refund(seen["refund_params"]),
-            "dca_params": seen["dca_params"],
-            "max_boost_fee": seen["boost_fee"],
+            "refund_params": self._refund(event["refund_params"]),
+            "dca_params": event["dca_params"],
+            "max_boost_fee": event["boost_fee"],
         }
 
     def address(self, payload: Any) -> Any:
@@ -117,7 +117,9 @@ class _WitnessedEncoder:
         """Encode an address with its chain; hex for all EVM chains."""
         if kind == "Btc":
             return {kind: self._script(payload)}
-        return {kind: to_hex(payload) if len(payload) == EVM_BYTES else address_to_text((kind, payload))}
+        return {
+            kind: to_hex(payload) if len(payload) == EVM_ADDRESS_BYTES else address_to_text((kind, payload))
+        }
 
     def _details(self, details: dict[str, Any]) -> dict[str, Any] | None:
         if self.chain == "Bitcoin":
@@ -125,7 +127,7 @@ class _WitnessedEncoder:
         if "tx_hashes" not in details:  # an extrinsic of Assethub
             return details
         hashes = details["tx_hashes"]
-        return None if hashes is None else {"tx_hashes": [to_hex(each) for each in hashes]}
+        return None if hashes is None else {"tx_hashes": [to_hex(tx_hash) for tx_hash in hashes]}
 
     def _refund(self, refund: dict[str, Any]) -> dict[str, Any]:
         ccm = refund["refund_ccm_metadata"]
@@ -159,12 +161,16 @@ async def _broadcasts(
         ids = metadata.storage(f"{encoder.chain}Broadcaster", "TransactionOutIdToBroadcastId")
     except ScaleError:
         return []
-    accepted = [(height, each) for height, event in events for each in _of_kind(event, "SignatureAccepted")]
-    keys = [ids.key(each["tx_out_id"]) for _, each in accepted]
+    acceptances = [
+        (height, acceptance)
+        for height, event in events
+        for acceptance in _of_kind(event, "SignatureAccepted")
+    ]
+    keys = [ids.key(acceptance["tx_out_id"]) for _, acceptance in acceptances]
     values = await in_state(node, block, lambda state: [ids.decode(state.get(key)) for key in keys], keys)
     return [
-        _broadcast(encoder, height, entry[0], each)
-        for (height, each), entry in zip(accepted, values, strict=True)
+        _broadcast(encoder, height, entry[0], acceptance)
+        for (height, acceptance), entry in zip(acceptances, values, strict=True)
         if entry is not None
     ]
 
@@ -172,23 +178,23 @@ async def _broadcasts(
 def _broadcast(
     encoder: _WitnessedEncoder, height: int, broadcast_id: int, event: dict[str, Any]
 ) -> dict[str, Any]:
-    out, reference = event["tx_out_id"], event["transaction_ref"]
+    out_id, reference = event["tx_out_id"], event["transaction_ref"]
     return {
         "broadcast_chain_block_height": height,
         "broadcast_id": broadcast_id,
-        "tx_out_id": _out_id(encoder, out),
+        "tx_out_id": _out_id(encoder, out_id),
         "tx_ref": reference if isinstance(reference, dict) else {"hash": encoder.hash(reference)},
     }
 
 
-def _out_id(encoder: _WitnessedEncoder, out: Any) -> dict[str, Any]:
+def _out_id(encoder: _WitnessedEncoder, out_id: Any) -> dict[str, Any]:
     """Encode the identity of a broadcast transaction: its hash, or its signature.
 
     A signature is numbers on EVM chains, hex without `0x` on Assethub.
     """
-    if isinstance(out, dict):
-        return {"signature": {name: list(data) for name, data in out.items()}}
-    return {"hash": encoder.hash(out)} if encoder.chain == "Bitcoin" else {"signature": out.hex()}
+    if isinstance(out_id, dict):
+        return {"signature": {name: list(data) for name, data in out_id.items()}}
+    return {"hash": encoder.hash(out_id)} if encoder.chain == "Bitcoin" else {"signature": out_id.hex()}
 
 
 METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),)

@@ -15,7 +15,7 @@ from cfnode.rpc.cf.params import TICK, one_of
 from cfnode.rpc.table.broker_params import ASSET, OTHER_ERROR
 from cfnode.rpc.table.convert import NUMBER_OR_HEX, U16, U64_MAX, U128_MAX, no_variant, read_hex_number
 from cfnode.rpc.table.rows import Param, Reader
-from cfnode.rpc.table.serde_types import Member, Struct, enum, sequence, untagged
+from cfnode.rpc.table.serde_types import Member, SerdeStruct, enum, sequence, untagged
 
 __all__ = [
     "AMOUNT_CHANGE",
@@ -47,9 +47,9 @@ def _read_wait(value: Any) -> WaitFor:
     return WaitFor(_wait(value))
 
 
-def _pair(name: str) -> Struct:
+def _pair(name: str) -> SerdeStruct:
     number: Member = (NUMBER_OR_HEX.read, False)
-    return Struct(f"struct {name}", {"base": number, "quote": number})
+    return SerdeStruct(f"struct {name}", {"base": number, "quote": number})
 
 
 _side: Final = one_of("buy", "sell", owner="Side").read
@@ -75,8 +75,8 @@ _LIMIT: Final[dict[str, Member]] = {
 }
 _close_order: Final = untagged(
     no_variant("CloseOrderJson").text,
-    Struct("struct variant CloseOrderJson::Limit", _LIMIT),
-    Struct("struct variant CloseOrderJson::Range", _POOL_AND_ID),
+    SerdeStruct("struct variant CloseOrderJson::Limit", _LIMIT),
+    SerdeStruct("struct variant CloseOrderJson::Range", _POOL_AND_ID),
 )
 
 ORDER_ID: Final = Param("id", NUMBER_OR_HEX)
@@ -97,7 +97,7 @@ CLOSE_ORDERS: Final = Param(
 )
 PRICE_LIMITS: Final = Reader(
     "{min_price, max_oracle_price_slippage?}",
-    Struct(
+    SerdeStruct(
         "struct PriceLimits",
         {"min_price": (read_hex_number, False), "max_oracle_price_slippage": (U16.read, True)},
     ),

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cfnode.core.addresses import address_to_text
-from cfnode.node.signing.provider import Change, DepositAddress, LimitOrder, Order, RangeOrder, Submitted
+from cfnode.node.signing.provider import (
+    Change,
+    ChangedLimitOrder,
+    ChangedRangeOrder,
+    Order,
+    ProviderAddress,
+    Submitted,
+)
 from cfnode.rpc.table.broker_params import write_asset
 from cfnode.rpc.table.convert import to_hex
 
@@ -23,7 +30,7 @@ def wait_result(submitted: Submitted[T], write: Callable[[T], Any]) -> dict[str,
     return {"tx_details": {"tx_hash": tx_hash, "response": write(submitted.response)}}
 
 
-def deposit_address(channel: DepositAddress) -> dict[str, Any]:
+def deposit_address(channel: ProviderAddress) -> dict[str, Any]:
     """Return an open deposit channel as clients read it."""
     return {
         "deposit_address": address_to_text(channel.address),
@@ -31,12 +38,12 @@ def deposit_address(channel: DepositAddress) -> dict[str, Any]:
     }
 
 
-def limit_orders(orders: list[LimitOrder]) -> list[dict[str, Any]]:
+def limit_orders(orders: list[ChangedLimitOrder]) -> list[dict[str, Any]]:
     """Return limit orders after their change."""
     return list(map(_limit_order, orders))
 
 
-def range_orders(orders: list[RangeOrder]) -> list[dict[str, Any]]:
+def range_orders(orders: list[ChangedRangeOrder]) -> list[dict[str, Any]]:
     """Return range orders after their change."""
     return list(map(_range_order, orders))
 
@@ -45,13 +52,13 @@ def any_orders(orders: list[Order]) -> list[dict[str, Any]]:
     """Return orders of both kinds, each under the name of its kind."""
     return [
         {"LimitOrder": _limit_order(order)}
-        if isinstance(order, LimitOrder)
+        if isinstance(order, ChangedLimitOrder)
         else {"RangeOrder": _range_order(order)}
         for order in orders
     ]
 
 
-def _limit_order(order: LimitOrder) -> dict[str, Any]:
+def _limit_order(order: ChangedLimitOrder) -> dict[str, Any]:
     return {
         "base_asset": write_asset(order.base_asset),
         "quote_asset": write_asset(order.quote_asset),
@@ -65,7 +72,7 @@ def _limit_order(order: LimitOrder) -> dict[str, Any]:
     }
 
 
-def _range_order(order: RangeOrder) -> dict[str, Any]:
+def _range_order(order: ChangedRangeOrder) -> dict[str, Any]:
     return {
         "base_asset": write_asset(order.base_asset),
         "quote_asset": write_asset(order.quote_asset),

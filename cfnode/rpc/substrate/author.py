@@ -12,7 +12,7 @@ import trio
 from cfnode.core.bip39 import ENTROPY_LENGTHS, phrase_of
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.suri import SuriError
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.table.blocks import ask_runtime
@@ -127,7 +127,7 @@ async def _new_key(node: Node, key_type: str) -> bytes:
 async def has_session_keys(node: Node, session_keys: bytes) -> bool:
     """Return whether the keystore holds all keys of encoded session keys."""
     encoded = encode_compact(len(session_keys)) + session_keys
-    cursor = Cursor(await ask_runtime(node, None, "SessionKeys_decode_session_keys", encoded))
+    cursor = ByteCursor(await ask_runtime(node, None, "SessionKeys_decode_session_keys", encoded))
     if not cursor.boolean():
         raise RpcError(OTHER_ERROR, "Session keys are not encoded correctly")
     keys = [(cursor.take(cursor.compact()), cursor.take(KEY_TYPE_LENGTH)) for _ in range(cursor.compact())]

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.rpc.table.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
 from cfnode.rpc.table.convert import U32_MAX, no_variant, read_number_or_hex, to_hex
 from cfnode.rpc.table.rows import FixedBy, Method, Param, Reader, Subscription
@@ -103,7 +103,7 @@ async def new_heads(node: Node) -> AsyncGenerator[Any, None]:
 
 async def finalized_heads(node: Node) -> AsyncGenerator[Any, None]:
     """Send the header of each finalized block in order, starting with the last one."""
-    return _headers(node, Finalized)
+    return _headers(node, BlocksFinalized)
 
 
 async def all_heads(node: Node) -> AsyncGenerator[Any, None]:

@@ -12,7 +12,7 @@ from cfnode.core.engines import GRANDPA
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE, AuthoritySet, Justification, Round, threshold
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
-from cfnode.node.chain.events import Finalized
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.rpc.table.convert import U32, account, to_hex
 from cfnode.rpc.table.rows import Method, Param, SlowReader, Subscription
 
@@ -122,9 +122,9 @@ async def subscribe_justifications(node: Node) -> AsyncGenerator[Any, None]:
 
 
 async def _justifications(node: Node) -> AsyncGenerator[Any, None]:
-    with node.chain.subscribe(only=Finalized) as events:
+    with node.chain.subscribe(only=BlocksFinalized) as events:
         async for event in events:
-            if isinstance(event, Finalized) and event.justification is not None:
+            if isinstance(event, BlocksFinalized) and event.justification is not None:
                 yield to_hex(event.justification)
         raise SlowReader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.rpc.table.blocks import AT, ask_runtime
 from cfnode.rpc.table.convert import BYTES
 from cfnode.rpc.table.extrinsics import read_extrinsic
@@ -22,7 +22,7 @@ CLASSES: Final = ("normal", "operational", "mandatory")
 
 async def query_info(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
     """Return weight, class and fee of an extrinsic."""
-    cursor = Cursor(await _ask(node, "query_info", extrinsic, at))
+    cursor = ByteCursor(await _ask(node, "query_info", extrinsic, at))
     weight = {"ref_time": cursor.compact(), "proof_size": cursor.compact()}
     kind = CLASSES[cursor.u8()]
     return {"weight": weight, "class": kind, "partialFee": str(cursor.u128())}
@@ -30,7 +30,7 @@ async def query_info(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str
 
 async def query_fee_details(node: Node, extrinsic: bytes, at: bytes | None) -> dict[str, Any]:
     """Return the parts of an extrinsic's fee; `inclusionFee` is null for one that pays none."""
-    cursor = Cursor(await _ask(node, "query_fee_details", extrinsic, at))
+    cursor = ByteCursor(await _ask(node, "query_fee_details", extrinsic, at))
     if not cursor.boolean():
         return {"inclusionFee": None}
     names = ("baseFee", "lenFee", "adjustedWeightFee")

@@ -10,7 +10,7 @@ from cfnode.core.log_directives import DirectiveError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import PeerIdError, public_of
 from cfnode.core.wire import WireError
-from cfnode.core.wire.announces import Handshake
+from cfnode.core.wire.announces import AnnounceHandshake
 from cfnode.network.model import PeerInfo
 from cfnode.rpc.substrate.log_filters import LogFilters
 from cfnode.rpc.table.blocks import AT, ask_runtime
@@ -99,7 +99,7 @@ def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
     None for a peer whose handshake is malformed: it is about to be dropped.
     """
     try:
-        handshake = Handshake.decode(peer.handshake)
+        handshake = AnnounceHandshake.decode(peer.handshake)
     except WireError:
         return None
     synced = node.sync.peer_set.get(peer.peer_id)

@@ -14,7 +14,7 @@ from cfnode.core.header import Header
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.flow.fairness import FairLimiter
 from cfnode.flow.shared_work import SharedWork
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.rpc.table.convert import HASH, to_hex
 from cfnode.rpc.table.per_node import PerNode
 from cfnode.rpc.table.rows import Param, SlowReader
@@ -77,20 +77,20 @@ async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) 
         return await node.chain.queries.call(at_or_best(node, at), function, args)
 
 
-Kind = type[BestChanged] | type[Finalized] | type[Imported]
+Kind = type[BestChanged] | type[BlocksFinalized] | type[Imported]
 
 
 async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
     """Yield the block that is best (or final) now, and then the blocks of each such event."""
     with node.chain.subscribe(only=kind) as events:
-        yield node.chain.finalized if kind is Finalized else node.chain.best
+        yield node.chain.finalized if kind is BlocksFinalized else node.chain.best
         async for event in events:
             match event:
                 case BestChanged():
                     yield event.new
                 case Imported():
                     yield event.block
-                case Finalized():
+                case BlocksFinalized():
                     for block in event.blocks:
                         yield block
         raise SlowReader

@@ -25,9 +25,9 @@ from cfnode.rpc.table.convert import (
 )
 from cfnode.rpc.table.rows import Reader
 from cfnode.rpc.table.runtime_names import current_names
-from cfnode.rpc.table.serde import Misread, Place
+from cfnode.rpc.table.serde import JsonPosition, Misread
 from cfnode.rpc.table.serde_members import members, object_of
-from cfnode.rpc.table.serde_types import Struct, sequence
+from cfnode.rpc.table.serde_types import SerdeStruct, sequence
 from cfnode.rpc.table.texts import bounded_hex
 from cfnode.swaps.address_faults import address_fault
 from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_MESSAGE
@@ -52,7 +52,7 @@ def read_asset(value: Any) -> str:
             name = ""
         if name in current_names().assets:
             return name
-    raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
+    raise Misread(_NOT_AN_ASSET, JsonPosition.OUTSIDE)
 
 
 def _repeats(value: dict[str, Any]) -> bool:
@@ -79,11 +79,11 @@ def write_asset(name: str) -> dict[str, str]:
 def _budget(value: Any) -> int:
     budget = read_number_or_hex(value)
     if budget > U128_MAX:
-        raise Misread("Failed to deserialize number.", Place.OUTSIDE)
+        raise Misread("Failed to deserialize number.", JsonPosition.OUTSIDE)
     return budget
 
 
-_CCM: Final = Struct(
+_CCM: Final = SerdeStruct(
     "struct CcmChannelMetadata",
     {
         "message": (bounded_hex(MAX_MESSAGE), False),
@@ -119,7 +119,7 @@ def additional_data(value: Any) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-_REFUND: Final = Struct(
+_REFUND: Final = SerdeStruct(
     "struct ChannelRefundParameters",
     {
         "retry_duration": (U32.read, False),
@@ -161,7 +161,9 @@ def write_refund(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, False), "bps": (U16.read, False)})
+_AFFILIATE: Final = SerdeStruct(
+    "struct Beneficiary", {"account": (ACCOUNT.read, False), "bps": (U16.read, False)}
+)
 
 
 def address_on(chain: str, text: str, name: str) -> EncodedAddress:
@@ -185,7 +187,7 @@ REFUND: Final = Reader(
 )
 DCA: Final = Reader(
     "{number_of_chunks, chunk_interval}",
-    Struct(
+    SerdeStruct(
         "struct DcaParameters", {"number_of_chunks": (U32.read, False), "chunk_interval": (U32.read, False)}
     ),
 )

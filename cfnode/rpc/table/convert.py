@@ -12,7 +12,7 @@ from typing import Any
 
 from cfnode.core import ss58
 from cfnode.rpc.table.rows import Reader
-from cfnode.rpc.table.serde import Misread, Place, invalid_type, invalid_value
+from cfnode.rpc.table.serde import JsonPosition, Misread, invalid_type, invalid_value
 
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
@@ -219,7 +219,7 @@ _number = bounded_integer(U64_MAX)
 
 def no_variant(kind: str) -> Misread:
     """Return the error for a value that fits none of an enum's types."""
-    return Misread(f"data did not match any variant of untagged enum {kind}", Place.OUTSIDE)
+    return Misread(f"data did not match any variant of untagged enum {kind}", JsonPosition.OUTSIDE)
 
 
 def read_amount(value: Any) -> int:
@@ -257,17 +257,17 @@ def read_account(value: Any) -> bytes:
     try:
         return ss58.decode(read_text(value))[1]
     except ss58.Ss58Error as error:
-        raise Misread(error.official, Place.OUTSIDE) from None
+        raise Misread(error.official, JsonPosition.OUTSIDE) from None
 
 
 def read_u128(value: Any) -> int:
     """Read a JSON number up to 2^128 - 1, which serde_json reads digit by digit."""
     if type(value) is float and value >= 0:
-        raise Misread("trailing characters", Place.DIGITS)
+        raise Misread("trailing characters", JsonPosition.DIGITS)
     if type(value) not in (int, float):
-        raise Misread("invalid number", Place.FIRST)
+        raise Misread("invalid number", JsonPosition.FIRST)
     if not 0 <= value <= U128_MAX:
-        raise Misread("number out of range", Place.FIRST if value < 0 else Place.AFTER)
+        raise Misread("number out of range", JsonPosition.FIRST if value < 0 else JsonPosition.AFTER)
     return int(value)
 
 

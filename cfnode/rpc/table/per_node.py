@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from cfnode.node.chain.chain import Chain
+    from cfnode.node.chain.chain import NodeChain
     from cfnode.node.node import Node
 
 __all__ = ["PerNode"]
@@ -25,7 +25,7 @@ class PerNode(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._by_chain: WeakKeyDictionary[Chain, T] = WeakKeyDictionary()
+        self._by_chain: WeakKeyDictionary[NodeChain, T] = WeakKeyDictionary()
 
     def of(self, node: Node) -> T:
         """Return the object of this node."""

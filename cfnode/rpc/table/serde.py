@@ -20,8 +20,8 @@ from typing import Any, Final
 import msgspec
 
 __all__ = [
+    "JsonPosition",
     "Misread",
-    "Place",
     "cut",
     "duplicate_field",
     "invalid_type",
@@ -46,7 +46,7 @@ Step = int | str
 _Tokens = list[tuple[bytes, int, int]]
 
 
-class Place(Enum):
+class JsonPosition(Enum):
     """The position of serde_json's parser when it refuses a value."""
 
     BEFORE = "before"
@@ -77,7 +77,7 @@ class Misread(ValueError):
     def __init__(
         self,
         text: str,
-        place: Place = Place.AFTER,
+        place: JsonPosition = JsonPosition.AFTER,
         path: tuple[Step, ...] = (),
         buffered: str | None = None,
     ) -> None:
@@ -95,7 +95,7 @@ class Misread(ValueError):
 
 def invalid_type(value: Any, expected: str) -> Misread:
     """Return the error for a value of another JSON type than expected."""
-    place = Place.BEFORE if isinstance(value, list | dict) else Place.AFTER
+    place = JsonPosition.BEFORE if isinstance(value, list | dict) else JsonPosition.AFTER
     if type(value) is int and _float(value) == "inf":
         return Misread("number out of range")
     return Misread(f"invalid type: {_found(value)}, expected {expected}", place)
@@ -116,7 +116,9 @@ def duplicate_field(name: str, found: str, *, is_same: bool) -> Misread:
 
     `is_same`: whether the first time was by that name too.
     """
-    return Misread(f"duplicate field `{name}`", Place.AGAIN if is_same else Place.COLON, (found,))
+    return Misread(
+        f"duplicate field `{name}`", JsonPosition.AGAIN if is_same else JsonPosition.COLON, (found,)
+    )
 
 
 def _found(value: Any) -> str:
@@ -161,7 +163,9 @@ def located(error: Misread, params: bytes) -> str:
     `params`: the JSON array or object in which `error.path` leads to the value.
     """
     by_name = params[:1] == b"{"
-    if len(params) > MAX_SEARCHED or (error.place is Place.OUTSIDE and len(error.path) < 2 and not by_name):
+    if len(params) > MAX_SEARCHED or (
+        error.place is JsonPosition.OUTSIDE and len(error.path) < 2 and not by_name
+    ):
         return error.text
     tokens = list(islice(_tokens(params), MAX_TOKENS + 1))
     if len(tokens) > MAX_TOKENS:
@@ -217,14 +221,14 @@ def _after(tokens: _Tokens, index: int) -> int:
     return index
 
 
-_NEAR: Final[dict[Place, Callable[[_Tokens, int], int]]] = {
-    Place.BEFORE: lambda tokens, first: tokens[first][1],
-    Place.FIRST: lambda tokens, first: tokens[first][1] + 1,
-    Place.SECOND: lambda tokens, first: tokens[first + 1][1] + 1,
-    Place.NAME: lambda tokens, first: tokens[first - 2][2],
-    Place.COLON: lambda tokens, first: tokens[first - 1][1],
-    Place.AGAIN: lambda tokens, first: tokens[_next_of_name(tokens, first) - 1][1],
-    Place.DIGITS: lambda tokens, first: tokens[first][1] + _digits(tokens[first][0]) + 1,
+_NEAR: Final[dict[JsonPosition, Callable[[_Tokens, int], int]]] = {
+    JsonPosition.BEFORE: lambda tokens, first: tokens[first][1],
+    JsonPosition.FIRST: lambda tokens, first: tokens[first][1] + 1,
+    JsonPosition.SECOND: lambda tokens, first: tokens[first + 1][1] + 1,
+    JsonPosition.NAME: lambda tokens, first: tokens[first - 2][2],
+    JsonPosition.COLON: lambda tokens, first: tokens[first - 1][1],
+    JsonPosition.AGAIN: lambda tokens, first: tokens[_next_of_name(tokens, first) - 1][1],
+    JsonPosition.DIGITS: lambda tokens, first: tokens[first][1] + _digits(tokens[first][0]) + 1,
 }
 """The parser's position before the end of a value."""
 
@@ -238,7 +242,7 @@ def _digits(number: bytes) -> int:
     return len(number) - len(number.lstrip(b"0123456789"))
 
 
-def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
+def _stop(tokens: _Tokens, first: int, place: JsonPosition, *, in_array: bool) -> int:
     """Return the parser's position.
 
     For Place.OUTSIDE it has tried to read the end of the enclosing array or object, and has passed a comma in
@@ -247,9 +251,9 @@ def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
     if place in _NEAR:
         return _NEAR[place](tokens, first)
     next_index = _after(tokens, first)
-    if place is Place.AFTER or next_index >= len(tokens):
+    if place is JsonPosition.AFTER or next_index >= len(tokens):
         return tokens[next_index - 1][2]
-    if place is Place.NEXT:
+    if place is JsonPosition.NEXT:
         return tokens[next_index][1]
     if tokens[next_index][0] in _CLOSING:
         return tokens[next_index][2]

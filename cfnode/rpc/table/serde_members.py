@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from cfnode.core.jsonrpc import Call
+from cfnode.core.jsonrpc import RpcCall
 
 __all__ = ["MAX_CHECKED", "Repeated", "arguments_of", "members", "object_of"]
 
@@ -48,8 +48,8 @@ def _number(text: str) -> Any:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of, parse_int=_number, parse_float=_number)
 
 
-def arguments_of(call: Call) -> list[Any] | dict[str, Any]:
-    """Return the arguments of `Call.arguments`, with a `Repeated` for each object that needs it."""
+def arguments_of(call: RpcCall) -> list[Any] | dict[str, Any]:
+    """Return the arguments of `RpcCall.arguments`, with a `Repeated` for each object that needs it."""
     arguments = call.arguments()
     raw = memoryview(call.params)
     if not arguments or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cfnode.rpc.table.serde import Misread, Place, duplicate_field, invalid_type, missing_field
+from cfnode.rpc.table.serde import JsonPosition, Misread, duplicate_field, invalid_type, missing_field
 from cfnode.rpc.table.serde_members import Repeated, members, object_of
 
-__all__ = ["Member", "Read", "Struct", "enum", "sequence", "tagged", "tuple_of", "untagged"]
+__all__ = ["Member", "Read", "SerdeStruct", "enum", "sequence", "tagged", "tuple_of", "untagged"]
 
 Read = Callable[[Any], Any]
 Member = tuple[Read, bool]
@@ -28,7 +28,7 @@ _VARIANT: Final = "struct variant"
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class SerdeStruct:
     """A struct, or the members of a variant. `name`: serde's name for it."""
 
     name: str
@@ -66,7 +66,7 @@ class Struct:
     def _knows(self, name: str) -> bool:
         if self.is_range and name not in self.members:
             text = f"unknown field `{name}`, expected {_expected(self.members)}"
-            raise Misread(text, Place.COLON, (name,))
+            raise Misread(text, JsonPosition.COLON, (name,))
         return name in self.members
 
     def _from_array(self, value: list[Any]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _check_end(value: list[Any], count: int) -> None:
     if len(value) > count:
         elements = f"{count} element{'s' * (count != 1)}"
         buffered = f"invalid length {len(value)}, expected {elements} in sequence"
-        raise Misread(_TRAILING, Place.FIRST, (count,), buffered)
+        raise Misread(_TRAILING, JsonPosition.FIRST, (count,), buffered)
 
 
 def _expected(names: Mapping[str, Any]) -> str:
@@ -115,7 +115,7 @@ def _reader(owner: str, name: str, variant: Variant) -> Read:
     """Return the reader of a variant's content."""
     if callable(variant):
         return variant
-    return _unit if variant is None else Struct(f"{_VARIANT} {owner}::{name}", variant)
+    return _unit if variant is None else SerdeStruct(f"{_VARIANT} {owner}::{name}", variant)
 
 
 def _unit(value: Any) -> None:
@@ -123,7 +123,7 @@ def _unit(value: Any) -> None:
         raise invalid_type(value, "unit")
 
 
-def _known(name: str, variants: Mapping[str, Any], place: Place, path: tuple[str, ...] = ()) -> str:
+def _known(name: str, variants: Mapping[str, Any], place: JsonPosition, path: tuple[str, ...] = ()) -> str:
     if name not in variants:
         raise Misread(f"unknown variant `{name}`, expected {_expected(variants)}", place, path)
     return name
@@ -135,15 +135,15 @@ def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
 
     def of_object(value: dict[str, Any]) -> Any:
         name, content = next(iter(members(value)))
-        _known(name, variants, Place.NAME, (name,))
+        _known(name, variants, JsonPosition.NAME, (name,))
         entry = _inside(readers[name], content, name)
         if _has_several(value):
-            raise Misread("expected value", Place.NEXT, (name,))
+            raise Misread("expected value", JsonPosition.NEXT, (name,))
         return name if variants[name] is None else (name, entry)
 
     def read(value: Any) -> Any:
         if isinstance(value, str):
-            return _alone(_known(value, variants, Place.AFTER), variants[value])
+            return _alone(_known(value, variants, JsonPosition.AFTER), variants[value])
         if not isinstance(value, dict) or not value:
             raise _no_variant(value)
         try:
@@ -163,11 +163,11 @@ def _alone(name: str, variant: Variant) -> str:
     if variant is None:
         return name
     kind = "newtype" if callable(variant) else "struct"
-    raise Misread(f"invalid type: unit variant, expected {kind} variant", Place.OUTSIDE)
+    raise Misread(f"invalid type: unit variant, expected {kind} variant", JsonPosition.OUTSIDE)
 
 
 def _no_variant(value: Any) -> Misread:
-    place = Place.SECOND if isinstance(value, dict) else Place.FIRST
+    place = JsonPosition.SECOND if isinstance(value, dict) else JsonPosition.FIRST
     return Misread("expected value", place, (), _buffered_type(value))
 
 
@@ -205,14 +205,14 @@ def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
 def _tag(value: Any, variants: Mapping[str, Any]) -> str:
     if not isinstance(value, str):
         raise invalid_type(value, "variant identifier")
-    return _known(value, variants, Place.AFTER)
+    return _known(value, variants, JsonPosition.AFTER)
 
 
 def _buffered(read: Read, value: Any) -> Any:
     try:
         return read(value)
     except Misread as error:
-        raise Misread(error.buffered or error.text, Place.OUTSIDE) from None
+        raise Misread(error.buffered or error.text, JsonPosition.OUTSIDE) from None
 
 
 def untagged(refusal: str, *readers: Read) -> Read:
@@ -227,7 +227,7 @@ def untagged(refusal: str, *readers: Read) -> Read:
                 return reader(value)
             except Misread:
                 continue
-        raise Misread(refusal, Place.OUTSIDE)
+        raise Misread(refusal, JsonPosition.OUTSIDE)
 
     return read
 
@@ -260,7 +260,7 @@ def sequence(read_entry: Read, maximum: int) -> Read:
             raise invalid_type(value, "a sequence")
         values = [_inside(read_entry, entry, index) for index, entry in enumerate(value[: maximum + 1])]
         if len(value) > maximum:
-            raise Misread("out of bounds", Place.OUTSIDE, (maximum,))
+            raise Misread("out of bounds", JsonPosition.OUTSIDE, (maximum,))
         return values
 
     return read

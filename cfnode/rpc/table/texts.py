@@ -12,7 +12,7 @@ from typing import Any, Final
 import base58
 
 from cfnode.rpc.table.convert import read_text
-from cfnode.rpc.table.serde import Misread, Place, invalid_type
+from cfnode.rpc.table.serde import JsonPosition, Misread, invalid_type
 
 __all__ = ["base58_of", "bounded_hex", "signature_hex"]
 
@@ -34,11 +34,11 @@ def bounded_hex(limit: int) -> Callable[[Any], bytes]:
             text = text[2:]
         raw = text.encode(errors="replace")
         if len(raw) % 2:
-            raise Misread("Odd number of digits", Place.OUTSIDE)
+            raise Misread("Odd number of digits", JsonPosition.OUTSIDE)
         if (index := _wrong_digit(raw)) is not None:
-            raise Misread(f"Invalid character {_debug(raw[index])} at position {index}", Place.OUTSIDE)
+            raise Misread(f"Invalid character {_debug(raw[index])} at position {index}", JsonPosition.OUTSIDE)
         if len(raw) > 2 * limit:
-            raise Misread(f"invalid length {len(raw) // 2}, expected {limit} bytes", Place.OUTSIDE)
+            raise Misread(f"invalid length {len(raw) // 2}, expected {limit} bytes", JsonPosition.OUTSIDE)
         return bytes.fromhex(text)
 
     return read
@@ -50,12 +50,12 @@ def signature_hex(length: int) -> Callable[[Any], bytes]:
     def read(value: Any) -> bytes:
         raw = read_text(value).removeprefix("0x").encode(errors="replace")
         if len(raw) % 2:
-            raise Misread("InvalidLength", Place.OUTSIDE)
+            raise Misread("InvalidLength", JsonPosition.OUTSIDE)
         if (index := _wrong_digit(raw)) is not None:
             text = f"InvalidCharacter {{ character: {_debug(raw[index])}, index: {index} }}"
-            raise Misread(text, Place.OUTSIDE)
+            raise Misread(text, JsonPosition.OUTSIDE)
         if len(raw) != 2 * length:
-            raise Misread("()", Place.OUTSIDE)
+            raise Misread("()", JsonPosition.OUTSIDE)
         return bytes.fromhex(raw.decode())
 
     return read

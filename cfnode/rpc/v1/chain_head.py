@@ -16,7 +16,7 @@ from cfnode.rpc.table.rows import Method, Param, Reader, Subscription
 from cfnode.rpc.table.serde_types import untagged
 from cfnode.rpc.v1 import operations
 from cfnode.rpc.v1.follow import Follow
-from cfnode.rpc.v1.operations import Operation, Work
+from cfnode.rpc.v1.operations import RunningOperation, Work
 from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, bytes_of, head_error
 from cfnode.rpc.v1.queries import QUERIES, Asked, head_queries
 
@@ -162,7 +162,7 @@ def stop_operation(node: Node, connection: ConnectionState | None, identity: str
         pending.stop()
 
 
-def _operation(connection: ConnectionState | None, identity: str, operation: str) -> Operation | None:
+def _operation(connection: ConnectionState | None, identity: str, operation: str) -> RunningOperation | None:
     subscription = _followed(connection, identity)
     return None if subscription is None else subscription.operations.under_way.get(operation)
 

@@ -21,7 +21,7 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.chain.events import BestChanged, ChainEvent, Finalized, Imported, Lagged, Reverted
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, ChainEvent, Imported, Lagged, Reverted
 from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.pins import Pins, TooManyPinned
@@ -42,7 +42,7 @@ INVALID_BLOCK: Final = RpcError(-32801, "Invalid block hash")
 DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for the `chainHead_unpin` method")
 
 
-class Gap(Exception):
+class FollowGap(Exception):
     """The follow has to stop: the client's view of the chain cannot stay consistent."""
 
 
@@ -141,7 +141,7 @@ class Follow:
                 await self._send_initial()
                 async for change in changes:
                     await self._send_change(change)
-        except (Gap, TooManyPinned):
+        except (FollowGap, TooManyPinned):
             return
 
     # The first events
@@ -176,7 +176,7 @@ class Follow:
 
     def _check_lag(self, height: int) -> None:
         if height - self._node.chain.finalized.number > MAX_LAG:
-            raise Gap
+            raise FollowGap
 
     # Changes
 
@@ -188,12 +188,12 @@ class Follow:
                 await self._send_block(block.hash, header.parent_hash)
             case BestChanged(new, _, _):
                 await self._send_best(new)
-            case Finalized(blocks=blocks, dropped=dropped, discarded=discarded):
+            case BlocksFinalized(blocks=blocks, dropped=dropped, discarded=discarded):
                 if any(self._pins.has_pinned(self, block) for block in discarded):
-                    raise Gap
+                    raise FollowGap
                 await self._send_final([block.hash for block in blocks], dropped)
             case Lagged() | Reverted():
-                raise Gap
+                raise FollowGap
 
     async def _send_block(self, block: bytes, parent: bytes) -> None:
         self._require([parent])
@@ -224,7 +224,7 @@ class Follow:
     def _require(self, blocks: list[bytes]) -> None:
         """Raise Gap if one of the blocks was not reported to the client."""
         if not all(block in self._announced for block in blocks):
-            raise Gap
+            raise FollowGap
 
     async def _runtime(self, block: bytes) -> Event:
         """Return the block's runtime for an event; keep its version to compare its children's versions."""

@@ -30,7 +30,7 @@ CONTINUE_BYTES: Final = 1024 * 1024
 """Bytes of JSON that a walk over many keys sends before it waits for chainHead_v1_continue."""
 
 Event = dict[str, Any]
-Work = Callable[["Operation"], Awaitable[None]]
+Work = Callable[["RunningOperation"], Awaitable[None]]
 
 
 class Operations:
@@ -40,7 +40,7 @@ class Operations:
         self.send = send
         self.turns = trio.Semaphore(MAX_ANSWERS)
         """The turns that operations take, each to compute a result and send it."""
-        self.under_way: dict[str, Operation] = {}
+        self.under_way: dict[str, RunningOperation] = {}
         self._begun = 0
 
     @property
@@ -48,11 +48,11 @@ class Operations:
         """The number of operations that may still start."""
         return MAX_OPERATIONS - sum(operation.weight for operation in self.under_way.values())
 
-    def begin(self, work: Work, weight: int) -> Operation:
+    def begin(self, work: Work, weight: int) -> RunningOperation:
         """Create an operation; its `run` does the work."""
         identity = str(self._begun)
         self._begun += 1
-        operation = self.under_way[identity] = Operation(self, identity, work, weight)
+        operation = self.under_way[identity] = RunningOperation(self, identity, work, weight)
         return operation
 
     def stop(self) -> None:
@@ -61,7 +61,7 @@ class Operations:
             operation.stop()
 
 
-class Operation:
+class RunningOperation:
     """One operation in progress."""
 
     def __init__(self, operations: Operations, identity: str, work: Work, weight: int) -> None:
@@ -129,7 +129,7 @@ def body(node: Node, block: bytes) -> Work:
     return partial(_body, node, block)
 
 
-async def _body(node: Node, block: bytes, operation: Operation) -> None:
+async def _body(node: Node, block: bytes, operation: RunningOperation) -> None:
     def read() -> list[str] | None:
         block_body = node.chain.body(block)
         return None if block_body is None else [to_hex(extrinsic) for extrinsic in block_body]
@@ -148,7 +148,7 @@ def call(node: Node, block: bytes, function: str, data: bytes) -> Work:
     return partial(_call, node, block, function, data)
 
 
-async def _call(node: Node, block: bytes, function: str, data: bytes, operation: Operation) -> None:
+async def _call(node: Node, block: bytes, function: str, data: bytes, operation: RunningOperation) -> None:
     async with operation.turns:
         output = await ask_runtime(node, block, function, data)
         await operation.send("operationCallDone", output=to_hex(output))
@@ -160,7 +160,7 @@ def storage(node: Node, block: bytes, queries: Sequence[Query], child: bytes) ->
 
 
 async def _storage(
-    node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: Operation
+    node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: RunningOperation
 ) -> None:
     may_wait, sent_bytes = any(query.kind in BELOW for query in queries), 0
     place: Place | None = BEGINNING

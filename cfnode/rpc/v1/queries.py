@@ -19,7 +19,7 @@ from cfnode.core.trie.codec import EMPTY_NODE
 from cfnode.rpc.substrate.storage import in_state, keys_after
 from cfnode.rpc.table.convert import listed, to_hex
 from cfnode.rpc.table.rows import Reader
-from cfnode.rpc.table.serde_types import Struct, enum
+from cfnode.rpc.table.serde_types import SerdeStruct, enum
 from cfnode.rpc.v1.parameters import InvalidParameter, bytes_of, read_key_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class QueryPage:
     """The rows of a part of an answer, and where the next page begins; None at the end."""
 
     rows: list[Row]
@@ -62,7 +62,7 @@ class Page:
         return sum(len(text) for row in self.rows for text in row.values())
 
 
-_QUERY: Final = Struct(
+_QUERY: Final = SerdeStruct(
     "struct StorageQuery",
     {
         "key": (read_key_text, False),
@@ -98,7 +98,9 @@ def _archive_query(key: str, kind: str, start: str | None) -> Query:
     return Query(parsed, kind, bytes_of(start))
 
 
-async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
+async def page_from(
+    node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place
+) -> QueryPage:
     """Return the next rows of the answers to all queries in order.
 
     Raises UnknownBlock or StateDiscarded.
@@ -106,16 +108,16 @@ async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: b
     return await in_state(node, block, partial(_page, queries, child, place), is_short=True)
 
 
-def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) -> Page:
+def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) -> QueryPage:
     rows: list[Row] = []
     weight = 0
     for index, key, row in _rows(state, queries, child, place):
         if rows and (len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES):
-            return Page(rows, place)
+            return QueryPage(rows, place)
         place = (index, key) if queries[index].kind in BELOW else (index + 1, None)
         weight += sum(len(text) for text in row.values()) // 2
         rows.append(row)
-    return Page(rows, None)
+    return QueryPage(rows, None)
 
 
 def _rows(

@@ -13,7 +13,7 @@ from cfnode.node.threads import read_in_thread
 from cfnode.rpc.substrate.storage import CLIENT_READS
 from cfnode.rpc.table.convert import listed, to_hex
 from cfnode.rpc.table.rows import Reader
-from cfnode.rpc.table.serde_types import Struct, enum
+from cfnode.rpc.table.serde_types import SerdeStruct, enum
 from cfnode.rpc.v1.parameters import bytes_of, read_key_text
 from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
 
@@ -24,20 +24,20 @@ MAX_ITEMS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DiffItem:
     """A part of the state to compare: the keys with a prefix, of the top trie or of a child trie."""
 
     prefix: bytes = b""
     kind: str = VALUE
     child: bytes = TOP
 
-    def covers(self, key: bytes, other: Item) -> bool:
+    def covers(self, key: bytes, other: DiffItem) -> bool:
         """Return whether this item has a row for a key of `other`, too."""
         return (self.child, self.kind) == (other.child, other.kind) and key.startswith(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DiffPage:
     """Rows of a part of the differences, with their keys, and the key after which the next page begins."""
 
     rows: list[tuple[bytes, Row]]
@@ -45,7 +45,7 @@ class Page:
     is_last: bool = False
 
 
-_ITEM: Final = Struct(
+_ITEM: Final = SerdeStruct(
     "struct ArchiveStorageDiffItem",
     {
         "key": (read_key_text, True),
@@ -58,24 +58,24 @@ _ITEM: Final = Struct(
 ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_ITEMS)
 
 
-def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
+def items_of(asked: Sequence[dict[str, Any]] | None) -> list[DiffItem]:
     """Parse items whose keys are texts; without items, one item for all keys. Raises InvalidParameter."""
     items = [
-        Item(bytes_of(item["key"] or ""), item["returnType"], bytes_of(item["childTrieKey"] or ""))
+        DiffItem(bytes_of(item["key"] or ""), item["returnType"], bytes_of(item["childTrieKey"] or ""))
         for item in asked or ()
     ]
-    return items or [Item()]
+    return items or [DiffItem()]
 
 
 async def differences_between(
-    node: Node, earlier: bytes, later: bytes, items: Sequence[Item]
+    node: Node, earlier: bytes, later: bytes, items: Sequence[DiffItem]
 ) -> AsyncGenerator[Row, None]:
     """Yield each key that differs, once for each kind of row.
 
     Raises UnknownBlock or StateDiscarded.
     """
     for index, item in enumerate(items):
-        page = Page([], None)
+        page = DiffPage([], None)
         while not page.is_last:
             async with CLIENT_READS.of(node):
                 page = await read_in_thread(_page, node, earlier, later, item, page.reached)
@@ -84,7 +84,7 @@ async def differences_between(
                     yield row
 
 
-def _page(node: Node, earlier: bytes, later: bytes, item: Item, after: bytes | None) -> Page:
+def _page(node: Node, earlier: bytes, later: bytes, item: DiffItem, after: bytes | None) -> DiffPage:
     rows: list[tuple[bytes, Row]] = []
     weight = 0
     with node.chain.state(earlier) as old, node.chain.state(later) as new:
@@ -93,15 +93,15 @@ def _page(node: Node, earlier: bytes, later: bytes, item: Item, after: bytes | N
             rows.append((key, row))
             weight += len(row[item.kind]) // 2
             if len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES:
-                return Page(rows, key)
-    return Page(rows, None, is_last=True)
+                return DiffPage(rows, key)
+    return DiffPage(rows, None, is_last=True)
 
 
 def _nodes(state: State, child: bytes) -> NodeReader:
     return lambda path: state.node(path, child)
 
 
-def _row(old: State, new: State, item: Item, key: bytes, change: Change) -> Row:
+def _row(old: State, new: State, item: DiffItem, key: bytes, change: Change) -> Row:
     """Return the row of a key that differs; that of a deleted key has its old value."""
     value = (old if change is Change.DELETED else new).get(key, item.child) or b""
     text = to_hex(value if item.kind == VALUE else blake2_256(value))

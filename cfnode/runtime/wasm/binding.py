@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import wasmtime
 
-from cfnode.runtime.wasm.host import Signature
+from cfnode.runtime.wasm.host import HostSignature
 from cfnode.runtime.wasm.host.signature import ARRAY_SIZES
 from cfnode.runtime.wasm.memory import GuestMemory
 
@@ -60,14 +60,14 @@ class Binding(Protocol):
 # --- over slots
 
 
-def over_slots(signature: Signature, function: Callable[..., Any], memory: GuestMemory) -> SlotFunction:
+def over_slots(signature: HostSignature, function: Callable[..., Any], memory: GuestMemory) -> SlotFunction:
     """Return the host function with its arguments read from slots, and its result written there."""
     act: SlotFunction = _maker(signature)(function, memory)
     return act
 
 
 @cache
-def _maker(signature: Signature) -> Callable[[Callable[..., Any], GuestMemory], SlotFunction]:
+def _maker(signature: HostSignature) -> Callable[[Callable[..., Any], GuestMemory], SlotFunction]:
     """Generate code for a signature: a loop over the arguments would cost more than most functions."""
     source = f"""
 def make(function, memory):
@@ -82,7 +82,7 @@ def make(function, memory):
     return make
 
 
-def _body(signature: Signature) -> str:
+def _body(signature: HostSignature) -> str:
     arguments = ", ".join(_argument(kind, index) for index, kind in enumerate(signature.arguments))
     call = f"function({arguments})"
     if "buffer" in signature.arguments:

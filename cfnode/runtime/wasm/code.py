@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import zstandard
 
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.runtime.calls import UnsupportedCode
 
 __all__ = [
@@ -86,7 +86,7 @@ def embedded_version(module: bytes) -> bytes | None:
     if len(apis) % _API_SIZE:
         raise UnsupportedCode("the module's section runtime_apis ends in the middle of an API")
     try:
-        cursor = Cursor(fields)
+        cursor = ByteCursor(fields)
         cursor.text(), cursor.text()  # names of specification and implementation
         cursor.take(12)
         start = cursor.offset

@@ -19,7 +19,7 @@ import wasmtime
 from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
 from cfnode.runtime.wasm.binding import Binding, over_slots
 from cfnode.runtime.wasm.engine import engine
-from cfnode.runtime.wasm.host import HOST_FUNCTIONS, Host, HostError, Signature
+from cfnode.runtime.wasm.host import HOST_FUNCTIONS, HostError, HostFunctions, HostSignature
 from cfnode.runtime.wasm.memory import GuestMemory
 from cfnode.runtime.wasm.own_memory import MEMORY
 
@@ -31,8 +31,8 @@ _START_TICKS = 10
 """Epochs in which an instance must start: runtimes have no start function, but a module can."""
 
 _ALLOCATOR = {
-    "ext_allocator_malloc_version_1": Signature(("u32",), "u32"),
-    "ext_allocator_free_version_1": Signature(("u32",), None),
+    "ext_allocator_malloc_version_1": HostSignature(("u32",), "u32"),
+    "ext_allocator_free_version_1": HostSignature(("u32",), None),
 }
 """The functions that the shim provides besides hashes, which are host functions too."""
 _OF_NO_BLOCK = re.compile(
@@ -54,7 +54,7 @@ class LoadedModule:
         module: wasmtime.Module,
         bridge: wasmtime.Module,
         shim: wasmtime.Module,
-        host: Host,
+        host: HostFunctions,
         binding: Binding,
     ) -> None:
         self.host = host

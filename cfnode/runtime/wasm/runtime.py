@@ -33,7 +33,7 @@ from cfnode.runtime.wasm.artefacts import Artefacts, directory
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.code import embedded_version, expand
 from cfnode.runtime.wasm.engine import TICK_S, WASMTIME
-from cfnode.runtime.wasm.host import Host, HostError
+from cfnode.runtime.wasm.host import HostError, HostFunctions
 from cfnode.runtime.wasm.instance import LoadedModule, trap_place
 from cfnode.runtime.wasm.own_memory import with_own_memory
 from cfnode.store import StoreError
@@ -84,7 +84,7 @@ class WasmRuntime:
             self._artefacts.load((files(__package__) / name).read_bytes(), lambda text: text)
             for name in ("bridge.wat", "shim.wat")
         )
-        host = Host(self._version_of)
+        host = HostFunctions(self._version_of)
         return LoadedModule(module, bridge, shim, host, self._binding or _best_binding())
 
     @cached_property

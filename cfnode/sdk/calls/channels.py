@@ -24,15 +24,22 @@ from cfnode.sdk.record import read_amount, read_int
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms, lifetime_ms
 
-__all__ = ["Asked", "ChannelOrder", "Opened", "estimated_expiry", "open_channel", "read_opened"]
+__all__ = [
+    "ChannelArguments",
+    "ChannelOrder",
+    "NewChannel",
+    "estimated_expiry",
+    "open_channel",
+    "read_opened",
+]
 
 METHOD = "broker_request_swap_deposit_address"
-_ESTIMATE_TIMEOUT = 5.0
+_ESTIMATE_TIMEOUT_S = 5.0
 _SHORT_HEIGHTS = ("Polkadot", "Assethub")  # their block numbers are u32, all others u64
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChannelArguments:
     """The caller's arguments, for the echo in the answer."""
 
     dest_address: str
@@ -50,7 +57,7 @@ class ChannelOrder:
     source: Asset
     destination: Asset
     amount: int
-    asked: Asked
+    asked: ChannelArguments
     commission_bps: int
     ccm: Mapping[str, Any] | None
     terms: RefundTerms
@@ -93,7 +100,7 @@ class ChannelOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class NewChannel:
     """The new channel in the answer of broker or service; `expires_at` is None if the answer has no time."""
 
     identity: str
@@ -129,7 +136,7 @@ def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]
     )
 
 
-def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
+def _by_broker(session: Session, order: ChannelOrder) -> Steps[NewChannel]:
     assert session.options.broker is not None
     url, timeout = session.options.broker.url, session.options.channel_timeout
     answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
@@ -137,11 +144,11 @@ def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
     return replace(opened, commission_bps=order.commission_bps, boost_fee_bps=order.boost_fee_bps or 0)
 
 
-def read_opened(answer: Any, chain: str, url: str) -> Opened:
+def read_opened(answer: Any, chain: str, url: str) -> NewChannel:
     """Return the channel of a broker's answer, which has no commission and no boost fee. Raises BadAnswer."""
     with _ChannelAnswer(url):
         block, index = (read_int(answer[name], name) for name in ("issued_block", "channel_id"))
-        return Opened(
+        return NewChannel(
             str(ChannelId(chain, index, block)),
             _address(answer["address"], chain),
             read_amount(answer["source_chain_expiry_block"], "source_chain_expiry_block"),
@@ -149,12 +156,12 @@ def read_opened(answer: Any, chain: str, url: str) -> Opened:
         )
 
 
-def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
+def _by_backend(session: Session, order: ChannelOrder) -> Steps[NewChannel]:
     path = "/api/openSwapDepositChannel"
     answer = yield from backend(session, "POST", path, body=order.body(), expected=201, opens_channel=True)
     with _ChannelAnswer(session.backend_url):
         time = answer.get("estimatedExpiryTime")
-        return Opened(
+        return NewChannel(
             str(answer["id"]),
             _address(answer["depositAddress"], order.source.chain),
             read_amount(answer["srcChainExpiryBlock"], "srcChainExpiryBlock"),
@@ -206,7 +213,7 @@ def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[i
     from cfnode.core.hashing import twox_128
 
     key = "0x" + (twox_128(f"{chain}ChainTracking".encode()) + twox_128(b"CurrentChainState")).hex()
-    timeout = min(_ESTIMATE_TIMEOUT, session.options.timeout)
+    timeout = min(_ESTIMATE_TIMEOUT_S, session.options.timeout)
     try:
         state = yield from rpc(session, session.rpc_url, "state_getStorage", [key], timeout=timeout)
         width = 4 if chain in _SHORT_HEIGHTS else 8

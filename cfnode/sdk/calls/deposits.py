@@ -12,7 +12,7 @@ from typing import TypeAlias
 from cfnode.core.assets import Asset
 from cfnode.sdk.assets import asset_named, asset_referred
 from cfnode.sdk.calls import Call
-from cfnode.sdk.calls.channels import Asked, ChannelOrder, open_channel
+from cfnode.sdk.calls.channels import ChannelArguments, ChannelOrder, open_channel
 from cfnode.sdk.calls.terms import (
     RefundTerms,
     check_addresses,
@@ -142,8 +142,8 @@ def _terms(
     dca: DcaParams | None,
     quote: Quote | None,
 ) -> RefundTerms:
-    given = request.fill_or_kill_params
-    return refund_terms(given, source, destination, session, quote=quote, dca=dca is not None)
+    params = request.fill_or_kill_params
+    return refund_terms(params, source, destination, session, quote=quote, dca=dca is not None)
 
 
 def _order(
@@ -167,7 +167,7 @@ def _order(
         source,
         destination,
         amount,
-        Asked(
+        ChannelArguments(
             request.dest_address,
             request.src_address,
             request.fill_or_kill_params,

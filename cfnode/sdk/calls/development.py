@@ -1,17 +1,22 @@
-"""Deposits into a channel of a development chain, as a user's wallet makes them on a real one."""
+"""Payments on a development chain, to a channel or the vault, as a user's wallet makes them on a real one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from cfnode.sdk.assets import asset_named, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.models.channel import DepositAddress
+from cfnode.sdk.models.vault_swap import VaultSwapData
 from cfnode.sdk.options import Session
-from cfnode.sdk.record import Amount
+from cfnode.sdk.record import Amount, Record
+from cfnode.swaps.events import transaction_text
 
-__all__ = ["DevAnnounce", "DevDeposit"]
+__all__ = ["DevAnnounce", "DevDeposit", "DevSendToVault"]
+
+_TRANSACTION_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,40 @@ class DevAnnounce(Call[str]):
         return _paid(session, "dev_announceDeposit", self.channel, self.amount)
 
 
+@dataclass(frozen=True)
+class DevSendToVault(Call[str]):
+    """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
+
+    `watch_status` follows the swap by this transaction; one from Solana only by the swap's number. From
+    Bitcoin, `amount` (base units) is what the transaction pays, and `refund_address` gets a refund; the
+    transactions of other chains contain both. Raises RpcCallError if the vault refuses the transaction, and
+    on a real network.
+    """
+
+    vault_swap: VaultSwapData
+    amount: Amount | None = None
+    refund_address: str | None = None
+
+    def steps(self, session: Session) -> Steps[str]:
+        transaction = session.random_bytes(_TRANSACTION_BYTES)
+        paid = None if self.amount is None else hex(self.amount)
+        params = [_snake(self.vault_swap), paid, self.refund_address, "0x" + transaction.hex()]
+        yield from rpc(session, session.rpc_url, "dev_sendToVault", params)
+        return str(transaction_text(self.vault_swap.chain, transaction))
+
+
+def _snake(value: Any) -> Any:
+    """Return a record in the format of the node: Python's names, amounts in hex."""
+    if isinstance(value, Record):
+        return {each.name: _snake(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple):
+        return [_snake(each) for each in value]
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _paid(session: Session, method: str, channel: DepositAddress, amount: int | None) -> Steps[str]:
     asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
-    paid = channel.amount if amount is None else amount
-    params = [channel.deposit_address, wire_asset(asset), hex(paid)]
+    base_units = channel.amount if amount is None else amount
+    params = [channel.deposit_address, wire_asset(asset), hex(base_units)]
     block: str = yield from rpc(session, session.rpc_url, method, params)
     return block

@@ -11,7 +11,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
-from cfnode.sdk.limits import Environment
+from cfnode.sdk.limits import SwapEnvironment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
 from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
@@ -51,8 +51,8 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
         chain = chain_named(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
-        wanted = (asset for asset in assets if chain in (None, asset.chain))
-        return tuple(_asset_info(asset, limits, session) for asset in wanted)
+        matching = (asset for asset in assets if chain in (None, asset.chain))
+        return tuple(_asset_info(asset, limits, session) for asset in matching)
 
 
 @dataclass(frozen=True)
@@ -107,18 +107,18 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
         symbol = symbol_named(self.asset, chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
         pools = [_boost(row, session) for row in _list(rows, session, "cf_boost_pools_depth")]
-        wanted = [pool for pool in pools if self._wants(pool, chain, symbol)]
-        return tuple(sorted(wanted, key=lambda pool: -pool.fee_tier_bps) if symbol else wanted)
+        matching = [pool for pool in pools if self._wants(pool, chain, symbol)]
+        return tuple(sorted(matching, key=lambda pool: -pool.fee_tier_bps) if symbol else matching)
 
     def _wants(self, pool: BoostLiquidity, chain: str | None, symbol: str | None) -> bool:
-        asked = ((self.fee_tier_bps, pool.fee_tier_bps), (chain, pool.chain), (symbol, pool.asset))
-        return all(wish in (None, value) for wish, value in asked)
+        criteria = ((self.fee_tier_bps, pool.fee_tier_bps), (chain, pool.chain), (symbol, pool.asset))
+        return all(criterion in (None, value) for criterion, value in criteria)
 
 
 def _supported(session: Session) -> Steps[list[Asset]]:
     rows = yield from rpc(session, session.rpc_url, "cf_supported_assets", [])
-    found = (_known(row) for row in _list(rows, session, "cf_supported_assets"))
-    return [asset for asset in found if asset is not None]
+    assets = (_known(row) for row in _list(rows, session, "cf_supported_assets"))
+    return [asset for asset in assets if asset is not None]
 
 
 def _known(row: Any) -> Asset | None:
@@ -136,7 +136,7 @@ def _list(value: Any, session: Session, method: str) -> list[Any]:
     return value
 
 
-def _chain_info(chain: ChainName, limits: Environment, session: Session) -> ChainInfo:
+def _chain_info(chain: ChainName, limits: SwapEnvironment, session: Session) -> ChainInfo:
     return ChainInfo(
         chain,
         chain,
@@ -147,7 +147,7 @@ def _chain_info(chain: ChainName, limits: Environment, session: Session) -> Chai
     )
 
 
-def _asset_info(asset: Asset, limits: Environment, session: Session) -> AssetInfo:
+def _asset_info(asset: Asset, limits: SwapEnvironment, session: Session) -> AssetInfo:
     return AssetInfo(
         chainflip_id=asset.name,
         asset=symbol_of(asset),

@@ -60,7 +60,7 @@ class _QuoteRequest:
             ("isVaultSwap", _flag(self.is_vault_swap)),
         )
         commission = session.commission_bps(self.broker_commission_bps)
-        if commission := commission + sum(each.commission_bps for each in self.affiliate_brokers):
+        if commission := commission + sum(affiliate.commission_bps for affiliate in self.affiliate_brokers):
             yield "brokerCommissionBps", str(commission)
         if self.ccm_params:
             yield "ccmGasBudget", str(self.ccm_params.gas_budget)
@@ -70,15 +70,15 @@ class _QuoteRequest:
     def echo(self, session: Session) -> dict[str, Any]:
         """Return the part of the answer that repeats the request."""
         source, destination = self.pair()
-        echoed: dict[str, Any] = {
+        members: dict[str, Any] = {
             "src_chain": source.chain,
             "src_asset": source.symbol,
             "dest_chain": destination.chain,
             "dest_asset": destination.symbol,
         }
         names = ("amount", "affiliate_brokers", "ccm_params", "is_vault_swap")
-        echoed |= {name: getattr(self, name) for name in names}
-        return echoed | {"broker_commission_bps": session.commission_bps(self.broker_commission_bps)}
+        members |= {name: getattr(self, name) for name in names}
+        return members | {"broker_commission_bps": session.commission_bps(self.broker_commission_bps)}
 
 
 @dataclass(frozen=True)

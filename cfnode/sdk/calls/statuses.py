@@ -22,8 +22,8 @@ from cfnode.swaps.identity import ChannelId, UnknownChain
 
 __all__ = ["GetStatus", "GetStatusV2", "channel_of", "swap_reference"]
 
-_LONGEST = 200
-_UNKNOWN = 404
+_MAX_REFERENCE_CHARS = 200
+_STATUS_UNKNOWN_SWAP = 404
 _EXPECTED = (
     "expected a deposit channel's id (BLOCK-CHAIN-NUMBER, such as 6739624-Ethereum-2562), a swap's id (a "
     "number) or a transaction (its hash)"
@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Record)
 def swap_reference(reference: str | int) -> str:
     """Return the reference of a swap in the service's format; raise ValidationError for a malformed one."""
     text = str(reference).strip()
-    if not text or len(text) > _LONGEST or isinstance(reference, bool):
+    if not text or len(text) > _MAX_REFERENCE_CHARS or isinstance(reference, bool):
         raise ValidationError.at("id", _EXPECTED)
     channel = channel_of(text)
     return text if channel is None else str(channel)
@@ -92,7 +92,9 @@ def _status(session: Session, path: str, reference: str | int, record: type[S]) 
     try:
         document = yield from backend(session, "GET", path + quote(swap_reference(reference), safe=""))
     except BackendError as error:
-        if error.status != _UNKNOWN:
+        if error.status != _STATUS_UNKNOWN_SWAP:
             raise
-        raise BackendError(_unknown_swap(str(reference).strip(), error.message), status=_UNKNOWN) from None
+        raise BackendError(
+            _unknown_swap(str(reference).strip(), error.message), status=_STATUS_UNKNOWN_SWAP
+        ) from None
     return read_answer(record, document, session.backend_url)

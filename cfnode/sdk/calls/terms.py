@@ -40,12 +40,12 @@ __all__ = [
     "whole_number",
 ]
 
-_MIN_CHUNK_INTERVAL = 2
+_MIN_CHUNK_INTERVAL_BLOCKS = 2
 _BLOCKS_PER_MINUTE = 10
 _FOK = "fill_or_kill_params"
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*\Z")
 _BUDGET = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9]+)\Z")
-_MAX_BUDGET = 2**128 - 1
+_MAX_GAS_BUDGET = 2**128 - 1
 _U16, _U32 = 2**16 - 1, 2**32 - 1
 
 
@@ -84,7 +84,7 @@ class RefundTerms:
 
 
 def refund_terms(
-    given: FillOrKillParams | None,
+    params: FillOrKillParams | None,
     source: Asset,
     destination: Asset,
     session: Session,
@@ -96,15 +96,15 @@ def refund_terms(
 
     Raises ValidationError.
     """
-    if given is None:
+    if params is None:
         return _any_price(source, session, dca)
-    price = _lowest_price(given, destination, quote)
+    price = _lowest_price(params, destination, quote)
     return RefundTerms(
-        given.refund_address,
+        params.refund_address,
         price_to_x128(price, source, destination),
-        _retry_blocks(given),
-        _oracle_slippage(given, quote),
-        given.refund_ccm_metadata,
+        _retry_blocks(params),
+        _oracle_slippage(params, quote),
+        params.refund_ccm_metadata,
     )
 
 
@@ -121,39 +121,39 @@ def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
     return RefundTerms(address, 0, 0)
 
 
-def _lowest_price(given: FillOrKillParams, destination: Asset, quote: Quote | None) -> Any:
-    if given.min_price is not None and given.slippage_tolerance_percent is not None:
+def _lowest_price(params: FillOrKillParams, destination: Asset, quote: Quote | None) -> Any:
+    if params.min_price is not None and params.slippage_tolerance_percent is not None:
         raise ValidationError.at(_FOK, "cannot have both min_price and slippage_tolerance_percent")
-    if given.min_price is not None:
-        return given.min_price
-    if given.slippage_tolerance_percent is None or quote is None:
+    if params.min_price is not None:
+        return params.min_price
+    if params.slippage_tolerance_percent is None or quote is None:
         if quote is None:
             raise ValidationError.at(f"{_FOK}.min_price", "Required without a quote")
         raise ValidationError.at(_FOK, "either min_price or slippage_tolerance_percent must be provided")
-    return minimum_price(quote.estimated_price, given.slippage_tolerance_percent, destination)
+    return minimum_price(quote.estimated_price, params.slippage_tolerance_percent, destination)
 
 
-def _retry_blocks(given: FillOrKillParams) -> int:
-    minutes = given.retry_duration_minutes
-    if given.retry_duration_blocks is None and minutes is not None:
+def _retry_blocks(params: FillOrKillParams) -> int:
+    minutes = params.retry_duration_minutes
+    if params.retry_duration_blocks is None and minutes is not None:
         number = read_number(minutes, f"{_FOK}.retry_duration_minutes")
         return max(math.ceil(number * _BLOCKS_PER_MINUTE), 0)
-    return whole_number(given.retry_duration_blocks, f"{_FOK}.retry_duration_blocks", _U32)
+    return whole_number(params.retry_duration_blocks, f"{_FOK}.retry_duration_blocks", _U32)
 
 
-def _oracle_slippage(given: FillOrKillParams, quote: Quote | None) -> int | None:
-    wish = given.live_price_slippage_tolerance_percent
-    offered = quote.recommended_live_price_slippage_tolerance_percent if quote else None
-    if wish is False or (wish is None and not offered):
+def _oracle_slippage(params: FillOrKillParams, quote: Quote | None) -> int | None:
+    requested = params.live_price_slippage_tolerance_percent
+    recommended = quote.recommended_live_price_slippage_tolerance_percent if quote else None
+    if requested is False or (requested is None and not recommended):
         return None
-    where = f"{_FOK}.live_price_slippage_tolerance_percent"
-    if offered is None:
-        raise ValidationError.at(where, "live price protection is not available for this asset pair")
-    percent = read_number(offered if wish is None else wish, where)
+    field = f"{_FOK}.live_price_slippage_tolerance_percent"
+    if recommended is None:
+        raise ValidationError.at(field, "live price protection is not available for this asset pair")
+    percent = read_number(recommended if requested is None else requested, field)
     if not 0 <= percent <= 100:
-        raise ValidationError.at(where, "expected a percentage between 0 and 100 inclusive")
+        raise ValidationError.at(field, "expected a percentage between 0 and 100 inclusive")
     if (percent * 100) % 1:
-        raise ValidationError.at(where, "expected at most two decimals (basis points)")
+        raise ValidationError.at(field, "expected at most two decimals (basis points)")
     return int(percent * 100)
 
 
@@ -173,9 +173,10 @@ def check_dca(dca: DcaParams) -> None:
     interval = whole_number(dca.chunk_interval_blocks, "dca_params.chunk_interval_blocks", _U32)
     if chunks < 1:
         raise ValidationError.at("dca_params.number_of_chunks", "a swap has at least one chunk")
-    if interval < _MIN_CHUNK_INTERVAL:
+    if interval < _MIN_CHUNK_INTERVAL_BLOCKS:
         raise ValidationError.at(
-            "dca_params.chunk_interval_blocks", f"chunks are at least {_MIN_CHUNK_INTERVAL} blocks apart"
+            "dca_params.chunk_interval_blocks",
+            f"chunks are at least {_MIN_CHUNK_INTERVAL_BLOCKS} blocks apart",
         )
 
 
@@ -194,8 +195,8 @@ def checked_dca(quote: Quote) -> DcaParams | None:
 def checked_boost(quote: Quote) -> int | None:
     """Return the maximum boost fee in basis points; None if the quote is not a boost quote."""
     fee = quote.max_boost_fee_bps
-    place = "quote.max_boost_fee_bps"
-    return None if fee is None else whole_number(read_int(fee, place), place)
+    field = "quote.max_boost_fee_bps"
+    return None if fee is None else whole_number(read_int(fee, field), field)
 
 
 def checked_shares(
@@ -209,18 +210,20 @@ def checked_shares(
     Raises ValidationError if it exceeds the chain's maximum, alone or with its affiliates' commissions, or if
     there are too many affiliates.
     """
-    own = checked_commission(session.commission_bps(requested), "broker_commission_bps", cap)
+    own_bps = checked_commission(session.commission_bps(requested), "broker_commission_bps", cap)
     if len(affiliates) > MAX_AFFILIATES:
         text = f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(affiliates)}"
         raise ValidationError.at("affiliate_brokers", text)
     shares = [
-        checked_commission(each.commission_bps, f"affiliate_brokers[{index}].commission_bps")
-        for index, each in enumerate(affiliates)
+        checked_commission(affiliate.commission_bps, f"affiliate_brokers[{index}].commission_bps")
+        for index, affiliate in enumerate(affiliates)
     ]
-    if own + sum(shares) > MAX_COMMISSION_BPS:
-        text = f"{own} bps of the broker and {sum(shares)} of affiliates exceed {MAX_COMMISSION_BPS} in all"
+    if own_bps + sum(shares) > MAX_COMMISSION_BPS:
+        text = (
+            f"{own_bps} bps of the broker and {sum(shares)} of affiliates exceed {MAX_COMMISSION_BPS} in all"
+        )
         raise ValidationError.at("broker_commission_bps", text)
-    return own
+    return own_bps
 
 
 def check_broker_options(
@@ -234,21 +237,23 @@ def check_broker_options(
         if affiliates:
             raise ValidationError.at("affiliate_brokers", needs)
     issues = [
-        _issue(f"affiliate_brokers[{index}].account", each.account, "Chainflip account (cF…)")
-        for index, each in enumerate(affiliates)
-        if not is_account(each.account)
+        _issue(f"affiliate_brokers[{index}].account", affiliate.account, "Chainflip account (cF…)")
+        for index, affiliate in enumerate(affiliates)
+        if not is_account(affiliate.account)
     ]
     if issues:
         raise ValidationError.of(issues)
 
 
-def _issue(field: str, given: str, expected: str, fault: str = "") -> Issue:
-    return Issue(field, f"{field}: {given!r:.80} is not a valid {expected}{f': {fault}' if fault else ''}")
+def _issue(field: str, value: str, expected: str, fault: str = "") -> Issue:
+    return Issue(field, f"{field}: {value!r:.80} is not a valid {expected}{f': {fault}' if fault else ''}")
 
 
 def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
     """Return the affiliates in the format of brokers; None without affiliates."""
-    return [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None
+    return [
+        {"account": affiliate.account, "bps": affiliate.commission_bps} for affiliate in affiliates
+    ] or None
 
 
 def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
@@ -262,9 +267,9 @@ def check_addresses(
     source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
 ) -> None:
     """Raise ValidationError with all malformed addresses."""
-    given = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
+    addresses = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
     if sender is not None:
-        given.append(("src_address", sender, source.chain))
+        addresses.append(("src_address", sender, source.chain))
     network = session.network
     issues = [
         _issue(
@@ -273,7 +278,7 @@ def check_addresses(
             f"{chain} address for {network.name}",
             address_fault(chain, address, network.bitcoin),
         )
-        for field, address, chain in given
+        for field, address, chain in addresses
         if not is_address(address, chain, network)
     ]
     if (
@@ -331,7 +336,7 @@ def _gas_budget(budget: Any) -> int:
         number = int(budget, 16 if budget.startswith("0x") else 10)
     else:
         number = -1
-    if not 0 <= number <= _MAX_BUDGET:
+    if not 0 <= number <= _MAX_GAS_BUDGET:
         raise ValidationError.at(
             "ccm_params.gas_budget", "expected a number, decimal or 0x hex, that fits 128 bits"
         )

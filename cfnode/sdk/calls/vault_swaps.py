@@ -100,7 +100,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         check_ccm_of_quote(self.ccm_params, quote)
         return source, asset_referred(quote.dest_asset, "quote.dest_asset")
 
-    def _order(self, session: Session, source: Asset, destination: Asset) -> _Order:
+    def _order(self, session: Session, source: Asset, destination: Asset) -> _CheckedVaultSwap:
         quote = self.quote
         dca = checked_dca(quote)
         terms = refund_terms(self.fill_or_kill_params, source, destination, session, quote=quote, dca=False)
@@ -113,9 +113,9 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         ccm = checked_ccm(self.ccm_params, MAX_MESSAGE)
         if source.chain == "Solana" and session.options.broker and self.src_address is None:
             raise ValidationError.at("src_address", "Required from Solana: the account that signs")
-        return _Order(source, destination, terms, dca, ccm, checked_boost(quote), commission)
+        return _CheckedVaultSwap(source, destination, terms, dca, ccm, checked_boost(quote), commission)
 
-    def _params(self, session: Session, order: _Order) -> list[Any]:
+    def _params(self, session: Session, order: _CheckedVaultSwap) -> list[Any]:
         return [
             wire_asset(order.source),
             wire_asset(order.destination),
@@ -128,7 +128,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
             dca_for_broker(order.dca),
         ]
 
-    def _body(self, session: Session, order: _Order) -> dict[str, Any]:
+    def _body(self, session: Session, order: _CheckedVaultSwap) -> dict[str, Any]:
         body = {
             "srcAsset": wire_asset(order.source),
             "destAsset": wire_asset(order.destination),
@@ -158,7 +158,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _CheckedVaultSwap:
     """The checked arguments, for the broker and for the swap service."""
 
     source: Asset

@@ -123,22 +123,22 @@ def _payout(
 ) -> FailedPayout:
     chain, symbol, recipient = receiver.chain, receiver.asset, _checked(receiver.address)
     lost = None if failure is None else _LOST.get(failure.mode)
-    found = fate(evidence_of(transfer, chain)) if isinstance(transfer, Egress) and lost is None else None
+    fate_found = fate(evidence_of(transfer, chain)) if isinstance(transfer, Egress) and lost is None else None
     reason = str(failure.reason.get("message") or failure.mode) if failure is not None else ""
     if isinstance(transfer, Deposit):
         head = f"The deposit of {_units(chain, symbol, transfer.amount)} on {chain} failed"
     else:
         head = f"{_units(chain, symbol, transfer.amount)} for {recipient} could not be paid out on {chain}"
-    where = (lost or "") if found is None else EXPLANATIONS[found]
+    whereabouts = (lost or "") if fate_found is None else EXPLANATIONS[fate_found]
     return FailedPayout(
         swap.reference,
         chain,
         symbol,
         transfer.amount,
         recipient,
-        f"{head}{f' ({reason})' if reason else ''}. {where}".strip(),
-        bool(swap.reference) and found is not None and found.may_have_call and chain in CALL_CHAINS,
-        found,
+        f"{head}{f' ({reason})' if reason else ''}. {whereabouts}".strip(),
+        bool(swap.reference) and fate_found is not None and fate_found.may_have_call and chain in CALL_CHAINS,
+        fate_found,
     )
 
 

@@ -18,12 +18,12 @@ from cfnode.swap_service.live import forward
 from cfnode.swap_service.live.partner_api.app import PartnerApi
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.swap_service.routes import SPENDING, SwapService
-from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
+from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.origins import Headers, OriginPolicy
 from cfnode.web.tokens import Group, Tokens
 
-__all__ = ["HEALTH_PAGES", "App", "WebPage"]
+__all__ = ["HEALTH_PAGES", "ServiceApp", "WebPage"]
 
 HEALTH_PAGES: Final = frozenset({"/health", "/healthcheck"})
 """Pages of a GET that needs no token."""
@@ -43,7 +43,7 @@ class WebPage(Protocol):
         ...
 
 
-class App:
+class ServiceApp:
     """ASGI application of the swap service."""
 
     def __init__(
@@ -91,19 +91,19 @@ class App:
         else:
             await web(scope, receive, send)
 
-    def _refusal(self, method: str, path: str, headers: RequestHeaders) -> Refusal | None:
+    def _refusal(self, method: str, path: str, headers: RequestHeaders) -> HttpRefusal | None:
         refused = self._origins.refusal(headers.get(b"host"), headers.get(b"origin"))
         if refused is not None:
-            return Refusal(403, refused)
+            return HttpRefusal(403, refused)
         if self._tokens is None or method == "OPTIONS" or (method == "GET" and path in HEALTH_PAGES):
             return None
         if self.partners.serves(path):  # the partner API has keys of its own
             return None
         granted = granted_groups(self._tokens, headers.get(b"authorization", b""))
-        if isinstance(granted, Refusal):
+        if isinstance(granted, HttpRefusal):
             return granted
         if method == "POST" and path.endswith(SPENDING) and Group.BROKER not in granted:
-            return Refusal(401, _NEEDS_BROKER, ((b"www-authenticate", b"Bearer"),))
+            return HttpRefusal(401, _NEEDS_BROKER, ((b"www-authenticate", b"Bearer"),))
         return None
 
     async def _answer(self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send) -> None:

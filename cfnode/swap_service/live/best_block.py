@@ -16,7 +16,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.foreign import ForeignError, hex_bytes
 from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.flow.shared_work import SharedWork
@@ -74,7 +74,7 @@ class NodeReader:
     async def _load(self, block: str) -> Metadata:
         (answer,) = await self.state_calls([("Metadata_metadata_at_version", _V15)], block)
         try:
-            cursor = Cursor(answer)
+            cursor = ByteCursor(answer)
             if cursor.boolean():
                 return await trio.to_thread.run_sync(decode_metadata, cursor.bytes())
         except ScaleError as error:

@@ -20,15 +20,15 @@ from cfnode.core.foreign import ForeignError, block_number, whole_number
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.swap_events import ServiceChannel, expect
-from cfnode.swap_service.fields import Refusal, asset_json
+from cfnode.swap_service.fields import RequestRefusal, asset_json
 from cfnode.swap_service.live.best_block import NodeReader
-from cfnode.swap_service.live.link import NodeLink, NotConnected
+from cfnode.swap_service.live.link import BrokerNotConnected, NodeLink
 from cfnode.swap_service.live.outcomes import UnknownOutcome, opened_nothing
-from cfnode.swap_service.live.turns import Turns
+from cfnode.swap_service.live.turns import ProcessTurns
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 
-__all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares", "service_channel"]
+__all__ = ["NO_BROKER", "NO_SHARES", "CommissionShares", "RemoteBroker", "service_channel"]
 
 log = logging.getLogger("cfnode.service")
 OPENING_S: Final = 55.0
@@ -43,18 +43,18 @@ Step = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class CommissionShares:
     """Commissions of a swap in basis points: the broker's, and those of affiliates (SS58)."""
 
     commission_bps: int = 0
     affiliates: tuple[tuple[str, int], ...] = ()
 
 
-NO_SHARES: Final = Shares()
+NO_SHARES: Final = CommissionShares()
 
 
 def service_channel(
-    terms: SwapTerms, shares: Shares, channel: OpenedChannel, expected: int
+    terms: SwapTerms, shares: CommissionShares, channel: OpenedChannel, expected: int
 ) -> ServiceChannel:
     """Return what is known of a channel before its block is in the books: all but the broker's account."""
     fields = {
@@ -99,14 +99,14 @@ async def _nothing() -> None:
 
 
 class RemoteBroker:
-    """Broker's account on another node; implements `cfnode.swap_service.source.Broker`.
+    """Broker's account on another node; implements `cfnode.swap_service.source.ChannelBroker`.
 
     Without a `link` every request is refused.
     """
 
     def __init__(self, link: NodeLink | None, reader: NodeReader, database: Database) -> None:
         self._link, self._reader, self._database = link, reader, database
-        self._turns = Turns(database)
+        self._turns = ProcessTurns(database)
 
     async def run(self) -> None:
         """Take turns with other processes until cancelled."""
@@ -127,7 +127,7 @@ class RemoteBroker:
         await _stored(partial(expect, self._database, opened_channel), str(opened_channel.channel))
         return channel
 
-    async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
+    async def open_for(self, terms: SwapTerms, shares: CommissionShares, before: Step) -> OpenedChannel:
         """Open a deposit channel; `before` is called in the turn, before the request is sent.
 
         Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
@@ -165,11 +165,11 @@ class RemoteBroker:
         link = self._require()
         try:
             return await link.call(_OPEN, *params, within_s=OPENING_S)
-        except NotConnected:
+        except BrokerNotConnected:
             raise
         except CallError as error:
             if opened_nothing(error):
-                raise Refusal(400, str(error).removeprefix(f"{_OPEN}: ")) from None
+                raise RequestRefusal(400, str(error).removeprefix(f"{_OPEN}: ")) from None
             raise UnknownOutcome(str(error)) from None
         except LedgerError as error:
             raise UnknownOutcome(str(error)) from None
@@ -212,14 +212,14 @@ class RemoteBroker:
 
     def _require(self) -> NodeLink:
         if self._link is None:
-            raise Refusal(503, NO_BROKER)
+            raise RequestRefusal(503, NO_BROKER)
         return self._link
 
     async def _call(self, method: str, *params: Any) -> Any:
         try:
             return await self._require().call(method, *params)
         except CallError as error:
-            raise Refusal(400, str(error).removeprefix(f"{method}: ")) from None
+            raise RequestRefusal(400, str(error).removeprefix(f"{method}: ")) from None
 
     async def _read(self, answer: Any, chain: str) -> OpenedChannel:
         try:

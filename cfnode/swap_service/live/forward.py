@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.core.jsonrpc import ErrorCode, RefusedMessage, RpcBatch, RpcCall, RpcError
 from cfnode.ledger.errors import LedgerError
 from cfnode.swap_service.live.link import NodeLink
 
@@ -29,15 +29,15 @@ _NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
 async def answer(link: NodeLink, body: bytes) -> bytes:
     """Return the answer to a call or a batch; b"" for a notification."""
     message = jsonrpc.parse(body, MAX_BATCH)
-    if not isinstance(message, Batch):
+    if not isinstance(message, RpcBatch):
         return await _one(link, message)
     replies = [await _one(link, entry) for entry in message.entries]
     non_empty = [reply for reply in replies if reply]
     return b"[" + b",".join(non_empty) + b"]" if non_empty else b""
 
 
-async def _one(link: NodeLink, message: Call | Refused) -> bytes:
-    if isinstance(message, Refused):
+async def _one(link: NodeLink, message: RpcCall | RefusedMessage) -> bytes:
+    if isinstance(message, RefusedMessage):
         return jsonrpc.failure(message.id, message.error) if message.id else b""
     try:
         reply = jsonrpc.success(message.reply_id, jsonrpc.encode(await _called(link, message)))
@@ -46,7 +46,7 @@ async def _one(link: NodeLink, message: Call | Refused) -> bytes:
     return b"" if message.is_notification else reply
 
 
-async def _called(link: NodeLink, call: Call) -> Any:
+async def _called(link: NodeLink, call: RpcCall) -> Any:
     if call.method not in METHODS:
         raise RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
     if call.arguments() not in _NO_PARAMETERS:

@@ -19,7 +19,7 @@ from cfnode.ledger.client import Call, NodeClient, connected, origin_of
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.updates import Updates
 
-__all__ = ["NodeLink", "NotConnected"]
+__all__ = ["BrokerNotConnected", "NodeLink"]
 
 log = logging.getLogger("cfnode.service")
 PAUSE_S: Final = 1.0
@@ -35,7 +35,7 @@ Check = Callable[[ChainReader], Awaitable[None]]
 """Check of a connected node, which raises WrongChain for a node of another chain."""
 
 
-class NotConnected(NodeError):
+class BrokerNotConnected(NodeError):
     """No connection, so nothing was sent."""
 
 
@@ -120,7 +120,7 @@ class NodeLink:
             while self._client is None:
                 await self._changed.wait()
         if self._client is None:
-            raise NotConnected(str(self._reason))
+            raise BrokerNotConnected(str(self._reason))
         return self._client
 
     async def _end_with_connection(self, scope: trio.CancelScope) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.core.addresses import Network
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.assets import CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.ledger.swap_events import SwapEvents
@@ -26,7 +26,7 @@ class BookRecord:
         self._events = events
 
     @property
-    def network(self) -> Network:
+    def network(self) -> BitcoinNetwork:
         """The network that addresses belong to."""
         return self._events.network
 

@@ -9,16 +9,16 @@ from typing import Final
 
 import trio
 
-from cfnode.serving.limits import Limits
+from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, ListenError, allow_files, listen
-from cfnode.serving.server import SPARE_CONNECTIONS, Server
-from cfnode.swap_service.live.app import App, WebPage
+from cfnode.serving.server import SPARE_CONNECTIONS, PortServer
+from cfnode.swap_service.live.app import ServiceApp, WebPage
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.web.networks import is_loopback
 from cfnode.web.origins import origin_policy
 from cfnode.web.tokens import Tokens
 
-__all__ = ["ListenError", "Listening", "serve"]
+__all__ = ["ListenAddress", "ListenError", "serve"]
 
 log = logging.getLogger("cfnode.service")
 MAX_CONNECTIONS: Final = 1_000
@@ -30,7 +30,7 @@ _BUSY: Final = b"Too many connections. Please try again later.\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ListenAddress:
     """Address to listen on, and the clients that are allowed.
 
     `cors` and `hosts` mean what a node's `--rpc-cors` and `--rpc-allowed-hosts` do.
@@ -45,7 +45,7 @@ class Listening:
 
 async def serve(
     source: LiveSource,
-    where: Listening,
+    where: ListenAddress,
     web: WebPage | None = None,
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
@@ -58,8 +58,8 @@ async def serve(
     allow_files(MAX_CONNECTIONS + SPARE_CONNECTIONS, "expect fewer clients at a time")
     sockets = listen(Listen([where.host], where.port, "service's", "choose another --listen HOST:PORT"))
     port: int = sockets[0].getsockname()[1]
-    app = App(source, origin_policy(where.cors, where.hosts, port), where.tokens, web)
-    limits = Limits(
+    app = ServiceApp(source, origin_policy(where.cors, where.hosts, port), where.tokens, web)
+    limits = PortLimits(
         what="service",
         log=log,
         max_connections=MAX_CONNECTIONS,
@@ -72,10 +72,10 @@ async def serve(
     host = f"[{where.host}]" if ":" in where.host else where.host
     log.info("Swap service: http://%s:%d", host, port)
     task_status.started(port)
-    await Server(app, limits, companions=[source.run, beats]).run(sockets)
+    await PortServer(app, limits, companions=[source.run, beats]).run(sockets)
 
 
-async def _openings(source: LiveSource, app: App) -> None:
+async def _openings(source: LiveSource, app: ServiceApp) -> None:
     """Wait for channels that are being opened, `OPENING_GRACE_S` at most."""
     with trio.move_on_after(OPENING_GRACE_S):
         await source.broker.idle()

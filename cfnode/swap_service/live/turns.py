@@ -19,7 +19,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError, NodeError
 from cfnode.ledger.signer import SignerLock, signer_lock
 
-__all__ = ["MAX_CALLS", "SignerBusy", "Turns"]
+__all__ = ["MAX_CALLS", "ProcessTurns", "SignerBusy"]
 
 T = TypeVar("T")
 log = logging.getLogger("cfnode.service")
@@ -38,7 +38,7 @@ class SignerBusy(NodeError):
     """Call that got no place in a turn in time: nothing was sent."""
 
 
-class Turns:
+class ProcessTurns:
     """Turns of one process, which `run` takes."""
 
     def __init__(self, database: Database) -> None:

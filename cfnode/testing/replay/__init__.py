@@ -63,9 +63,9 @@ __all__ = [
 
 PROVIDER_URI = "//Bob"
 """The secret of the liquidity provider's key: public, for development chains only."""
-MAX_BLOCKS = 1_000_000
+MAX_REPLAY_BLOCKS = 1_000_000
 """Maximum blocks of one replay: nearly ten weeks."""
-STRATEGY_S = 10.0
+STRATEGY_TIMEOUT_S = 10.0
 DEPTH = "1000000"
 
 
@@ -78,7 +78,7 @@ def replay(
     start: int | None = None,
     end: int | None = None,
     depth: Quantity = DEPTH,
-    strategy_s: float = STRATEGY_S,
+    strategy_s: float = STRATEGY_TIMEOUT_S,
     progress: Progress = lambda done, blocks: None,
 ) -> Report:
     """Play files of prices and swaps on a new development chain, in a process of its own.
@@ -101,9 +101,14 @@ def replay(
 
 def flags_at(timeline: Timeline) -> tuple[str, ...]:
     """Return the flags of `cfnode run` for a chain on which a timeline can be played."""
-    begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
+    begin_ms = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
     account_flags = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
-    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *account_flags
+    return (
+        "--dev-seal=manual",
+        f"--dev-start-time={time_text(begin_ms)}",
+        "--dev-finality-lag=0",
+        *account_flags,
+    )
 
 
 def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
@@ -131,8 +136,8 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
     )
     _check_bounds(timeline)
     if swaps is not None:
-        during = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
-        check_swaps(swaps, during, price_records)
+        swaps_played = [swap for swap in swap_records if timeline.start <= swap.time <= timeline.end]
+        check_swaps(swaps, swaps_played, price_records)
     return timeline
 
 
@@ -140,9 +145,9 @@ def _check_bounds(timeline: Timeline) -> None:
     blocks, (start, end) = len(timeline.slots), (time_text(timeline.start), time_text(timeline.end))
     if timeline.end < timeline.start:
         raise ReplayError(f"the end {end} lies before the start {start}")
-    if blocks > MAX_BLOCKS:
+    if blocks > MAX_REPLAY_BLOCKS:
         raise ReplayError(
-            f"{start} to {end} takes {blocks} blocks, and {MAX_BLOCKS} are allowed: choose less"
+            f"{start} to {end} takes {blocks} blocks, and {MAX_REPLAY_BLOCKS} are allowed: choose less"
         )
     if timeline.slots[0] < LEAD_SLOTS:
         raise ReplayError(f"the start {start} is too early: a replay begins at 1970-01-01T00:20:00Z or later")

@@ -18,8 +18,8 @@ class BadRecords(ReplayError):
     @classmethod
     def of(cls, path: Path, faults: Sequence[str], limit: int) -> BadRecords:
         """Return an error with all faults of a file, at most `limit` of them in full."""
-        tail = [f"and {len(faults) - limit} more"] if len(faults) > limit else []
-        return cls("\n".join([f"{path}: {fault}" for fault in faults[:limit]] + tail))
+        summary = [f"and {len(faults) - limit} more"] if len(faults) > limit else []
+        return cls("\n".join([f"{path}: {fault}" for fault in faults[:limit]] + summary))
 
 
 class StrategyError(ReplayError):

@@ -25,9 +25,9 @@ from cfnode.testing.replay.errors import StrategyError
 from cfnode.testing.replay.records import QUOTE, Swap
 from cfnode.testing.replay.report import FLIP, RefusedSwap, Report, fees_of, holdings_of
 from cfnode.testing.replay.setting import Channels, fund_account, refusals_of
-from cfnode.testing.replay.stage import Block, Stage
+from cfnode.testing.replay.stage import AddedBlock, Stage
 from cfnode.testing.replay.strategies import orders_of, place_of
-from cfnode.testing.replay.timeline import Step, Timeline
+from cfnode.testing.replay.timeline import Timeline, TimelineStep
 
 __all__ = ["LEAD_SLOTS", "Settings", "play"]
 
@@ -87,12 +87,12 @@ class _Player:
         funds, start_prices = 0, dict[str, int]()
         desired: list[Order] | None = None
         market: Market | None = None
-        for count, (step, following) in enumerate(pairwise([*steps, None]), start=1):
+        for count, (step, next_step) in enumerate(pairwise([*steps, None]), start=1):
             assert step is not None
-            market = self._add(step, following, market, desired)
+            market = self._add(step, next_step, market, desired)
             if first_market is None:
                 first_market, funds, start_prices = market, self._stage.flip(), dict(played.prices)
-            if following is not None:
+            if next_step is not None:
                 desired = orders_of(self._strategy, market, self._settings.strategy_s)
             progress(count, len(slots))
         assert first_market is not None and market is not None
@@ -114,18 +114,22 @@ class _Player:
             flip_price=played.prices.get(FLIP),
         )
 
-    def _open_first(self, step: Step) -> None:
+    def _open_first(self, step: TimelineStep) -> None:
         """Open the channels of the first block's swaps in a block before it."""
         pairs = self._channels.missing(step.swaps, step.slot)
         block = self._stage.add_block(waiting=self._channels.opening(pairs))
         self._channels.receive(pairs, block.results, step.slot)
 
     def _add(
-        self, step: Step, following: Step | None, market: Market | None, desired: Sequence[Order] | None
+        self,
+        step: TimelineStep,
+        next_step: TimelineStep | None,
+        market: Market | None,
+        desired: Sequence[Order] | None,
     ) -> Market:
         """Add the block of a step; return the market after it."""
         plan = Plan((), (), (), ()) if market is None or desired is None else self._plan(market, desired)
-        pairs = () if following is None else self._channels.missing(following.swaps, following.slot)
+        pairs = () if next_step is None else self._channels.missing(next_step.swaps, next_step.slot)
         prices = self._price_calls(step)
         deposits = [self._channels.sent(swap) for swap in step.swaps]
         self._played.prices.update(step.prices)
@@ -156,13 +160,13 @@ class _Player:
         prices: Sequence[str],
         deposits: Sequence[str],
         pairs: Sequence[tuple[str, str]],
-    ) -> tuple[Block, Market]:
+    ) -> tuple[AddedBlock, Market]:
         changes = [change for group in changes_of(plan, "NoWait") for change in group]
         try:
             order_calls = self._stage.send((method, params) for _, method, params in changes)
         except RpcCallError as error:
-            place = "" if market is None else f"{place_of(market)}: "
-            raise StrategyError(f"{place}the node refused the orders: {error.message}") from None
+            prefix = "" if market is None else f"{place_of(market)}: "
+            raise StrategyError(f"{prefix}the node refused the orders: {error.message}") from None
         opening = self._channels.opening(pairs)
         block = self._stage.add_block([*prices, *order_calls], deposits, waiting=opening)
         refusals = block.refusals[len(prices) : len(prices) + len(order_calls)]
@@ -177,7 +181,7 @@ class _Player:
             self._played.fills.append(fills)
         return block, market_after
 
-    def _price_calls(self, step: Step) -> list[str]:
+    def _price_calls(self, step: TimelineStep) -> list[str]:
         """Return the calls that set the oracle's prices, and those of pools.
 
         The depth of a pool is set with its first price.
@@ -192,7 +196,7 @@ class _Player:
                 calls.append(self._stage.dev_call("set_pool", asset=asset, price=price, depth=depth))
         return calls
 
-    def _note_refused(self, step: Step, block: Block, market: Market) -> None:
+    def _note_refused(self, step: TimelineStep, block: AddedBlock, market: Market) -> None:
         unmatched = list(step.swaps)
         for amount, reason in refusals_of(block):
             for swap in unmatched:
@@ -207,6 +211,6 @@ def _refusal(market: Market, orders: Sequence[Order], reason: str) -> str:
     order = orders[0]
     text = f"{place_of(market)}: the chain refused the strategy's {order}: {reason}"
     if isinstance(order, LimitOrder):
-        offered, owned = order.whole_amount.normalize(), market.owned(order.sold_asset).normalize()
-        return f"{text} (it offers {offered:f} {order.sold_asset}; the account owns {owned:f})"
+        sold, owned = order.whole_amount.normalize(), market.owned(order.sold_asset).normalize()
+        return f"{text} (it offers {sold:f} {order.sold_asset}; the account owns {owned:f})"
     return text

@@ -28,10 +28,10 @@ QUOTE = "Usdc"
 PRICE_COLUMNS = ("time", "asset", "price")
 SWAP_COLUMNS = ("time", "from", "to", "amount")
 MAX_FILE_BYTES = 256 * 1024 * 1024
-MAX_LINE = 1_000
+MAX_LINE_CHARS = 1_000
 MAX_FAULTS = 50
 """Maximum faults that are listed; of the others an error has the number."""
-MICRO = 6
+DOLLAR_DECIMALS = 6
 MAX_MICRODOLLARS = 2**60 - 1
 """The greatest price that the development chain accepts: above 10^12 dollars."""
 _NO_POOL = {"Dot"}
@@ -82,7 +82,7 @@ def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> N
         first.setdefault(price.asset, price.time)
     faults = [
         f"line {swap.line}: the file of prices has no price of {asset} at or before {time_text(swap.time)}"
-        for swap in sorted(swaps, key=lambda each: each.line)
+        for swap in sorted(swaps, key=lambda swap: swap.line)
         for asset in (swap.source, swap.destination)
         if asset != QUOTE and first.get(asset, swap.time + 1) > swap.time
     ]
@@ -127,15 +127,15 @@ class _File(Generic[Record]):
                 self._faults.append(f"line {number}: {len(cells)} cells, and there are {len(order)} columns")
                 continue
             try:
-                yield self._read([cells[place] for place in order], number)
+                yield self._read([cells[index] for index in order], number)
             except ValueError as error:
                 self._faults.append(f"line {number}: {error}")
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each line with its number, without empty lines."""
         for number, line in enumerate(self._text().split("\n"), start=1):
-            if len(line) > MAX_LINE:
-                self._faults.append(f"line {number}: longer than {MAX_LINE} characters")
+            if len(line) > MAX_LINE_CHARS:
+                self._faults.append(f"line {number}: longer than {MAX_LINE_CHARS} characters")
             elif line.strip():
                 try:
                     yield number, [cell.strip() for cell in next(csv.reader([line.strip()]))]
@@ -188,15 +188,17 @@ def _pooled(text: str) -> str:
 def _microdollars(text: str) -> int:
     try:
         price = decimal_number(text)
-        if price <= 0 or price.adjusted() > MICRO * 3:
+        if price <= 0 or price.adjusted() > DOLLAR_DECIMALS * 3:
             raise ForeignError("is out of range")
     except ForeignError:
         raise ValueError(f"{text[:40]!r} is no price in dollars above 0, such as 3000.25") from None
     microdollars = (
-        int(price.scaleb(MICRO).to_integral_value(ROUND_HALF_EVEN)) if price.adjusted() > -MAX_LINE else 0
+        int(price.scaleb(DOLLAR_DECIMALS).to_integral_value(ROUND_HALF_EVEN))
+        if price.adjusted() > -MAX_LINE_CHARS
+        else 0
     )
     if not 0 < microdollars <= MAX_MICRODOLLARS:
         raise ValueError(
-            f"expected a price from 0.000001 to {MAX_MICRODOLLARS // 10**MICRO}, not {text[:40]}"
+            f"expected a price from 0.000001 to {MAX_MICRODOLLARS // 10**DOLLAR_DECIMALS}, not {text[:40]}"
         )
     return microdollars

@@ -9,7 +9,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.sdk.lp.answers import BlockFills, Fill
 from cfnode.sdk.times import time_text
-from cfnode.testing.replay.records import MICRO, QUOTE, Swap
+from cfnode.testing.replay.records import DOLLAR_DECIMALS, QUOTE, Swap
 
 __all__ = ["Holding", "RefusedSwap", "Report", "dollars", "fees_of", "holdings_of", "value_of"]
 
@@ -124,7 +124,7 @@ def holdings_of(
     """Return the assets that were held at the start or the end, in the order of the chain's list."""
 
     def price(prices: Mapping[str, int], asset: str) -> int | None:
-        return prices.get(asset, 10**MICRO if asset == QUOTE else None)
+        return prices.get(asset, 10**DOLLAR_DECIMALS if asset == QUOTE else None)
 
     return tuple(
         Holding(
@@ -150,8 +150,8 @@ def value_of(asset: str, amount: int, price: int | None) -> int:
 
 def dollars(microdollars: int) -> str:
     """Return microdollars as decimal text with six digits: `-1.500000`."""
-    units, fraction = divmod(abs(microdollars), 10**MICRO)
-    return f"{'-' * (microdollars < 0)}{units}.{fraction:0{MICRO}}"
+    units, fraction = divmod(abs(microdollars), 10**DOLLAR_DECIMALS)
+    return f"{'-' * (microdollars < 0)}{units}.{fraction:0{DOLLAR_DECIMALS}}"
 
 
 def fees_of(blocks: Iterable[BlockFills]) -> dict[str, int]:
@@ -192,16 +192,16 @@ def _held(holding: Holding) -> dict[str, Any]:
     }
 
 
-def _refused(each: RefusedSwap) -> dict[str, Any]:
-    swap = each.swap
+def _refused(refused: RefusedSwap) -> dict[str, Any]:
+    swap = refused.swap
     return {
         "line": swap.line,
         "time": time_text(swap.time),
         "from": swap.source,
         "to": swap.destination,
         "amount": str(swap.amount),
-        "blockNumber": each.block_number,
-        "reason": each.reason,
+        "blockNumber": refused.block_number,
+        "reason": refused.reason,
     }
 
 

@@ -13,15 +13,15 @@ from cfnode.core.foreign import whole_number
 from cfnode.testing.dev_calls import asset_json
 from cfnode.testing.replay.errors import ReplayError
 from cfnode.testing.replay.records import Swap
-from cfnode.testing.replay.stage import Block, Stage
+from cfnode.testing.replay.stage import AddedBlock, Stage
 
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
 
-FLIP_FUNDS = 1_000_000 * 10**18
+FUNDS_ATOMS = 1_000_000 * 10**18
 """Funds for transaction fees in atoms: enough for millions of orders."""
-MAX_BLOCKS = 50
+MAX_CREDIT_BLOCKS = 50
 """Maximum blocks until a deposit is credited: usually three."""
-RENEWED_SLOTS = 7_200
+CHANNEL_USE_SLOTS = 7_200
 """Slots for which a channel is used: twelve hours; it expires after a day."""
 BITCOIN = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 _LENGTHS = {"Solana": 32, "Assethub": 32, "Polkadot": 32}
@@ -39,7 +39,7 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
         partial(stage.chain.rpc, "lp_register_liquidity_refund_address", chain, _receiver(chain))
         for chain in chains
     ]
-    gas = stage.dev_call("fund_account", account_id=account, amount=FLIP_FUNDS)
+    gas = stage.dev_call("fund_account", account_id=account, amount=FUNDS_ATOMS)
     stage.add_block([gas], waiting=register)
     opening = [
         partial(stage.chain.rpc, "lp_request_liquidity_deposit_address_v2", asset_json(asset))
@@ -47,16 +47,16 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
     ]
     opened = stage.add_block(waiting=opening).results
     addresses = [answer["response"]["deposit_address"] for answer in opened]
-    paid = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
-    block = stage.add_block(paid)
+    deposits = [deposit(stage, *funding) for funding in zip(addresses, funds, funds.values(), strict=True)]
+    block = stage.add_block(deposits)
     _ensure_taken(block)
-    for _ in range(MAX_BLOCKS):
+    for _ in range(MAX_CREDIT_BLOCKS):
         balances = stage.provider.get_balances()
         if all(balances.get(asset) for asset in funds):
             return
         _ensure_taken(stage.add_block())
-    missing = ", ".join(asset for asset in funds if not balances.get(asset))
-    raise ReplayError(f"the deposits of {missing} were not credited in {MAX_BLOCKS} blocks")
+    lacking_assets = ", ".join(asset for asset in funds if not balances.get(asset))
+    raise ReplayError(f"the deposits of {lacking_assets} were not credited in {MAX_CREDIT_BLOCKS} blocks")
 
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
@@ -66,7 +66,7 @@ def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
     return stage.dev_call("witness_deposit", **fields)
 
 
-def refusals_of(block: Block) -> list[tuple[int, str]]:
+def refusals_of(block: AddedBlock) -> list[tuple[int, str]]:
     """Return the amount and the reason of each deposit that the chain refused in a block."""
     refusals = list[tuple[int, str]]()
     for event in block.events:
@@ -106,7 +106,7 @@ class Channels:
         return deposit(self._stage, address, swap.source, swap.amount)
 
     def _expires(self, pair: tuple[str, str]) -> int:
-        return self._open[pair][1] + RENEWED_SLOTS if pair in self._open else 0
+        return self._open[pair][1] + CHANNEL_USE_SLOTS if pair in self._open else 0
 
     def _opened(self, source: str, destination: str) -> Any:
         receiver, refund = (_receiver(ASSETS[asset].chain) for asset in (destination, source))
@@ -120,6 +120,6 @@ def _receiver(chain: str) -> str:
     return address_to_text((CHAINS[chain].address, b"\x07" * _LENGTHS.get(chain, 20)))
 
 
-def _ensure_taken(block: Block) -> None:
+def _ensure_taken(block: AddedBlock) -> None:
     for amount, reason in refusals_of(block):
         raise ReplayError(f"the chain refused to fund the account with {amount} base units: {reason}")

@@ -25,15 +25,15 @@ from cfnode.testing.blocking import DevChain
 from cfnode.testing.dev_calls import Event
 from cfnode.testing.replay.errors import ReplayError
 
-__all__ = ["Block", "Stage"]
+__all__ = ["AddedBlock", "Stage"]
 
-POLL_S = 0.002
-POOL_S = 60.0
+POOL_POLL_S = 0.002
+POOL_TIMEOUT_S = 60.0
 """Maximum seconds until a transaction that was sent is in the pool."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AddedBlock:
     """A block that was added.
 
     `events` are its events, `refusals` has the reason why each of its transactions failed (None: it
@@ -110,7 +110,7 @@ class Stage:
         before: Sequence[str] = (),
         after: Sequence[str] = (),
         waiting: Iterable[Callable[[], Any]] = (),
-    ) -> Block:
+    ) -> AddedBlock:
         """Add a block with the transactions `before`, those of the calls `waiting`, and `after`.
 
         Each call of `waiting` sends one transaction and returns once it is final. Raises ReplayError if the
@@ -126,27 +126,27 @@ class Stage:
         except RpcCallError as error:
             raise ReplayError(f"the chain made no block: {error.message}") from None
         events = self.chain.events(block)
-        return Block(
+        return AddedBlock(
             block, events, self._refusals(events, len(transactions)), [future.result() for future in running]
         )
 
     def _sent(self, count: int, call: Future[Any] | None = None) -> list[str]:
         """Return the next transactions in the pool; raise the error of the call.
 
-        Raises ReplayError if there is none after POOL_S.
+        Raises ReplayError if there is none after POOL_TIMEOUT_S.
         """
-        deadline = time.monotonic() + POOL_S
+        deadline = time.monotonic() + POOL_TIMEOUT_S
         while True:
             pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
-            new = [transaction for transaction in pending if transaction not in self._seen]
-            if len(new) >= count:
-                self._seen.update(new)
-                return new
+            unseen = [transaction for transaction in pending if transaction not in self._seen]
+            if len(unseen) >= count:
+                self._seen.update(unseen)
+                return unseen
             if call is not None and call.done():
                 call.result()
             if time.monotonic() > deadline:
-                raise ReplayError(f"a transaction is not in the pool after {POOL_S:g} s")
-            time.sleep(POLL_S)
+                raise ReplayError(f"a transaction is not in the pool after {POOL_TIMEOUT_S:g} s")
+            time.sleep(POOL_POLL_S)
 
     def _refusals(self, events: Iterable[Event], count: int) -> list[str | None]:
         """Return the reason why each of the block's last transactions failed; None for a success."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from cfnode.core.aura import SLOT_MS
 from cfnode.testing.replay.records import Price, Swap, newest
 
-__all__ = ["Step", "Timeline", "slot_of"]
+__all__ = ["Timeline", "TimelineStep", "slot_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     """One block: the prices that are new by asset (microdollars), and the swaps that are sent."""
 
     slot: int
@@ -39,7 +39,7 @@ class Timeline:
         """The slots of the blocks, one of 6 s for each block."""
         return range(slot_of(self.start), slot_of(self.end) + 1)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[TimelineStep]:
         """Yield the blocks; the first one has the prices that were known when it began."""
         price_times, swap_times = (
             [record.time for record in records] for records in (self.prices, self.swaps)
@@ -49,8 +49,8 @@ class Timeline:
         for slot in self.slots:
             time = min(slot * SLOT_MS, self.end)
             end = bisect_right(price_times, time)
-            sent = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
-            yield Step(slot, newest(self.prices[first:end]), tuple(self.swaps[sent]))
+            due = slice(bisect_right(swap_times, before), bisect_right(swap_times, time))
+            yield TimelineStep(slot, newest(self.prices[first:end]), tuple(self.swaps[due]))
             first, before = end, time
 
 

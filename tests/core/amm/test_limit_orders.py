@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from cfnode.core.amm import (
     MAX_TICK,
+    AmmPool,
     LimitPool,
     OrderRefused,
     OutOfLiquidity,
-    Pool,
     RangePool,
     liquidity_for_quote,
     price_of,
@@ -32,9 +32,9 @@ TICK = tick_at(AT_2800)
 EMPTY = LimitPool.empty()
 
 
-def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> Pool:
+def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> AmmPool:
     ranges = RangePool.full_range(MAKER, AT_2800, liquidity_for_quote(AT_2800, depth), fee)
-    return Pool(limits, ranges)
+    return AmmPool(limits, ranges)
 
 
 def test_an_order_that_is_sold_out_is_removed() -> None:
@@ -61,6 +61,19 @@ def test_two_orders_at_a_price_sell_by_their_size() -> None:
     assert first.amount in (2_249, 2_250)
     assert filled.pool.total_swap_inputs == {"base": 0, "quote": 1_000}
     assert filled.pool.total_swap_outputs["base"] == filled.output
+
+
+@pytest.mark.parametrize(
+    ("side", "sold", "tick", "output"), [("base", "quote", 100, 989), ("quote", "base", 100, 1_009)]
+)
+def test_each_rounding_leaves_the_pool_what_it_owes(side: str, sold: str, tick: int, output: int) -> None:
+    """At a price of 1.01004966 a thousand buy 990.05 or 1010.05; the share of the order is rounded, too."""
+    _, pool = EMPTY.minted(side, A, tick, 1_000_000)
+    filled = pool.swap(sold, 1_000, None, 0)
+    order = filled.pool.order(side, A, tick)
+    assert order is not None
+    assert (filled.output, order.collected.sold, order.amount) == (output, output, 1_000_000 - output - 1)
+    assert order.collected.bought == 998, f"{output} cost 998.9, of which the owner gets the whole units"
 
 
 @pytest.mark.parametrize(("side", "sold", "better"), [("base", "quote", -100), ("quote", "base", 100)])
@@ -188,7 +201,7 @@ def test_prices_are_those_of_the_better_kind() -> None:
     assert plain.price("base") < AT_2800 < (plain.price("quote") or 0)
     _, limits = EMPTY.minted("quote", A, TICK, 10**9)
     assert both(limits, fee=1_000).price("base") == sqrt_price_at(TICK)
-    nothing = Pool(EMPTY, RangePool.full_range(MAKER, AT_2800, 0, 20))
+    nothing = AmmPool(EMPTY, RangePool.full_range(MAKER, AT_2800, 0, 20))
     with pytest.raises(OutOfLiquidity):
         nothing.sell("base", 1)
 

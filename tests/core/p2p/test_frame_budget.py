@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core.p2p.errors import FloodError
 from cfnode.core.p2p.protobuf import framed
-from cfnode.core.p2p.yamux import Session
+from cfnode.core.p2p.yamux import YamuxSession
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT
 from cfnode.core.p2p.yamux.frames import ACK, DATA, PING, SYN, WINDOW, frame
 
@@ -18,14 +18,14 @@ SHORTEST_EXTRINSIC = 1 + 1 + 1 + 32 + 1 + 64 + 3 + 2
 VOTE = 150
 
 
-def listener() -> Session:
+def listener() -> YamuxSession:
     """A session with a stream that the peer has opened."""
-    session = Session(dialer=False)
+    session = YamuxSession(dialer=False)
     session.receive_data(frame(WINDOW, SYN, STREAM, 0))
     return session
 
 
-def receive(session: Session, messages: Sequence[bytes]) -> None:
+def receive(session: YamuxSession, messages: Sequence[bytes]) -> None:
     """Receive messages of the secure channel; all data is read at once."""
     for message in messages:
         session.receive_data(message)

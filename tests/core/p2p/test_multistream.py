@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.multistream import Dialer, Listener, line
+from cfnode.core.p2p.multistream import Dialer, MultistreamListener, line
 from cfnode.core.p2p.protobuf import framed
 
 GENESIS = "8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
@@ -25,7 +25,7 @@ def test_lines_have_the_bytes_of_the_specification() -> None:
     assert line(f"/{GENESIS}/sync/warp")[0] == 0x4C
 
 
-def talk(dialer: Dialer, listener: Listener, size: int) -> None:
+def talk(dialer: Dialer, listener: MultistreamListener, size: int) -> None:
     """Carry what they say to and fro in pieces of `size` bytes until both are silent."""
     while True:
         there, back = dialer.bytes_to_send(), listener.bytes_to_send()
@@ -43,7 +43,7 @@ def talk(dialer: Dialer, listener: Listener, size: int) -> None:
     st.sets(st.sampled_from(["/a", "/b/1", "/c/2"])),
 )
 def test_the_first_name_that_both_know_is_chosen(size: int, names: list[str], known: set[str]) -> None:
-    dialer, listener = Dialer(names), Listener(known)
+    dialer, listener = Dialer(names), MultistreamListener(known)
     if not known:
         with pytest.raises(RemoteError, match="refused"):
             talk(dialer, listener, size)
@@ -53,14 +53,14 @@ def test_the_first_name_that_both_know_is_chosen(size: int, names: list[str], kn
 
 
 def test_a_listener_is_silent_until_the_dialer_has_spoken() -> None:
-    listener = Listener({"/echo"})
+    listener = MultistreamListener({"/echo"})
     assert listener.bytes_to_send() == b""
     listener.receive_data(HEADER_LINE)
     assert listener.bytes_to_send() == HEADER_LINE
 
 
 def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
-    listener = Listener({"/echo"})
+    listener = MultistreamListener({"/echo"})
     listener.receive_data(Dialer(["/echo"]).bytes_to_send() + b"hello")
     assert listener.chosen == "/echo"
     assert listener.rest == b"hello"
@@ -78,7 +78,7 @@ def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
 )
 def test_a_hostile_line_is_refused_with_its_reason(data: bytes, reason: str) -> None:
     with pytest.raises(RemoteError, match=reason):
-        Listener({"/noise"}).receive_data(data)
+        MultistreamListener({"/noise"}).receive_data(data)
 
 
 def test_an_answer_to_another_question_is_refused() -> None:
@@ -88,6 +88,6 @@ def test_an_answer_to_another_question_is_refused() -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_either_side_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
-    for side in (Listener({"/noise"}), Dialer(["/noise"])):
+    for side in (MultistreamListener({"/noise"}), Dialer(["/noise"])):
         with contextlib.suppress(RemoteError):
             side.receive_data(HEADER_LINE + data)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.errors import LocalError, RemoteError
-from cfnode.core.p2p.noise import MAX_PLAINTEXT, Channel, Handshake
+from cfnode.core.p2p.noise import MAX_PLAINTEXT, NoiseHandshake, SecureChannel
 from cfnode.core.peer_id import peer_id
 
 ALICE = Keypair.from_seed(bytes([1]) * 32, "ed25519")
@@ -18,12 +18,16 @@ BOB = Keypair.from_seed(bytes([2]) * 32, "ed25519")
 CAROL = Keypair.from_seed(bytes([3]) * 32, "ed25519")
 
 
-def sides(expected: bytes | None = None) -> tuple[Handshake, Handshake]:
-    dialer = Handshake(ALICE, dialer=True, static=b"\x11" * 32, ephemeral=b"\x12" * 32, expected=expected)
-    return dialer, Handshake(BOB, dialer=False, static=b"\x21" * 32, ephemeral=b"\x22" * 32)
+def sides(expected: bytes | None = None) -> tuple[NoiseHandshake, NoiseHandshake]:
+    dialer = NoiseHandshake(
+        ALICE, dialer=True, static=b"\x11" * 32, ephemeral=b"\x12" * 32, expected=expected
+    )
+    return dialer, NoiseHandshake(BOB, dialer=False, static=b"\x21" * 32, ephemeral=b"\x22" * 32)
 
 
-def shake(dialer: Handshake, listener: Handshake, size: int = 1000) -> tuple[Channel, Channel]:
+def shake(
+    dialer: NoiseHandshake, listener: NoiseHandshake, size: int = 1000
+) -> tuple[SecureChannel, SecureChannel]:
     while not (dialer.finished and listener.finished):
         for source, sink in ((dialer, listener), (listener, dialer)):
             data = source.bytes_to_send()

@@ -16,11 +16,11 @@ from cfnode.core.p2p.yamux import (
     Event,
     GoneAway,
     Pong,
-    Session,
     StreamEnded,
     StreamOpened,
     StreamReset,
     WindowGrown,
+    YamuxSession,
 )
 from cfnode.core.p2p.yamux.budget import BYTES_PER_FRAME, CREDIT_PER_SECOND, MAX_CREDIT, OPENING, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, MAX_BODY, PING, RST, SYN, WINDOW
@@ -31,13 +31,13 @@ def frame(kind: int, flags: int, stream: int, value: int, body: bytes = b"") -> 
     return HEADER.pack(0, kind, flags, stream, value) + body
 
 
-def carry(source: Session, sink: Session) -> list[Event]:
+def carry(source: YamuxSession, sink: YamuxSession) -> list[Event]:
     return sink.receive_data(b"".join(source.frames_to_send()))
 
 
-def opened(window: int = INITIAL_WINDOW) -> tuple[Session, Session, int]:
+def opened(window: int = INITIAL_WINDOW) -> tuple[YamuxSession, YamuxSession, int]:
     """A dialer and a listener with one stream of the dialer open between them."""
-    dialer, listener = Session(dialer=True), Session(dialer=False)
+    dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     stream = dialer.open(window)
     assert carry(dialer, listener)[0] == StreamOpened(stream)
     carry(listener, dialer)
@@ -45,13 +45,13 @@ def opened(window: int = INITIAL_WINDOW) -> tuple[Session, Session, int]:
 
 
 def test_a_stream_is_opened_by_the_bytes_of_the_specification() -> None:
-    dialer = Session(dialer=True)
+    dialer = YamuxSession(dialer=True)
     assert dialer.open() == 1
     assert dialer.open(window=INITIAL_WINDOW + 0x10000) == 3
     first, second = dialer.frames_to_send()
     assert first.hex() == "000100010000000100000000"
     assert second.hex() == "000100010000000300010000"
-    listener = Session(dialer=False)
+    listener = YamuxSession(dialer=False)
     assert listener.receive_data(first) == [StreamOpened(1)]
     assert listener.frames_to_send() == [bytes.fromhex("000100020000000100000000")]
     assert listener.open() == 2
@@ -63,7 +63,7 @@ def test_a_stream_is_opened_by_the_bytes_of_the_specification() -> None:
     st.integers(1, 900),
 )
 def test_each_stream_gets_its_own_bytes_in_order(writes: list[tuple[int, bytes]], size: int) -> None:
-    dialer, listener = Session(dialer=True), Session(dialer=False)
+    dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     streams = [dialer.open() for _ in range(4)]
     sent, got = defaultdict(bytes), defaultdict(bytes)
     for index, data in writes:
@@ -106,7 +106,7 @@ def test_a_byte_beyond_the_window_ends_the_connection_before_the_body_comes() ->
 
 
 def test_large_windows_come_from_one_budget_and_return_to_it() -> None:
-    dialer = Session(dialer=True)
+    dialer = YamuxSession(dialer=True)
     first, second, third = (dialer.open(INITIAL_WINDOW + (20 << 20)) for _ in range(3))
     extras = [HEADER.unpack(data)[4] for data in dialer.frames_to_send()]
     assert extras == [20 << 20, 12 << 20, 0]
@@ -117,7 +117,7 @@ def test_large_windows_come_from_one_budget_and_return_to_it() -> None:
 
 
 def test_streams_beyond_the_limit_are_reset_until_ours_are_released() -> None:
-    listener = Session(dialer=False)
+    listener = YamuxSession(dialer=False)
     flood = b"".join(frame(WINDOW, SYN, 2 * n + 1, 0) for n in range(MAX_INBOUND + 3))
     assert len(listener.receive_data(flood)) == MAX_INBOUND
     flags = [HEADER.unpack(data)[2] for data in listener.frames_to_send()]
@@ -166,7 +166,7 @@ def test_an_empty_second_end_of_a_stream_is_ignored(kind: int) -> None:
 
 
 def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped() -> None:
-    session = Session(dialer=False)
+    session = YamuxSession(dialer=False)
     assert session.receive_data(frame(PING, SYN, 0, 0xDEADBEEF)) == []
     assert session.frames_to_send() == [bytes.fromhex("0002000200000000deadbeef")]
     with pytest.raises(RemoteError, match="does not read"):
@@ -194,7 +194,7 @@ def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
 
 
 def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
-    listener = Session(dialer=False)
+    listener = YamuxSession(dialer=False)
     pairs = 0
     with pytest.raises(FloodError, match="carry nothing"):
         while True:
@@ -206,7 +206,7 @@ def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
 
 
 def test_requests_that_are_answered_cost_no_credit() -> None:
-    dialer, listener = Session(dialer=True), Session(dialer=False)
+    dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     for _ in range(5_000):
         stream = dialer.open()
         dialer.send(stream, bytes(130))
@@ -233,7 +233,7 @@ def test_bytes_and_time_give_credit_again() -> None:
 
 
 def test_many_frames_are_taken_in_slices() -> None:
-    listener = Session(dialer=False)
+    listener = YamuxSession(dialer=False)
     opening = b"".join(frame(WINDOW, SYN, 2 * number + 1, 0) for number in range(100))
     slices = list(listener.turns(opening + frame(DATA, 0, 1, 1, b"x") * 500))
     assert max(map(len, slices)) <= TURN

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.trie import Node, TrieError, decode_node, encode_node
+from cfnode.core.trie import TrieError, TrieNode, decode_node, encode_node
 from cfnode.core.trie.codec import merkle_entry
 from tests.conftest import shared
 
@@ -15,8 +15,8 @@ CHILD = merkle_entry(b"\x41\x00\x04x")
 HASHED_CHILD = merkle_entry(b"\x40" * 40)
 
 
-def branch(*at: int, value: bytes | None = None, hashed: bool = False, partial: bytes = b"") -> Node:
-    return Node(partial, value, hashed, [HASHED_CHILD if i in at else b"" for i in range(16)])
+def branch(*at: int, value: bytes | None = None, hashed: bool = False, partial: bytes = b"") -> TrieNode:
+    return TrieNode(partial, value, hashed, [HASHED_CHILD if i in at else b"" for i in range(16)])
 
 
 def test_the_branch_with_a_partial_key_seen_on_chain_encodes_to_the_same_bytes() -> None:
@@ -29,14 +29,14 @@ def test_the_branch_with_a_partial_key_seen_on_chain_encodes_to_the_same_bytes()
 @pytest.mark.parametrize(
     ("node", "head"),
     [
-        (Node(b"", b"v"), 0b01000000),
-        (Node(b"", b"h" * 32, True), 0b00100000),
+        (TrieNode(b"", b"v"), 0b01000000),
+        (TrieNode(b"", b"h" * 32, True), 0b00100000),
         (branch(1, 2), 0b10000000),
         (branch(1, 2, value=b"v"), 0b11000000),
         (branch(1, 2, value=b"h" * 32, hashed=True), 0b00010000),
     ],
 )
-def test_each_kind_of_node_has_its_header(node: Node, head: int) -> None:
+def test_each_kind_of_node_has_its_header(node: TrieNode, head: int) -> None:
     data = encode_node(node)
     assert data[0] == head
     assert decode_node(data) == node
@@ -46,8 +46,8 @@ def test_each_kind_of_node_has_its_header(node: Node, head: int) -> None:
 def test_partial_keys_of_any_length_survive(length: int) -> None:
     partial = bytes(i % 16 for i in range(length))
     for node in (
-        Node(partial, b"v"),
-        Node(partial, b"h" * 32, True),
+        TrieNode(partial, b"v"),
+        TrieNode(partial, b"h" * 32, True),
         branch(0, 15, partial=partial),
         branch(3, partial=partial, value=b"h" * 32, hashed=True),
     ):
@@ -55,15 +55,15 @@ def test_partial_keys_of_any_length_survive(length: int) -> None:
 
 
 def test_a_long_partial_key_is_counted_in_steps_of_255() -> None:
-    assert encode_node(Node(bytes(63), b""))[:2] == bytes([0x7F, 0])
-    assert encode_node(Node(bytes(63 + 255), b""))[:3] == bytes([0x7F, 255, 0])
+    assert encode_node(TrieNode(bytes(63), b""))[:2] == bytes([0x7F, 0])
+    assert encode_node(TrieNode(bytes(63 + 255), b""))[:3] == bytes([0x7F, 255, 0])
 
 
 def test_a_small_child_stands_inside_and_a_large_one_by_its_hash() -> None:
     small, large = b"\x41\x00\x04x", b"\x40" * 32
     assert merkle_entry(small) == bytes([4 * 4]) + small
     assert merkle_entry(large) == bytes([32 * 4]) + blake2_256(large)
-    node = Node(b"\x05", None, False, [CHILD, HASHED_CHILD] + [b""] * 14)
+    node = TrieNode(b"\x05", None, False, [CHILD, HASHED_CHILD] + [b""] * 14)
     assert decode_node(encode_node(node)) == node
 
 

@@ -16,7 +16,7 @@ from cfnode.core.scale import (
     Variant,
     Variants,
 )
-from cfnode.core.scale.metadata import MapKind, Metadata, Pallet, StorageEntry
+from cfnode.core.scale.metadata import MapKind, Metadata, PalletMetadata, StorageEntry
 
 OUTER = ("RuntimeCall", "RuntimeEvent", "RuntimeError")
 OF_PALLETS = ("Call", "Event", "Error")
@@ -42,7 +42,7 @@ class Comparison:
             else:
                 yield from self.pallet(pallet, known[pallet.name])
 
-    def pallet(self, ours: Pallet, theirs: Pallet) -> Iterator[str]:
+    def pallet(self, ours: PalletMetadata, theirs: PalletMetadata) -> Iterator[str]:
         name = ours.name
         if ours.index != theirs.index:
             yield f"{name}: index {ours.index}, theirs {theirs.index}"

@@ -10,7 +10,7 @@ from cfnode.core.extrinsic import Era
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.changed_weights import WEIGHTS
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
-from cfnode.devchain.runtime.frame.weights import MAX_BLOCK
+from cfnode.devchain.runtime.frame.weights import MAX_BLOCK_PS
 from cfnode.devchain.runtime.measured_weights import CALL_WEIGHTS
 from cfnode.devchain.runtime.pallets.dev import Dev
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
@@ -98,8 +98,8 @@ def test_a_call_by_itself_has_no_extensions(world: World) -> None:
 
 def test_weight_beyond_a_block_costs_no_more_than_a_block(world: World) -> None:
     weight = {"ref_time": 2**64 - 1, "proof_size": 7}
-    assert world.api("TransactionPaymentApi_query_weight_to_fee", weight) == MAX_BLOCK * 10_000
-    assert world.api("TransactionPaymentCallApi_query_weight_to_fee", weight) == MAX_BLOCK * 10_000
+    assert world.api("TransactionPaymentApi_query_weight_to_fee", weight) == MAX_BLOCK_PS * 10_000
+    assert world.api("TransactionPaymentCallApi_query_weight_to_fee", weight) == MAX_BLOCK_PS * 10_000
 
 
 def test_the_weight_in_events_includes_the_base_of_an_extrinsic(world: World) -> None:

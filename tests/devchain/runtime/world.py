@@ -9,7 +9,7 @@ from cfnode.core.aura import SLOT_MS
 from cfnode.core.extrinsic import Era, bare_extrinsic, extrinsic_hash, sign_extrinsic
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor, encode_compact
+from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.devchain.runtime.config import DevGenesis
@@ -34,7 +34,7 @@ def described(release: str = DEFAULT_RELEASE) -> tuple[DevRuntime, Metadata]:
     """A release's runtime and its metadata: between two calls it remembers nothing but its codecs."""
     runtime = DevRuntime(RELEASES[release])
     version = (15).to_bytes(4, "little")
-    cursor = Cursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
+    cursor = ByteCursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
     assert cursor.boolean()
     return runtime, decode_metadata(cursor.bytes())
 

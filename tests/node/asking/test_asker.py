@@ -11,10 +11,10 @@ from trio.testing import MockClock
 from cfnode.core.wire import WireError
 from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
-from cfnode.node.asking.asker import HEDGE_S, AllPeersFailed, Answer, Asker
+from cfnode.node.asking.asker import HEDGE_S, AllPeersFailed, Asker, PeerAnswer
 from cfnode.node.asking.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import REACTIONS, Consequence, Failure
+from cfnode.node.asking.reputation import REACTIONS, Consequence, PeerFailure
 from tests.support.node.net import MemoryNetwork, join
 
 KIND = "sync/2"
@@ -38,8 +38,8 @@ class Peers:
         join(self.network, peer)
         self.peer_set.update(name, 1, bytes(32))
 
-    async def ask(self, **how: object) -> Answer[str]:
-        return await self.asker.ask(Question(KIND, b"?", check, Failure.BAD_PROOF, "no proof"), **how)  # type: ignore[arg-type]
+    async def ask(self, **how: object) -> PeerAnswer[str]:
+        return await self.asker.ask(Question(KIND, b"?", check, PeerFailure.BAD_PROOF, "no proof"), **how)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> list[str]:
@@ -153,7 +153,7 @@ async def test_a_better_peer_that_comes_is_asked_at_once(patient_clock: MockCloc
 
 
 def test_the_table_has_a_penalty_for_each_failure() -> None:
-    assert set(REACTIONS) == set(Failure)
+    assert set(REACTIONS) == set(PeerFailure)
     assert all(reaction.penalties for reaction in REACTIONS.values())
     dropped = {each for each, reaction in REACTIONS.items() if reaction.consequence is Consequence.DROPPED}
-    assert dropped == {Failure.BAD_PROOF, Failure.BAD_BLOCK, Failure.MALFORMED}
+    assert dropped == {PeerFailure.BAD_PROOF, PeerFailure.BAD_BLOCK, PeerFailure.MALFORMED}

@@ -10,8 +10,8 @@ import trio
 from cfnode.core.aura import SLOT_MS, sealed, without_seal
 from cfnode.core.header import Header
 from cfnode.node.chain import errors as refused
-from cfnode.node.chain.chain import Chain
-from cfnode.node.chain.events import BestChanged, Finalized, Imported, Lagged
+from cfnode.node.chain.chain import NodeChain
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported, Lagged
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
 
@@ -23,7 +23,7 @@ def events_of(subscription: object) -> list[object]:
     return found
 
 
-async def copy_of(rig: Rig, make_rig: MakeRig) -> Chain:
+async def copy_of(rig: Rig, make_rig: MakeRig) -> NodeChain:
     """Another node of the same chain, still at genesis."""
     return (await make_rig("other")).chain
 
@@ -129,7 +129,7 @@ async def test_finality_of_a_shorter_branch_makes_it_the_best_first(rig: Rig) ->
         await rig.finality.finalize(short)
         changed, final = events_of(events)
     assert changed == BestChanged(rig.chain.best, tuple(reversed(long)), (short,))
-    assert isinstance(final, Finalized)
+    assert isinstance(final, BlocksFinalized)
     assert [block.hash for block in final.blocks] == [short]
     assert sorted(final.dropped) == sorted(long)
     with pytest.raises(refused.NotInTree):

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.node.asking.progress import Progress
+from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.chain.errors import ExecutionFailed
 from cfnode.node.chain.local_faults import (
     MAX_BLOCKS,
@@ -25,9 +25,9 @@ from cfnode.node.upkeep import PAUSE_S, supervise
 from cfnode.runtime.calls import (
     Deadline,
     ExecutorDied,
+    ExecutorMessageTooLarge,
     HostFault,
     LocalFault,
-    MessageTooLarge,
     OutOfMemory,
     RuntimeTrap,
     StoreFault,
@@ -44,7 +44,7 @@ FAULTS: list[LocalFault] = [
     ExecutorDied("the executor process was ended by signal 9 during the call"),
     Deadline("Core_execute_block", 60.0),
     OutOfMemory("no memory is left for the call"),
-    MessageTooLarge("a message of 70000000 bytes"),
+    ExecutorMessageTooLarge("a message of 70000000 bytes"),
     StoreFault("no space left for the database"),
     HostFault("Core_execute_block: AttributeError"),
 ]
@@ -53,7 +53,7 @@ FAULTS: list[LocalFault] = [
 async def follower(rig: Rig, make_rig: MakeRig) -> tuple[Rig, Failing, Imports]:
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     assert isinstance(other.executor, Failing)
-    return other, other.executor, Imports(other.chain, Progress(), lambda: None, pytest.fail)
+    return other, other.executor, Imports(other.chain, SyncProgress(), lambda: None, pytest.fail)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)

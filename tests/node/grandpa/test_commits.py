@@ -14,7 +14,7 @@ from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import MAX_COMMIT, decode_gossip, encode_commit
 from cfnode.node.asking import reputation
-from cfnode.node.chain.events import Finalized
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.node.grandpa.commits import TURN_AFTER_USELESS_S
 from cfnode.runtime.calls import ExecutorDied
 from cfnode.store import Overlay
@@ -242,12 +242,12 @@ async def test_each_finalized_event_names_the_next_voters_and_the_votes(
 ) -> None:
     async with running(authority, light):
         await followed(light, authority)
-        with light.chain.subscribe(only=Finalized) as events:
+        with light.chain.subscribe(only=BlocksFinalized) as events:
             change = await authority.rig.block(tx("carol", 0, voters_of(KEYS)))
             await authority.rig.finality.finalize(change)
             await reached(light, lambda: light.chain.finalized.hash == change)
             event = await anext(events)
-        assert isinstance(event, Finalized)
+        assert isinstance(event, BlocksFinalized)
         assert event.commit is not None
         assert event.voters is not None
         assert (event.commit.set_id, event.commit.commit.target_hash) == (2, change)

@@ -28,7 +28,7 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
-from cfnode.network.model import Opened, Received
+from cfnode.network.model import ProtocolOpened, Received
 from cfnode.node.asking import reputation
 from cfnode.node.chain.call_cache import Call
 from cfnode.node.grandpa.neighbors import MIN_REPEAT_S, Neighbors
@@ -260,7 +260,7 @@ async def test_packets_repeat_only_after_a_while_and_never_go_back(patient_clock
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
     join(network, other)
     neighbors.received("theirs", NeighborPacket(9, 2, 0))
-    assert isinstance(theirs.events.receive_nowait(), Opened)  # type: ignore[attr-defined]
+    assert isinstance(theirs.events.receive_nowait(), ProtocolOpened)  # type: ignore[attr-defined]
 
     def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighborPacket | None:
         neighbors.send("theirs", set_id, current, completed, finalized)

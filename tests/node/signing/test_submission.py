@@ -12,13 +12,13 @@ import trio.testing
 from cfnode.core.block import BlockRef
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.chain.events import Publisher
 from cfnode.node.pool import errors as pool
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.node.signing import submission
 from cfnode.node.signing.outcome import (
-    Event,
+    BlockEvent,
     EventError,
     Inclusion,
     SubmissionError,
@@ -26,7 +26,7 @@ from cfnode.node.signing.outcome import (
     dispatch_error_text,
     rust_debug,
 )
-from cfnode.node.signing.submission import Call, SignedClient, Submission, TooManyCalls
+from cfnode.node.signing.submission import SignedClient, Submission, SubmittedCall, TooManyCalls
 from cfnode.runtime.calls import Deadline, ExecutorDied, LocalFault
 
 
@@ -60,7 +60,7 @@ def client(refusing: RefusingPool) -> SignedClient:
     chain = SimpleNamespace(best=BlockRef(b"best", 7))
     made = SignedClient(chain, refusing, Keypair.from_suri("//Alice"), syncing=lambda: None)  # type: ignore
 
-    async def sign(call: Call, nonce: int, above: BlockRef) -> bytes:
+    async def sign(call: SubmittedCall, nonce: int, above: BlockRef) -> bytes:
         return b"signed with nonce %d" % nonce
 
     made._sign = sign  # type: ignore[method-assign]
@@ -76,13 +76,13 @@ RETRIED = (
 
 async def test_a_used_nonce_is_replaced_by_the_next_one() -> None:
     refusing = RefusingPool(*RETRIED)
-    await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert refusing.offered == [b"signed with nonce %d" % n for n in range(4)]
 
 
 async def test_a_transaction_beyond_a_nonce_gap_is_removed_and_signed_again() -> None:
     refusing = RefusingPool(gaps=2)
-    sent = await client(refusing).submit(Call("System", "remark"), dry_run=False)
+    sent = await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert refusing.removed == [b"signed with nonce 0", b"signed with nonce 1"]
     assert sent.tx_hash == b"signed with nonce 2"
 
@@ -90,7 +90,7 @@ async def test_a_transaction_beyond_a_nonce_gap_is_removed_and_signed_again() ->
 async def test_a_call_fails_after_ten_attempts() -> None:
     refusing = RefusingPool(*RETRIED * 4)
     with pytest.raises(SubmissionError) as refusal:
-        await client(refusing).submit(Call("System", "remark"), dry_run=False)
+        await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert str(refusal.value) == "Failed to submit extrinsic to the transaction pool after 10 attempts"
     assert len(refusing.offered) == 10
 
@@ -100,7 +100,7 @@ async def test_a_call_fails_after_ten_attempts() -> None:
     [
         (pool.InvalidTransaction(Invalid("Future")), "InvalidTransaction(Future)"),
         (pool.InvalidTransaction(Invalid("Custom", 7)), "InvalidTransaction(Custom(7))"),
-        (pool.UnknownTransaction(Unknown("CannotLookup")), "UnknownTransaction(CannotLookup)"),
+        (pool.UnknownTransaction(UnknownValidity("CannotLookup")), "UnknownTransaction(CannotLookup)"),
         (pool.ImmediatelyDropped(), "ImmediatelyDropped"),
         (pool.TemporarilyBanned(), "TemporarilyBanned"),
     ],
@@ -108,7 +108,7 @@ async def test_a_call_fails_after_ten_attempts() -> None:
 async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> None:
     refusing = RefusingPool(error)
     with pytest.raises(SubmissionError) as refusal:
-        await client(refusing).submit(Call("System", "remark"), dry_run=False)
+        await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert str(refusal.value) == text
     assert len(refusing.offered) == 1
 
@@ -116,7 +116,7 @@ async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> N
 async def test_the_payment_error_has_the_official_text_and_the_needed_funding() -> None:
     with pytest.raises(SubmissionError) as refusal:
         await client(RefusingPool(pool.InvalidTransaction(Invalid("Payment")))).submit(
-            Call("System", "remark"), dry_run=False
+            SubmittedCall("System", "remark"), dry_run=False
         )
     assert str(refusal.value) == (
         "InvalidTransaction(Payment): the account cannot pay the transaction fee: fund it with FLIP "
@@ -186,7 +186,7 @@ def test_the_debug_form_covers_every_shape_of_a_variant() -> None:
 
 
 def test_a_missing_event_is_reported_as_a_success_without_result() -> None:
-    events = (Event("System", "ExtrinsicSuccess", {}), Event("Swapping", "Odd", 5))
+    events = (BlockEvent("System", "ExtrinsicSuccess", {}), BlockEvent("Swapping", "Odd", 5))
     inclusion = Inclusion(b"hash", BlockRef(b"block", 1), 2, events)
     assert inclusion.event("System", "ExtrinsicSuccess") == {}
     for name in ("WithdrawalRequested", "Odd"):
@@ -206,7 +206,7 @@ async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_
 
     async def submit() -> None:
         try:
-            await sending.submit(Call("System", "remark"), dry_run=False)
+            await sending.submit(SubmittedCall("System", "remark"), dry_run=False)
         except TooManyCalls as error:
             refused.append(error)
 
@@ -246,6 +246,6 @@ async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_wa
 async def test_a_submission_is_retried_after_a_local_fault_of_the_pool() -> None:
     refusing = RefusingPool(pool.NotJudged("killed"), pool.NotJudged("killed"))
     sent = client(refusing)
-    watch = await sent._into_pool(Call("System", "remark"))
+    watch = await sent._into_pool(SubmittedCall("System", "remark"))
     assert len(refusing.offered) == 3
     watch.statuses.close()

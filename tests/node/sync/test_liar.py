@@ -14,7 +14,7 @@ import trio
 from cfnode.core.aura import pre_runtime_item, slot_of
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
-from cfnode.core.wire.announces import BlockAnnounce, Handshake
+from cfnode.core.wire.announces import AnnounceHandshake, BlockAnnounce
 from cfnode.core.wire.blocks import BlockData, BlockResponse
 from cfnode.core.wire.state import StateResponse
 from cfnode.node.sync.serving import serve
@@ -254,7 +254,7 @@ async def test_false_claims_about_the_head_are_discounted_and_an_honest_peer_fol
     honest = Liar(9, chain)
     liars = [Liar(number, chain) for number in (2, 3, 4)]
     for liar in liars:
-        said = Handshake.decode(liar.sync._handshake())
+        said = AnnounceHandshake.decode(liar.sync._handshake())
         far = replace(said, best_number=1_000_000, best_hash=b"\7" * 32).encode()
         liar.network._membership.protocols["block-announces/1"]._handshake = lambda far=far: far
     async with on_the_network(victim, honest, *liars):

@@ -10,7 +10,7 @@ from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import (
     DownloadRate,
     Phase,
-    Progress,
+    SyncProgress,
     no_peers_reason,
     warn_when_stuck,
     with_reasons,
@@ -85,7 +85,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
 
 
 async def test_steps_prevent_the_warning(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
-    progress = Progress(Phase.STATE)
+    progress = SyncProgress(Phase.STATE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(warn_when_stuck, progress)
         for _ in range(10):
@@ -121,7 +121,7 @@ def test_an_estimate_never_reaches_the_whole() -> None:
 
 
 def test_the_line_of_a_state_download_has_rate_and_time_left() -> None:
-    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
+    progress = SyncProgress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
     assert progress.rate is not None
     progress.rate.add(0.0, 0, 0, 0.0)

@@ -17,7 +17,7 @@ from eth_abi.abi import decode
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale.metadata import Metadata
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.rpc.substrate.storage import keys_after
 
 Sheet = dict[str, dict[str, int]]
@@ -67,7 +67,7 @@ def sums(sheet: Sheet) -> dict[str, int]:
 class Stored:
     """The storage of one block, by the names of its metadata."""
 
-    def __init__(self, chain: Chain, metadata: Metadata, block: bytes) -> None:
+    def __init__(self, chain: NodeChain, metadata: Metadata, block: bytes) -> None:
         self._chain, self._metadata, self._block = chain, metadata, block
 
     def value(self, pallet: str, item: str, *keys: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.pool import errors as pool_errors
 from cfnode.rpc.table.errors import explain
 from tests.rpc.conftest import ALICE, MakeServed, Served
@@ -225,7 +225,7 @@ async def test_methods_of_other_nodes_are_listed_and_refused_with_a_reason(
             "Custom error: 7",
         ),
         (
-            pool_errors.UnknownTransaction(Unknown("CannotLookup")),
+            pool_errors.UnknownTransaction(UnknownValidity("CannotLookup")),
             1011,
             "Unknown Transaction Validity",
             "UnknownTransaction::CannotLookup",

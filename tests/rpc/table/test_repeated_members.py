@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Call, InvalidParams
+from cfnode.core.jsonrpc import InvalidParams, RpcCall
 from cfnode.rpc.dispatch import read_arguments
 from cfnode.rpc.table import broker_params
 from cfnode.rpc.table.convert import U16, U32, bounded_integer, read_text
 from cfnode.rpc.table.rows import Method, Param, Reader
 from cfnode.rpc.table.serde import invalid_type
 from cfnode.rpc.table.serde_members import MAX_CHECKED
-from cfnode.rpc.table.serde_types import Read, Struct, enum, tagged, untagged
+from cfnode.rpc.table.serde_types import Read, SerdeStruct, enum, tagged, untagged
 
 VECTORS: list[list[str]] = json.loads((Path(__file__).parent / "serde_repeated.json").read_text())
 
@@ -32,8 +32,8 @@ def _text(value: Any) -> str:
 
 
 _u32: Read = U32.read
-_inner = Struct("struct Inner", {"a": (U16.read, False), "who": (_text, True)})
-_flat = Struct(
+_inner = SerdeStruct("struct Inner", {"a": (U16.read, False), "who": (_text, True)})
+_flat = SerdeStruct(
     "struct variant TF::Bitcoin",
     {"z": (_u32, False), "a": (U16.read, False), "who": (_text, True)},
     is_flat=True,
@@ -55,7 +55,7 @@ NAMED = (
 
 def _read(params: tuple[Param, ...], text: str) -> Any:
     call = jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     try:
         return read_arguments(Method("m", lambda node, *values: values, params=params), call)
     except InvalidParams as error:
@@ -127,7 +127,7 @@ def test_long_parameters_are_not_looked_through() -> None:
 def test_deep_values_are_looked_through_or_the_message_is_refused() -> None:
     for depth in range(100, 1_000, 10):
         text = f'[{{"a":1,"b":{"[" * depth}{"]" * depth},"a":2}}]'
-        if isinstance(jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1), Call):
+        if isinstance(jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1), RpcCall):
             place = f"line 1 column {15 + 2 * depth}"
             assert _answer("Inner", text) == f'error "duplicate field `a` at {place}"'
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Call, InvalidParams
+from cfnode.core.jsonrpc import InvalidParams, RpcCall
 from cfnode.rpc.broker import affairs as broker_affairs
 from cfnode.rpc.cf import calls, params, streams, vault_swaps
 from cfnode.rpc.dispatch import read_arguments
@@ -40,13 +40,13 @@ from cfnode.rpc.table.convert import (
     listed,
 )
 from cfnode.rpc.table.rows import Method, Param, Reader
-from cfnode.rpc.table.serde_types import Struct
+from cfnode.rpc.table.serde_types import SerdeStruct
 from cfnode.rpc.v1 import chain_head, queries
 
 HERE = Path(__file__).parent
 VECTORS: list[list[str]] = json.loads((HERE / "serde.json").read_text())
 OWN: list[list[str]] = json.loads((HERE / "serde_types.json").read_text())
-_read_inner = Struct("struct Inner", {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
+_read_inner = SerdeStruct("struct Inner", {"a": (U16.read, False), "who": (ACCOUNT.read, True)})
 
 
 READERS = {
@@ -119,7 +119,7 @@ def _answer(kind: str, text: str) -> Any:
 
 def _read(wanted: tuple[Param, ...], text: str) -> Any:
     call = jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1)
-    assert isinstance(call, Call)
+    assert isinstance(call, RpcCall)
     row = Method("m", lambda node, *values: values[-1], params=wanted)
     try:
         return read_arguments(row, call)[-1]

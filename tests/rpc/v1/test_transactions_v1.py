@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from cfnode.core import ss58
-from cfnode.core.validity import Invalid, Unknown
+from cfnode.core.validity import Invalid, UnknownValidity
 from cfnode.node.pool.errors import (
     AlreadyImported,
     BadFormat,
@@ -54,7 +54,7 @@ WATCHED_REFUSALS: list[tuple[PoolError, str]] = [
     (InvalidTransaction(Invalid("Stale")), "Invalid transaction: Transaction is outdated"),
     (InvalidTransaction(Invalid("Custom", 7)), "Invalid transaction with custom error: 7"),
     (
-        UnknownTransaction(Unknown("NoUnsignedValidator")),
+        UnknownTransaction(UnknownValidity("NoUnsignedValidator")),
         "Unknown transaction validity: Could not find an unsigned validator for the unsigned transaction",
     ),
     (TemporarilyBanned(), "Transaction is temporarily banned"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cfnode.core.chainspec import RawGenesis, parse
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.runtime.calls import RuntimeTrap
 from cfnode.runtime.genesis_state import GenesisRuntime
@@ -35,7 +35,7 @@ def genesis(request: pytest.FixtureRequest) -> GenesisRuntime:
 def metadata(genesis: GenesisRuntime) -> Metadata:
     encoded = genesis.call("Metadata_metadata_at_version", (15).to_bytes(4, "little"))
     assert encoded[:1] == b"\x01"
-    return decode_metadata(Cursor(encoded[1:]).bytes())
+    return decode_metadata(ByteCursor(encoded[1:]).bytes())
 
 
 @pytest.mark.parametrize("binding", [RawBinding, PublicBinding])
@@ -43,7 +43,7 @@ def test_metadata_is_the_published_one(
     genesis: GenesisRuntime, artefacts: Artefacts, binding: Callable[[], Binding]
 ) -> None:
     runtime = WasmRuntime(genesis.code, artefacts, binding=binding())
-    published = Cursor(runtime.call("Metadata_metadata", b"", Journal(genesis.state))).bytes()
+    published = ByteCursor(runtime.call("Metadata_metadata", b"", Journal(genesis.state))).bytes()
     assert blake2b(published, digest_size=32).hexdigest() == PUBLISHED_METADATA
 
 
@@ -53,7 +53,7 @@ def test_the_version_in_the_sections_is_the_one_it_gives(genesis: GenesisRuntime
 
 def test_accounts_authorities_and_supply_can_be_read(genesis: GenesisRuntime, metadata: Metadata) -> None:
     assert genesis.state.root.hex() == "ceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
-    aura = Cursor(genesis.call("AuraApi_authorities"))
+    aura = ByteCursor(genesis.call("AuraApi_authorities"))
     authorities = [aura.take(32) for _ in range(aura.count(32))]
 
     def ask(function: str, *args: object) -> object:

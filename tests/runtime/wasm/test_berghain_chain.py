@@ -12,7 +12,7 @@ from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.grandpa import AuthoritySet, read_authorities, scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.genesis_state import GenesisRuntime
@@ -60,8 +60,10 @@ class Grown:
 
     async def voters(self) -> AuthoritySet:
         at = BlockSource(self.head.hash)
-        voters = read_authorities(Cursor(await self.executor.call(at, "GrandpaApi_grandpa_authorities")))
-        return AuthoritySet(Cursor(await self.executor.call(at, "GrandpaApi_current_set_id")).u64(), voters)
+        voters = read_authorities(ByteCursor(await self.executor.call(at, "GrandpaApi_grandpa_authorities")))
+        return AuthoritySet(
+            ByteCursor(await self.executor.call(at, "GrandpaApi_current_set_id")).u64(), voters
+        )
 
 
 class Script:

@@ -16,15 +16,15 @@ from eth_keys.exceptions import BadSignature
 from cfnode.core.scale import encode_compact
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.runtime.journal import Journal
-from cfnode.runtime.wasm.host import HOST_FUNCTIONS, Host, HostError
+from cfnode.runtime.wasm.host import HOST_FUNCTIONS, HostError, HostFunctions
 from tests.runtime.memory_state import MemoryState
 
 MESSAGE = b"a message"
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
-def host(pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> Host:
-    made = Host(lambda code: b"version" if code == b"code" else None)
+def host(pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> HostFunctions:
+    made = HostFunctions(lambda code: b"version" if code == b"code" else None)
     made.enter(Journal(MemoryState(pairs, **children)))
     return made
 

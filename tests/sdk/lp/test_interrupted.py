@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from cfnode.sdk.errors import BadAnswer, SdkError, TransportError, Unreachable
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.lp import AsyncLiquidityProvider, BlockFills, LimitOrder, OrdersIncomplete, live_fills
 from cfnode.sdk.lp.following import FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.orders import Order
@@ -27,7 +27,7 @@ from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
 from tests.support.sdk.orders import ladder, nonce
 
 
-def lost(call: HttpCall) -> Unreachable:
+def lost(call: SdkHttpCall) -> Unreachable:
     return Unreachable("the connection broke", url=call.url, sent=True, retryable=True)
 
 
@@ -43,7 +43,7 @@ def test_an_update_whose_answer_is_lost_is_repeated_without_harm(
         lp.set_orders([*others, *larger])
         exchange, changes = lp._transport.exchange, 0
 
-        def breaking(call: HttpCall) -> HttpAnswer:
+        def breaking(call: SdkHttpCall) -> HttpAnswer:
             nonlocal changes
             answer = exchange(call)
             if b'"lp_' in (call.body or b""):
@@ -126,7 +126,7 @@ def killed_in_an_update(node: NodeProcess, desired: list[Order], sends: int) -> 
     with Market(node).client() as lp:
         exchange, place = lp._transport.exchange, 0
 
-        def killing(call: HttpCall) -> HttpAnswer:
+        def killing(call: SdkHttpCall) -> HttpAnswer:
             nonlocal place
             place += 1
             if place == 3:  # after the reads of pools and orders

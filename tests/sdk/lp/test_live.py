@@ -101,7 +101,7 @@ def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
             lines.send_signal(signal.SIGINT)
             rest, _ = lines.communicate(timeout=30)
     assert lines.returncode == ExitCode.INTERRUPTED
-    words = "stopped following; the orders stand"
+    words = "stopped following; the orders stay open"
     assert json.loads(rest) == {"error": {"code": "INTERRUPTED", "message": words}}
     fills = [fill for block in found for fill in block["fills"]]
     assert [(fill["side"], fill["id"]) for fill in fills] == [("buy", 1)] * 2

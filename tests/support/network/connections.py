@@ -10,7 +10,7 @@ import trio.testing
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key
@@ -42,8 +42,8 @@ def connection(
     inbound: bool,
     sums: Buffers | None = None,
     flood_lock: trio.Lock | None = None,
-) -> Connection:
-    return Connection(
+) -> PeerConnection:
+    return PeerConnection(
         stream,
         secured.channel,
         remote=secured.remote,
@@ -56,14 +56,14 @@ def connection(
     )
 
 
-async def ignore(connection: Connection, substream: Substream) -> None:
+async def ignore(connection: PeerConnection, substream: Substream) -> None:
     await trio.sleep_forever()
 
 
 @asynccontextmanager
 async def ours_and_raw(
     on_substream: OnSubstream = ignore, sums: Buffers | None = None, flood_lock: trio.Lock | None = None
-) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
+) -> AsyncIterator[tuple[PeerConnection, trio.abc.Stream, Secured]]:
     """Our end as the listener, and a dialer whose frames the test makes itself."""
     (stream, raw), (theirs, secured) = await secured_pair()
     ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, flood_lock=flood_lock)
@@ -77,7 +77,7 @@ async def ours_and_raw(
 @asynccontextmanager
 async def both(
     handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
-) -> AsyncIterator[tuple[Connection, Connection]]:
+) -> AsyncIterator[tuple[PeerConnection, PeerConnection]]:
     """The dialer's end and the listener's end, each with its handler of substreams."""
     (left, there), (right, here) = await secured_pair(number)
     caller = connection(left, there, caller_does, inbound=False, sums=None)

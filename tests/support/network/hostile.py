@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import trio.testing
 
-from cfnode.core.p2p.noise import Channel
-from cfnode.network.service import Service
+from cfnode.core.p2p.noise import SecureChannel
+from cfnode.network.service import NetworkService
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key, service
 
 
-async def raw(node: Service) -> trio.SocketStream:
+async def raw(node: NetworkService) -> trio.SocketStream:
     endpoint = node.listening[0].endpoint
     assert endpoint is not None
     return await trio.open_tcp_stream(endpoint.host, endpoint.port)
 
 
-async def secured(node: Service) -> tuple[trio.SocketStream, Secured]:
+async def secured(node: NetworkService) -> tuple[trio.SocketStream, Secured]:
     """A connection after the handshake, whose frames the test makes itself."""
     stream = await raw(node)
     return stream, await upgrade(stream, key(66), dialer=True)
@@ -36,11 +36,11 @@ async def echo(peer: str, data: bytes) -> bytes | None:
     return data
 
 
-def victim() -> Service:
+def victim() -> NetworkService:
     node = service(1)
     node.serve_requests("sync/2", echo)
     return node
 
 
-async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
+async def frames(channel: SecureChannel, stream: trio.SocketStream, *items: bytes) -> None:
     await stream.send_all(b"".join(channel.seal(item) for item in items))

@@ -6,12 +6,12 @@ from typing import Any
 
 import trio.testing
 
-from cfnode.core.wire.announces import Handshake, Roles
-from cfnode.network.connection import Connection, OnSubstream
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
+from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.exchange import accept_protocol
 from cfnode.network.model import NotificationEvent, NotificationLimits
 from cfnode.network.notifications import Notifications
-from cfnode.network.service import Service
+from cfnode.network.service import NetworkService
 from cfnode.network.substream import Substream
 from tests.network.conftest import GENESIS, service
 
@@ -26,7 +26,7 @@ class Node:
         roles: Roles | None = None,
         **settings: Any,
     ) -> None:
-        self.service: Service = service(number, **settings)
+        self.service: NetworkService = service(number, **settings)
         said = b"hello from %d" % number if roles is None else hello(roles, number)
         self.announces = self.service.notifications(
             "block-announces/1", lambda: said, limits or NotificationLimits()
@@ -44,14 +44,14 @@ async def next_of(protocol: Notifications) -> NotificationEvent:
 
 
 def hello(roles: Roles, number: int) -> bytes:
-    return Handshake(roles, number, bytes(32), GENESIS).encode()
+    return AnnounceHandshake(roles, number, bytes(32), GENESIS).encode()
 
 
 NAME = "/gossip"
 
 
 def served(by: Notifications) -> OnSubstream:
-    async def serve(connection: Connection, substream: Substream) -> None:
+    async def serve(connection: PeerConnection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {NAME})
         await by.serve(connection, substream, first)
 

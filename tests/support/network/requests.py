@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfnode.network.connection import Connection, OnSubstream
-from cfnode.network.exchange import Served, accept_protocol
+from cfnode.network.connection import OnSubstream, PeerConnection
+from cfnode.network.exchange import ServedProtocol, accept_protocol
 from cfnode.network.substream import Substream
 
 
@@ -11,8 +11,8 @@ async def echo(peer: str, data: bytes) -> bytes | None:
     return data * 1000
 
 
-def serving(served: Served) -> OnSubstream:
-    async def serve(connection: Connection, substream: Substream) -> None:
+def serving(served: ServedProtocol) -> OnSubstream:
+    async def serve(connection: PeerConnection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {"/echo"})
         await served.serve(connection, substream, first)
 

@@ -7,10 +7,10 @@ import trio.testing
 from cfnode.network import websocket
 
 
-async def both_ends() -> tuple[websocket.WebSocketStream, trio.abc.Stream, websocket.WebSocketStream]:
+async def both_ends() -> tuple[websocket.WebSocketByteStream, trio.abc.Stream, websocket.WebSocketByteStream]:
     """The dialer's end, the wire under it, and the listener's end."""
     left, right = trio.testing.memory_stream_pair()
-    ends: dict[str, websocket.WebSocketStream] = {}
+    ends: dict[str, websocket.WebSocketByteStream] = {}
 
     async def accept() -> None:
         ends["listener"] = await websocket.accept(right)

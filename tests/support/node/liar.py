@@ -12,8 +12,8 @@ from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.model import RequestHandler, RequestLimits
-from cfnode.network.service import Service
-from cfnode.network.settings import Settings
+from cfnode.network.service import NetworkService
+from cfnode.network.settings import NetworkSettings
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from tests.node.mini import Rig, voter_set
@@ -76,12 +76,12 @@ class Liar(TcpPeer):
         return self.network._membership.protocols[protocol].send(victim.id, data)
 
 
-class _LyingService(Service):
+class _LyingService(NetworkService):
     def __init__(self, number: int, genesis: bytes) -> None:
         identity = Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
         listen = (Multiaddr.parse("/ip4/127.0.0.1/tcp/0"),)
         self.lie: Lie | None = None
-        super().__init__(identity, Settings(genesis, listen=listen, private_addresses=True))
+        super().__init__(identity, NetworkSettings(genesis, listen=listen, private_addresses=True))
 
     def serve_requests(
         self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = USUAL

@@ -15,13 +15,13 @@ from cfnode.network.model import (
     Accept,
     Closed,
     NotificationLimits,
-    Opened,
     PeerInfo,
+    PeerRequestRefused,
+    ProtocolOpened,
     Received,
     RequestFailed,
     RequestHandler,
     RequestLimits,
-    RequestRefused,
     RequestTimedOut,
 )
 from cfnode.node.sync.serving.serve import LIMITS
@@ -92,7 +92,7 @@ class MemoryNetwork:
         if other.tamper is not None:
             answer = other.tamper(protocol, data, answer)
         if answer is None:
-            raise RequestRefused("refused")
+            raise PeerRequestRefused("refused")
         return answer
 
     def serve_requests(
@@ -154,6 +154,6 @@ def join(one: MemoryNetwork, other: MemoryNetwork) -> bool:
             protocol = mine.protocols[name]
             protocol.open.add(theirs.name)
             protocol.sender.send_nowait(
-                Opened(theirs.name, theirs.protocols[name].handshake(), mine is other)
+                ProtocolOpened(theirs.name, theirs.protocols[name].handshake(), mine is other)
             )
     return True

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from cfnode.devchain.authorities import well_known
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
@@ -30,7 +30,7 @@ class Peer:
         )
 
     @property
-    def chain(self) -> Chain:
+    def chain(self) -> NodeChain:
         return self.rig.chain
 
     @property

@@ -11,9 +11,9 @@ from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.peer_set import PeerSet
-from cfnode.node.asking.progress import Progress
+from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.serving import serve_state
-from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.warping import state_ranges
 from cfnode.node.sync.warping.state import StateSync
 from cfnode.store import Store
@@ -45,7 +45,7 @@ class Client:
             rig,
             MemoryNetwork("client"),
             PeerSet(itertools.count().__next__),
-            Progress(),
+            SyncProgress(),
         )
         header = rig.store.header(rig.chain.finalized.hash)
         assert header is not None
@@ -59,7 +59,7 @@ class Client:
 
     def add(self, name: str, tamper: Tamper | None = None) -> None:
         peer = MemoryNetwork(name, tamper=tamper)
-        Server(peer, self.rig.chain, self.rig.store).declare()
+        SyncServer(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
         self.peer_set.update(name, self.header.number, self.header.hash)
 

@@ -9,8 +9,8 @@ from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.peer_set import PeerSet
-from cfnode.node.asking.progress import Progress
-from cfnode.node.sync.serving.serve import Server
+from cfnode.node.asking.progress import SyncProgress
+from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.warp import WarpSync
 from tests.node.conftest import MakeRig
@@ -38,7 +38,7 @@ class Client:
         header = rig.store.header(rig.chain.genesis_hash)
         assert header is not None
         self.genesis = TrustedSet(header, voter_set(KEYS, 0))
-        self.progress = Progress()
+        self.progress = SyncProgress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
         self.asker = Asker(self.network, self.peer_set)
@@ -46,7 +46,7 @@ class Client:
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
         peer = MemoryNetwork(name, tamper=tamper)
-        Server(peer, self.rig.chain, self.rig.store).declare()
+        SyncServer(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
         self.peer_set.update(name, height, bytes(32))
 

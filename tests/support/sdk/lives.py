@@ -11,7 +11,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.decoding import Block
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
 from tests.sdk.scripted import NODE, Script, session
@@ -304,7 +304,7 @@ class LifeNode(Script):
     def _spec(self) -> int:
         return int(self.world.runtime.composition.release.spec_version)
 
-    def answer(self, call: HttpCall) -> HttpAnswer:
+    def answer(self, call: SdkHttpCall) -> HttpAnswer:
         return HttpAnswer(404, b"{}") if call.body is None else super().answer(call)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from cfnode.dashboard import Dashboard
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc.substrate.system import METHODS
-from cfnode.swap_service.live.server import Listening, serve
+from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import OfficialNode, tokens
 from tests.rpc.clients import served
@@ -52,7 +52,7 @@ def _service(path: str) -> Callable[[Path], AbstractAsyncContextManager[Served]]
         page = Dashboard(database, OfficialNode(), tokens)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(page.run)
-            yield Served(await nursery.start(serve, source, Listening("127.0.0.1", 0), page), path)
+            yield Served(await nursery.start(serve, source, ListenAddress("127.0.0.1", 0), page), path)
             nursery.cancel_scope.cancel()
         database.close()
 

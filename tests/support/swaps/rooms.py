@@ -7,12 +7,10 @@ development node's index the same events. `agree` raises AssertionError at the f
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -24,7 +22,7 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.block import BlockRef
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.swaps.index import SwapIndex
-from cfnode.devchain.swaps.source import _Record
+from cfnode.devchain.swaps.source import _IndexedSwaps
 from cfnode.ledger.balances import chain_balances, compare
 from cfnode.ledger.books import ALL, Books
 from cfnode.ledger.chain import ChainReader, Head
@@ -44,7 +42,7 @@ from cfnode.ledger.statements import Month, Statement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.live.partner_api.problems import Problem
 from cfnode.swap_service.live.partner_api.reading import own_swap
@@ -480,7 +478,7 @@ def _of(database: Database, table: str, account: str) -> list[dict[str, Any]]:
 def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
     try:
         return status(record, reference)
-    except Refusal as refusal:
+    except RequestRefusal as refusal:
         assert refusal.status == 404, refusal
         return None
 
@@ -488,7 +486,7 @@ def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
 def development_record(world: World, index: SwapIndex) -> SwapRecord:
     """What a development node's swap service reads, at the best block of a world."""
     best: Any = _Best(world, index, {})
-    record: SwapRecord = _Record(best, world.header.hash, world.metadata, best, {})
+    record: SwapRecord = _IndexedSwaps(best, world.header.hash, world.metadata, best, {})
     return record
 
 
@@ -502,15 +500,8 @@ def entries_of(block: Block) -> tuple[BlockRef, list[Entry]]:
     ]
 
 
-@cache
-def _template(folder: Path) -> Path:
-    path = folder / "template.sqlite"
+def _new_database(path: Path) -> Database:
+    path.unlink(missing_ok=True)
     database = Database(sqlite_url(path))
     database.migrate()
-    database.close()
-    return path
-
-
-def _new_database(path: Path) -> Database:
-    shutil.copy(_template(path.parent), path)
-    return Database(sqlite_url(path))
+    return database

@@ -11,7 +11,7 @@ from cfnode.core.p2p.yamux.events import (
     WindowGrown,
 )
 from cfnode.core.p2p.yamux.frames import PROTOCOL_ERROR
-from cfnode.core.p2p.yamux.session import INITIAL_WINDOW, Session
+from cfnode.core.p2p.yamux.session import INITIAL_WINDOW, YamuxSession
 
 __all__ = [
     "INITIAL_WINDOW",
@@ -20,9 +20,9 @@ __all__ = [
     "Event",
     "GoneAway",
     "Pong",
-    "Session",
     "StreamEnded",
     "StreamOpened",
     "StreamReset",
     "WindowGrown",
+    "YamuxSession",
 ]

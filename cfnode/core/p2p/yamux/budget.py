@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from cfnode.core.p2p.errors import FloodError
 
-__all__ = ["MAX_CREDIT", "OPENING", "TURN", "FrameBudget"]
+__all__ = ["MAX_CREDIT", "OPENING", "TURN", "YamuxFrameBudget"]
 
 MAX_CREDIT = 3_000.0
 """Useless frames that a peer may send at once: some hundredths of a second of our time."""
@@ -36,7 +36,7 @@ TURN = 32
 
 
 @dataclass(slots=True)
-class FrameBudget:
+class YamuxFrameBudget:
     """The credit of one connection. `spent`: frames since the beginning."""
 
     credit: float = MAX_CREDIT

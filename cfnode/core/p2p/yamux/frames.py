@@ -14,8 +14,23 @@ from dataclasses import dataclass
 from cfnode.core.p2p.errors import RemoteError
 
 __all__ = [
-    "ACK", "DATA", "FIN", "GO_AWAY", "HEADER", "INTERNAL_ERROR", "MAX_BODY", "NORMAL", "PING",
-    "PROTOCOL_ERROR", "RST", "SYN", "WINDOW", "Frame", "FrameReader", "Piece", "frame",
+    "ACK",
+    "DATA",
+    "FIN",
+    "GO_AWAY",
+    "HEADER",
+    "INTERNAL_ERROR",
+    "MAX_BODY",
+    "NORMAL",
+    "PING",
+    "PROTOCOL_ERROR",
+    "RST",
+    "SYN",
+    "WINDOW",
+    "BodyPiece",
+    "Frame",
+    "FrameReader",
+    "frame",
 ]  # fmt: skip
 
 HEADER = struct.Struct("!BBHII")
@@ -38,7 +53,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BodyPiece:
     """A part of the body of the last frame; `last`: the body is complete."""
 
     data: bytes
@@ -57,7 +72,7 @@ class FrameReader:
         self._buffer = bytearray()
         self._left = 0
 
-    def receive_data(self, data: bytes) -> Iterator[Frame | Piece]:
+    def receive_data(self, data: bytes) -> Iterator[Frame | BodyPiece]:
         """Yield the frames and pieces so far; raise RemoteError for a malformed header.
 
         The caller has to iterate to the end, where the received bytes are released.
@@ -69,7 +84,7 @@ class FrameReader:
                 if self._left:
                     piece = bytes(view[offset : offset + self._left])
                     offset, self._left = offset + len(piece), self._left - len(piece)
-                    yield Piece(piece, last=not self._left)
+                    yield BodyPiece(piece, last=not self._left)
                 elif len(view) - offset >= HEADER.size:
                     header = _header(view, offset)
                     offset, self._left = offset + HEADER.size, header.length if header.kind == DATA else 0

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cfnode.core.p2p.errors import LocalError, RemoteError
-from cfnode.core.p2p.yamux.budget import OPENING, TURN, FrameBudget
+from cfnode.core.p2p.yamux.budget import OPENING, TURN, YamuxFrameBudget
 from cfnode.core.p2p.yamux.events import (
     DataReceived,
     Event,
@@ -45,9 +45,9 @@ from cfnode.core.p2p.yamux.frames import (
     RST,
     SYN,
     WINDOW,
+    BodyPiece,
     Frame,
     FrameReader,
-    Piece,
     frame,
 )
 
@@ -57,7 +57,7 @@ __all__ = [
     "MAX_BUFFERED",
     "MAX_INBOUND",
     "MAX_WAITING",
-    "Session",
+    "YamuxSession",
 ]
 
 INITIAL_WINDOW = 262_144
@@ -74,7 +74,7 @@ MAX_SEND_WINDOW = (1 << 32) - 1
 
 
 @dataclass(slots=True)
-class _Stream:
+class _SubstreamState:
     window: int
     """Bytes that the peer may have in flight."""
     receivable: int
@@ -87,11 +87,11 @@ class _Stream:
 
 
 @dataclass(slots=True)
-class Session:
+class YamuxSession:
     """One connection's streams. The dialer's streams have odd numbers, the listener's even ones."""
 
     dialer: bool
-    _streams: dict[int, _Stream] = field(default_factory=dict)
+    _streams: dict[int, _SubstreamState] = field(default_factory=dict)
     _inbound: int = 0
     _extra: int = EXTRA_WINDOWS
     _next: int = 0
@@ -103,7 +103,7 @@ class Session:
     _out: list[bytes] = field(default_factory=list)
     _waiting: int = 0
     _gone: bool = False
-    budget: FrameBudget = field(default_factory=FrameBudget)
+    budget: YamuxFrameBudget = field(default_factory=YamuxFrameBudget)
     """The credit for the peer's frames."""
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class Session:
         spent_before = self.budget.spent
         turn_end = spent_before + TURN
         for part in self._reader.receive_data(data):
-            if isinstance(part, Piece):
+            if isinstance(part, BodyPiece):
                 self._on_piece(part, events)
             else:
                 self._on_frame(part, events)
@@ -146,7 +146,7 @@ class Session:
         else:
             self._on_stream_frame(received, events)
 
-    def _on_piece(self, piece: Piece, events: list[Event]) -> None:
+    def _on_piece(self, piece: BodyPiece, events: list[Event]) -> None:
         if self._body_of is not None:
             self.budget.earn_bytes(len(piece.data))
             events.append(DataReceived(self._body_of, piece.data))
@@ -191,18 +191,18 @@ class Session:
             self._answer(frame(WINDOW, RST, number, 0))
             return
         self._inbound += 1
-        self._streams[number] = _Stream(INITIAL_WINDOW, INITIAL_WINDOW)
+        self._streams[number] = _SubstreamState(INITIAL_WINDOW, INITIAL_WINDOW)
         self._answer(frame(WINDOW, ACK, number, 0))
         events.append(StreamOpened(number))
 
-    def _on_window(self, number: int, stream: _Stream, more: int, events: list[Event]) -> None:
+    def _on_window(self, number: int, stream: _SubstreamState, more: int, events: list[Event]) -> None:
         stream.sendable += more
         if stream.sendable > MAX_SEND_WINDOW:
             raise RemoteError(f"yamux: the window of stream {number} grows beyond 2^32")
         if more:
             events.append(WindowGrown(number))
 
-    def _on_data(self, stream: _Stream, received: Frame, events: list[Event]) -> None:
+    def _on_data(self, stream: _SubstreamState, received: Frame, events: list[Event]) -> None:
         number, length, ends = received.stream, received.length, bool(received.flags & FIN)
         if stream.theirs_ended and length:
             raise RemoteError(f"yamux: data on stream {number} after its end")
@@ -242,7 +242,7 @@ class Session:
         extra = min(max(window - INITIAL_WINDOW, 0), self._extra)
         self._extra -= extra
         number, self._next = self._next, self._next + 2
-        self._streams[number] = _Stream(INITIAL_WINDOW + extra, INITIAL_WINDOW + extra)
+        self._streams[number] = _SubstreamState(INITIAL_WINDOW + extra, INITIAL_WINDOW + extra)
         self._out.append(frame(WINDOW, SYN, number, extra))
         return number
 
@@ -311,7 +311,7 @@ class Session:
         self._gone = True
         self._out.append(frame(GO_AWAY, 0, 0, code))
 
-    def _live(self, number: int) -> _Stream:
+    def _live(self, number: int) -> _SubstreamState:
         stream = self._streams.get(number)
         if stream is None or stream.reset:
             raise LocalError(f"yamux: stream {number} is not open")

@@ -7,7 +7,7 @@ from typing import Any
 from cfnode.core.hashing import STORAGE_HASHERS, twox_128
 from cfnode.core.scale.errors import ScaleError
 from cfnode.core.scale.metadata.tables import ApiMethod, MapKind, StorageEntry
-from cfnode.core.scale.registry import Codec, Registry
+from cfnode.core.scale.registry import Codec, TypeRegistry
 from cfnode.core.scale.types import Tuple
 
 __all__ = ["ApiFunction", "StorageItem"]
@@ -22,7 +22,7 @@ class StorageItem:
 
     __slots__ = ("_hashers", "entry", "keys", "pallet", "prefix", "value")
 
-    def __init__(self, registry: Registry, pallet: str, storage_prefix: str, entry: StorageEntry) -> None:
+    def __init__(self, registry: TypeRegistry, pallet: str, storage_prefix: str, entry: StorageEntry) -> None:
         self.pallet = pallet
         self.entry = entry
         self.prefix = twox_128(storage_prefix.encode()) + twox_128(entry.name.encode())
@@ -70,7 +70,7 @@ class StorageItem:
         return None if self.entry.modifier == "Optional" else self.value.decode(self.entry.default)
 
 
-def _key_parts(registry: Registry, entry: StorageEntry) -> tuple[int, ...]:
+def _key_parts(registry: TypeRegistry, entry: StorageEntry) -> tuple[int, ...]:
     if not isinstance(entry.kind, MapKind):
         return ()
     if len(entry.kind.hashers) == 1:
@@ -86,7 +86,7 @@ class ApiFunction:
 
     __slots__ = ("_inputs", "function", "method", "output")
 
-    def __init__(self, registry: Registry, function: str, method: ApiMethod) -> None:
+    def __init__(self, registry: TypeRegistry, function: str, method: ApiMethod) -> None:
         self.function = function
         self.method = method
         self._inputs = tuple((parameter.name, registry.codec(parameter.type)) for parameter in method.inputs)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from cfnode.core.scale.errors import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import layout
 from cfnode.core.scale.metadata.model import Metadata
-from cfnode.core.scale.metadata.tables import Extrinsic, OuterEnums
-from cfnode.core.scale.registry import Registry
+from cfnode.core.scale.metadata.tables import ExtrinsicFormat, OuterEnums
+from cfnode.core.scale.registry import TypeRegistry
 
 __all__ = ["decode_metadata", "encode_metadata"]
 
@@ -46,9 +46,9 @@ def encode_metadata(metadata: Metadata) -> bytes:
 
 
 def _from_v15(raw: layout.RawV15) -> Metadata:
-    registry = Registry(raw.types)
+    registry = TypeRegistry(raw.types)
     source = raw.extrinsic
-    extrinsic = Extrinsic(
+    extrinsic = ExtrinsicFormat(
         source.version,
         source.address,
         source.call,
@@ -63,7 +63,7 @@ def _from_v15(raw: layout.RawV15) -> Metadata:
 
 
 def _from_v14(raw: layout.RawV14) -> Metadata:
-    registry = Registry(raw.types)
+    registry = TypeRegistry(raw.types)
     source = raw.extrinsic
     parts = {param.name: param.type for param in registry.type(source.type).params}
     try:
@@ -72,20 +72,28 @@ def _from_v14(raw: layout.RawV14) -> Metadata:
         raise ScaleError(f"the extrinsic type {source.type} has no parameter {missing}") from None
     if None in (address, call, signature, extra):
         raise ScaleError(f"the extrinsic type {source.type} leaves a parameter open")
-    extrinsic = Extrinsic(source.version, address, call, signature, extra, source.extensions, source.type)  # type: ignore[arg-type]
+    extrinsic = ExtrinsicFormat(
+        source.version,
+        address,  # type: ignore[arg-type]
+        call,  # type: ignore[arg-type]
+        signature,  # type: ignore[arg-type]
+        extra,  # type: ignore[arg-type]
+        source.extensions,
+        source.type,
+    )
     return Metadata(
         14, registry, raw.pallets, extrinsic, raw.runtime_type, outer_enums=_outer_enums(registry, extrinsic)
     )
 
 
-def _outer_enums(registry: Registry, extrinsic: Extrinsic) -> OuterEnums | None:
+def _outer_enums(registry: TypeRegistry, extrinsic: ExtrinsicFormat) -> OuterEnums | None:
     event, error = _id_of(registry, "RuntimeEvent"), _id_of(registry, "RuntimeError")
     if event is None or error is None:
         return None
     return OuterEnums(extrinsic.call, event, error)
 
 
-def _id_of(registry: Registry, name: str) -> int | None:
+def _id_of(registry: TypeRegistry, name: str) -> int | None:
     try:
         return registry.find(name).id
     except NotInMetadataError:

@@ -43,7 +43,7 @@ _DEFINITION = union(
         (7, scale_types.BitSequence, record(scale_types.BitSequence, store=_TYPE, order=_TYPE)),
     ]
 )
-_PARAM = record(scale_types.Param, name=TEXT, type=option(_TYPE))
+_PARAM = record(scale_types.TypeParam, name=TEXT, type=option(_TYPE))
 _PORTABLE_TYPE = record(
     scale_types.PortableType,
     id=_TYPE,
@@ -73,7 +73,7 @@ _STORAGE_ENTRY = record(
     docs=_DOCS,
 )
 _STORAGE = record(tables.StoragePallet, prefix=TEXT, entries=_list(_STORAGE_ENTRY))
-_CONSTANT = record(tables.Constant, name=TEXT, type=_TYPE, value=BYTES, docs=_DOCS)
+_CONSTANT = record(tables.PalletConstant, name=TEXT, type=_TYPE, value=BYTES, docs=_DOCS)
 _PALLET_FIELDS = {
     "name": TEXT,
     "storage": option(_STORAGE),
@@ -91,7 +91,7 @@ _METHOD = record(
     output=_TYPE,
     docs=_DOCS,
 )
-_API = record(tables.RuntimeApi, name=TEXT, methods=_list(_METHOD), docs=_DOCS)
+_API = record(tables.RuntimeApiMetadata, name=TEXT, methods=_list(_METHOD), docs=_DOCS)
 _OUTER_ENUMS = record(tables.OuterEnums, call=_TYPE, event=_TYPE, error=_TYPE)
 _CUSTOM = record(tables.CustomValue, name=TEXT, type=_TYPE, value=BYTES)
 
@@ -122,7 +122,7 @@ class RawV14:
     """The content of metadata V14 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
-    pallets: tuple[tables.Pallet, ...]
+    pallets: tuple[tables.PalletMetadata, ...]
     extrinsic: RawExtrinsicV14
     runtime_type: int
 
@@ -132,10 +132,10 @@ class RawV15:
     """The content of metadata V15 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
-    pallets: tuple[tables.Pallet, ...]
+    pallets: tuple[tables.PalletMetadata, ...]
     extrinsic: RawExtrinsicV15
     runtime_type: int
-    apis: tuple[tables.RuntimeApi, ...]
+    apis: tuple[tables.RuntimeApiMetadata, ...]
     outer_enums: tables.OuterEnums
     custom: tuple[tables.CustomValue, ...]
 
@@ -149,14 +149,14 @@ def _extrinsic(make: Any, *parts: str) -> Kind:
 V14 = record(
     RawV14,
     types=_TYPES,
-    pallets=_list(record(tables.Pallet, **_PALLET_FIELDS)),
+    pallets=_list(record(tables.PalletMetadata, **_PALLET_FIELDS)),
     extrinsic=_extrinsic(RawExtrinsicV14, "type", "version"),
     runtime_type=_TYPE,
 )
 V15 = record(
     RawV15,
     types=_TYPES,
-    pallets=_list(record(tables.Pallet, **_PALLET_FIELDS, docs=_DOCS)),
+    pallets=_list(record(tables.PalletMetadata, **_PALLET_FIELDS, docs=_DOCS)),
     extrinsic=_extrinsic(RawExtrinsicV15, "version", "address", "call", "signature", "extra"),
     runtime_type=_TYPE,
     apis=_list(_API),

@@ -10,12 +10,12 @@ from cfnode.core.scale.errors import NotInMetadataError
 from cfnode.core.scale.metadata.bound import ApiFunction, StorageItem
 from cfnode.core.scale.metadata.tables import (
     CustomValue,
-    Extrinsic,
+    ExtrinsicFormat,
     OuterEnums,
-    Pallet,
-    RuntimeApi,
+    PalletMetadata,
+    RuntimeApiMetadata,
 )
-from cfnode.core.scale.registry import Codec, Registry
+from cfnode.core.scale.registry import Codec, TypeRegistry
 from cfnode.core.scale.types import Variant, Variants
 
 __all__ = ["Metadata"]
@@ -29,8 +29,8 @@ class _Index:
 
     __slots__ = ("functions", "methods", "pallets", "storage", "variants")
 
-    def __init__(self, pallets: tuple[Pallet, ...], apis: tuple[RuntimeApi, ...]) -> None:
-        self.pallets: dict[str | int, Pallet] = {pallet.name: pallet for pallet in pallets}
+    def __init__(self, pallets: tuple[PalletMetadata, ...], apis: tuple[RuntimeApiMetadata, ...]) -> None:
+        self.pallets: dict[str | int, PalletMetadata] = {pallet.name: pallet for pallet in pallets}
         self.pallets.update({pallet.index: pallet for pallet in pallets})
         self.methods = {f"{api.name}_{method.name}": method for api in apis for method in api.methods}
         self.functions: dict[str, ApiFunction] = {}
@@ -47,11 +47,11 @@ class Metadata:
     """
 
     version: int
-    registry: Registry
-    pallets: tuple[Pallet, ...]
-    extrinsic: Extrinsic
+    registry: TypeRegistry
+    pallets: tuple[PalletMetadata, ...]
+    extrinsic: ExtrinsicFormat
     runtime_type: int
-    apis: tuple[RuntimeApi, ...] = ()
+    apis: tuple[RuntimeApiMetadata, ...] = ()
     outer_enums: OuterEnums | None = None
     custom: tuple[CustomValue, ...] = ()
     _index: _Index = field(init=False, repr=False, compare=False)
@@ -59,11 +59,11 @@ class Metadata:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", _Index(self.pallets, self.apis))
 
-    def pallet(self, name: str) -> Pallet:
+    def pallet(self, name: str) -> PalletMetadata:
         """Return the pallet of a name."""
         return _found(self._index.pallets, name, "pallet")
 
-    def pallet_by_index(self, index: int) -> Pallet:
+    def pallet_by_index(self, index: int) -> PalletMetadata:
         """Return the pallet with an index, which is the first byte of its calls and events."""
         return _found(self._index.pallets, index, "pallet")
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 __all__ = [
     "ApiMethod",
-    "Constant",
     "CustomValue",
-    "Extrinsic",
+    "ExtrinsicFormat",
     "MapKind",
     "MethodInput",
     "OuterEnums",
-    "Pallet",
+    "PalletConstant",
+    "PalletMetadata",
     "PlainKind",
-    "RuntimeApi",
+    "RuntimeApiMetadata",
     "StorageEntry",
     "StoragePallet",
     "TransactionExtension",
@@ -61,7 +61,7 @@ class StoragePallet:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class PalletConstant:
     """A constant; `value` is SCALE."""
 
     name: str
@@ -71,14 +71,14 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Pallet:
+class PalletMetadata:
     """A pallet; `calls`, `events` and `errors` are the ids of its enums, None where it has none."""
 
     name: str
     storage: StoragePallet | None
     calls: int | None
     events: int | None
-    constants: tuple[Constant, ...]
+    constants: tuple[PalletConstant, ...]
     errors: int | None
     index: int
     docs: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class TransactionExtension:
 
 
 @dataclass(frozen=True, slots=True)
-class Extrinsic:
+class ExtrinsicFormat:
     """The parts of an extrinsic.
 
     `type` is the whole UncheckedExtrinsic; V15 has it only if another type uses it.
@@ -128,7 +128,7 @@ class ApiMethod:
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeApi:
+class RuntimeApiMetadata:
     """A runtime API; its methods are entry points named `Api_method`."""
 
     name: str

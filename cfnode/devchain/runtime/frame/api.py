@@ -65,8 +65,8 @@ def _mark(output: str, arguments: Mapping[str, str], span: Span, *, raw: bool) -
 
 
 def _method_of(function: object) -> MethodDef | None:
-    found: object = getattr(function, _METHOD, None)
-    return found if isinstance(found, MethodDef) else None
+    mark: object = getattr(function, _METHOD, None)
+    return mark if isinstance(mark, MethodDef) else None
 
 
 class RuntimeApi:
@@ -76,18 +76,18 @@ class RuntimeApi:
     methods: ClassVar[dict[str, MethodDef]] = {}
 
     def __init_subclass__(cls) -> None:
-        own: Mapping[str, object] = vars(cls)
+        attributes: Mapping[str, object] = vars(cls)
         cls.methods = cls.methods | {
-            found.name: found for each in own.values() if (found := _method_of(each))
+            method.name: method for attribute in attributes.values() if (method := _method_of(attribute))
         }
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.offered = {
-            name: each for name, each in self.methods.items() if each.span.covers(runtime.release)
+            name: method for name, method in self.methods.items() if method.span.covers(runtime.release)
         }
-        for each in self.offered.values():
-            for text in (*each.arguments.values(), each.output):
+        for method in self.offered.values():
+            for text in (*method.arguments.values(), method.output):
                 runtime.types.id(text)
 
     def other(self, kind: type[P]) -> P:
@@ -105,12 +105,12 @@ class RuntimeApi:
         return self.runtime.codec_of(defined.output).encode(function(**arguments))
 
     def _arguments(self, defined: MethodDef, data: bytes) -> dict[str, object]:
-        offset, found = 0, dict[str, object]()
+        offset, arguments = 0, dict[str, object]()
         for name, text in defined.arguments.items():
             try:
-                found[name], offset = self.runtime.codec_of(text).decode_from(data, offset)
+                arguments[name], offset = self.runtime.codec_of(text).decode_from(data, offset)
             except ValueError as error:
                 raise RuntimeTrap(f"{self.api}_{defined.name}: argument {name!r}: {error}") from None
         if offset != len(data):
             raise RuntimeTrap(f"{self.api}_{defined.name}: {len(data) - offset} bytes follow the arguments")
-        return found
+        return arguments

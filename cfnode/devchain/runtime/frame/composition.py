@@ -20,7 +20,7 @@ from .calls import EventFields, RuntimeCall, split
 from .catalogs import catalog_of
 from .declarations import Declarations, EventDef, Fields
 from .errors import DispatchError
-from .expressions import Expression, Name, parse, substitute
+from .expressions import Expression, TypeName, parse, substitute
 from .host import Host
 from .in_release import declarations_of
 from .kept import KeptValues
@@ -67,7 +67,7 @@ class Composition:
         self.types = TypeTable(_with_outer_enums(catalog_of(release), self.declarations))
         self.pallets = tuple(kind(self) for kind in pallets)
         self.by_kind: dict[type[object], object] = {
-            type(each): each for pallet in self.pallets for each in (*pallet.parts, pallet)
+            type(holder): holder for pallet in self.pallets for holder in (*pallet.parts, pallet)
         }
         self.by_name = {pallet.name: pallet for pallet in self.pallets}
         self._resolve_all()
@@ -92,19 +92,19 @@ class Composition:
 
     def pallet(self, kind: type[P]) -> P:
         """Return the pallet, or the part of one, of this class. Raises KeyError if the runtime has none."""
-        found = self.by_kind.get(kind) or next(
+        member = self.by_kind.get(kind) or next(
             (e for e in self.by_kind.values() if isinstance(e, kind)), None
         )
-        if not isinstance(found, kind):
-            raise KeyError(f"{kind.__name__} takes no part in this runtime")
-        return found
+        if not isinstance(member, kind):
+            raise KeyError(f"this runtime has no {kind.__name__}")
+        return member
 
     def service(self, kind: type[S]) -> S:
         """Return the one object of this class that serves this runtime; the first request creates it."""
-        found = self._services.get(kind)
-        if not isinstance(found, kind):
-            found = self._services[kind] = kind(self)
-        return found
+        service = self._services.get(kind)
+        if not isinstance(service, kind):
+            service = self._services[kind] = kind(self)
+        return service
 
     def codec(self, type_id: int) -> Codec:
         """Return the codec of a type id."""
@@ -125,9 +125,9 @@ class Composition:
         pallet, (name, arguments) = self._split(call)
         measured = self._weights.get(pallet.crate, {}).get(name)
         cost = measured.cost(arguments) if measured else pallet.calls[name].cost
-        for each in map(self.cost, pallet.nested_calls(name, arguments)):
-            cost = cost.plus(each.weight, each.proof)
-            if measured and measured.follows_nested and each.dispatch_class == "Normal":
+        for nested_cost in map(self.cost, pallet.nested_calls(name, arguments)):
+            cost = cost.plus(nested_cost.weight, nested_cost.proof)
+            if measured and measured.follows_nested and nested_cost.dispatch_class == "Normal":
                 cost = replace(cost, dispatch_class="Normal")
         return cost
 
@@ -135,8 +135,8 @@ class Composition:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""
         pallet, (name, arguments) = self._split(call)
         pallet.check_bounds(name, arguments)
-        for each in pallet.nested_calls(name, arguments):
-            self.check_bounds(each)
+        for nested_call in pallet.nested_calls(name, arguments):
+            self.check_bounds(nested_call)
 
     def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
         """Do a call, also one inside another call. Raises DispatchError; all writes are undone then."""
@@ -161,9 +161,9 @@ class Composition:
         pallet = self.by_name[pallet_name]
         name, values = split(inner)
         names = pallet.calls[name].arguments
-        return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
+        return pallet, (name, {argument: values[argument.removesuffix("_")] for argument in names})
 
-    def _no_events(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
+    def _no_events(self, pallet: PalletStorage, event: EventDef, fields: EventFields) -> None:
         """Drop an event: without a System pallet nothing keeps events."""
 
     def _resolve_all(self) -> None:
@@ -211,14 +211,14 @@ def _pallet_enum(kind: type[Pallet], declared: Declarations, part: str) -> Decla
 def _rows(declared: Declarations, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
     """Return the calls, events or errors of a pallet as (index, name, fields, docs)."""
     if part == "Call":
-        return [(each.index, each.name, each.arguments, each.docs) for each in declared.calls.values()]
+        return [(call.index, call.name, call.arguments, call.docs) for call in declared.calls.values()]
     if part == "Event":
-        return [(each.index, each.name, each.fields, ()) for each in declared.events.values()]
-    return [(at, each.name, (), tuple(each.doc.split("\n"))) for each, at in declared.errors.items()]
+        return [(event.index, event.name, event.fields, ()) for event in declared.events.values()]
+    return [(at, error.name, (), tuple(error.doc.split("\n"))) for error, at in declared.errors.items()]
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
-    rows = tuple((kind.index, kind.name, ((None, Name(f"{kind.name}::{part}")),), ()) for kind in kinds)
+    rows = tuple((kind.index, kind.name, ((None, TypeName(f"{kind.name}::{part}")),), ()) for kind in kinds)
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from cfnode.devchain.runtime.release import Release
 
 from .span import ALWAYS, Span
-from .storage import Declared
+from .storage import DeclaredStorage
 from .weights import Cost
 
 __all__ = [
@@ -67,7 +67,7 @@ def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F]
 
     def mark(method: F) -> F:
         docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
-        cost = next((each for each in options if isinstance(each, Cost)), Cost())
+        cost = next((option for option in options if isinstance(option, Cost)), Cost())
         setattr(method, CALL_MARK, CallDef(index, method.__name__, cost, arguments, docs, _span(options)))
         return method
 
@@ -113,26 +113,26 @@ class EventDef:
         return self.later[1] if self.later and self.later[0].covers(release) else self.fields
 
 
-def event(index: int, /, *options: str | Span, **named: str) -> EventDef:
+def event(index: int, /, *options: str | Span, **named_fields: str) -> EventDef:
     """Declare an event inside `class Event(EventSet)`: index, span, and the fields' expressions."""
-    unnamed = tuple(each for each in options if isinstance(each, str))
-    return EventDef(index, named or unnamed, _span(options))
+    unnamed = tuple(text for text in options if isinstance(text, str))
+    return EventDef(index, named_fields or unnamed, _span(options))
 
 
 def _span(options: tuple[object, ...]) -> Span:
-    return next((each for each in options if isinstance(each, Span)), ALWAYS)
+    return next((option for option in options if isinstance(option, Span)), ALWAYS)
 
 
 def call_of(function: object) -> CallDef | None:
     """Return the declaration of a method that is marked as a dispatchable, None for any other."""
-    found: object = getattr(function, CALL_MARK, None)
-    return found if isinstance(found, CallDef) else None
+    mark: object = getattr(function, CALL_MARK, None)
+    return mark if isinstance(mark, CallDef) else None
 
 
 def migration_of(function: object) -> str | None:
     """Return the release to which a migration brings the storage, None for a method that is not marked."""
-    found: object = getattr(function, MIGRATION_MARK, None)
-    return found if isinstance(found, str) else None
+    release: object = getattr(function, MIGRATION_MARK, None)
+    return release if isinstance(release, str) else None
 
 
 class EventSet:
@@ -149,10 +149,10 @@ class ErrorSet(Enum):
     span: Span
 
     def __new__(cls, doc: str, span: Span = ALWAYS) -> ErrorSet:
-        made = object.__new__(cls)
-        made._value_ = len(cls.__members__)
-        made.doc, made.span = doc, span
-        return made
+        error = object.__new__(cls)
+        error._value_ = len(cls.__members__)
+        error.doc, error.span = doc, span
+        return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class ConstantDef(Generic[V_co]):
     value_in: Callable[[Release], V_co]
 
     def __get__(self, constants: ConstantSet | None, owner: type[ConstantSet]) -> V_co:
-        raise AttributeError("a constant has a value on a pallet of a runtime, which has a release")
+        raise AttributeError("read a constant on a pallet of a runtime: its value depends on the release")
 
 
 def constant(type_: str, value: V) -> ConstantDef[V]:
@@ -185,14 +185,18 @@ class ConstantSet:
     declared: ClassVar[dict[str, ConstantDef[object]]] = {}
 
     def __init_subclass__(cls) -> None:
-        own: Mapping[str, object] = vars(cls)
-        constants = {name: each for name, each in own.items() if isinstance(each, ConstantDef)}
+        attributes: Mapping[str, object] = vars(cls)
+        constants = {
+            name: attribute for name, attribute in attributes.items() if isinstance(attribute, ConstantDef)
+        }
         cls.declared = {**cls.declared, **constants}
 
     @classmethod
     def of(cls, release: Release) -> type[ConstantSet]:
         """Return a class with the values of a release's constants, by name."""
-        return type("Constant", (cls,), {name: each.value_in(release) for name, each in cls.declared.items()})
+        return type(
+            "Constant", (cls,), {name: constant.value_in(release) for name, constant in cls.declared.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ class Declarations:
     """
 
     names: Mapping[str, str]
-    storage: Mapping[str, Declared]
+    storage: Mapping[str, DeclaredStorage]
     calls: Mapping[str, CallDef]
     events: Mapping[str, EventDef]
     errors: Mapping[ErrorSet, int]

@@ -24,7 +24,7 @@ class TypeLanguageError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class TypeName:
     """A declared type or primitive, with its arguments if it is generic."""
 
     name: str
@@ -46,7 +46,7 @@ class ArrayOf:
     length: int
 
 
-Expression = Name | TupleOf | ArrayOf
+Expression = TypeName | TupleOf | ArrayOf
 #: A field's name (None in tuples and newtypes) and the expression of its type.
 FieldOf = tuple[str | None, Expression]
 
@@ -74,18 +74,19 @@ def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expre
     """Return the expression with each bare name in `bound` replaced."""
     if not bound:
         return expression
-    if isinstance(expression, Name):
+    if isinstance(expression, TypeName):
         if not expression.arguments:
             return bound.get(expression.name, expression)
-        return Name(expression.name, tuple(substitute(each, bound) for each in expression.arguments))
+        arguments = tuple(substitute(argument, bound) for argument in expression.arguments)
+        return TypeName(expression.name, arguments)
     if isinstance(expression, TupleOf):
-        return TupleOf(tuple(substitute(each, bound) for each in expression.items))
+        return TupleOf(tuple(substitute(item, bound) for item in expression.items))
     return ArrayOf(substitute(expression.item, bound), expression.length)
 
 
 def describe(expression: Expression) -> str:
     """Return the expression as text, for messages and for the type names of fields."""
-    if isinstance(expression, Name):
+    if isinstance(expression, TypeName):
         inner = ", ".join(map(describe, expression.arguments))
         return f"{expression.name}<{inner}>" if inner else expression.name
     if isinstance(expression, TupleOf):
@@ -123,20 +124,20 @@ class _Reader:
             self._expect("]")
             return ArrayOf(item, length)
         name = self.name()
-        return Name(name, self._list(">") if self._accept("<") else ())
+        return TypeName(name, self._list(">") if self._accept("<") else ())
 
     def fields(self) -> tuple[FieldOf, ...]:
         if self._accept("("):
-            return tuple((None, each) for each in self._list(")"))
+            return tuple((None, expression) for expression in self._list(")"))
         if not self._accept("{"):
             return ()
-        found: list[FieldOf] = []
+        fields: list[FieldOf] = []
         while not self._accept("}"):
             name = self.name()
             self._expect(":")
-            found.append((name, self.expression()))
+            fields.append((name, self.expression()))
             self._accept(",")
-        return tuple(found)
+        return tuple(fields)
 
     def name(self) -> str:
         token = self._next()
@@ -146,7 +147,9 @@ class _Reader:
 
     def end(self) -> None:
         if self._at != len(self._tokens):
-            raise TypeLanguageError(f"{self._text!r}: {self._tokens[self._at]!r} is left over")
+            raise TypeLanguageError(
+                f"{self._text!r}: unexpected {self._tokens[self._at]!r} after the expression"
+            )
 
     def _list(self, close: str) -> tuple[Expression, ...]:
         items: list[Expression] = []
@@ -159,16 +162,16 @@ class _Reader:
 
     def _next(self) -> str:
         if self._at >= len(self._tokens):
-            raise TypeLanguageError(f"{self._text!r}: it ends too early")
+            raise TypeLanguageError(f"{self._text!r}: unexpected end")
         self._at += 1
         return self._tokens[self._at - 1]
 
     def _accept(self, token: str) -> bool:
-        found = self._at < len(self._tokens) and self._tokens[self._at] == token
-        self._at += found
-        return found
+        is_next = self._at < len(self._tokens) and self._tokens[self._at] == token
+        self._at += is_next
+        return is_next
 
     def _expect(self, token: str) -> None:
         if not self._accept(token):
-            found = self._tokens[self._at] if self._at < len(self._tokens) else "the end"
-            raise TypeLanguageError(f"{self._text!r}: expected {token!r}, found {found!r}")
+            actual = self._tokens[self._at] if self._at < len(self._tokens) else "the end"
+            raise TypeLanguageError(f"{self._text!r}: expected {token!r}, found {actual!r}")

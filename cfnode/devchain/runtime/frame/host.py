@@ -77,4 +77,4 @@ class GenesisHost:
         raise RuntimeError("a genesis is never rolled back")
 
     def root(self, version: int) -> bytes:
-        raise RuntimeError("a genesis has a root once it is complete: core.trie.root")
+        raise RuntimeError("a genesis has no root before it is complete: use core.trie.root")

@@ -22,8 +22,8 @@ def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
     """Return the declarations of a pallet that a release has."""
     return Declarations(
         kind.names_in(release),
-        {name: each for name, each in kind.storage_items.items() if each.item.span.covers(release)},
-        {name: each for name, each in kind.calls.items() if each.span.covers(release)},
+        {name: item for name, item in kind.storage_items.items() if item.item.span.covers(release)},
+        {name: call for name, call in kind.calls.items() if call.span.covers(release)},
         _events(kind, release),
         {error: at for at, error in enumerate(e for e in kind.Error if e.span.covers(release))},
     )
@@ -31,21 +31,24 @@ def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
 
 def _events(kind: type[Pallet], release: Release) -> dict[str, EventDef]:
     """Return a pallet's events by name, those of its bases too."""
-    found: dict[str, EventDef] = {}
+    events: dict[str, EventDef] = {}
     for base in reversed(kind.Event.__mro__):
-        found.update({name: each for name, each in vars(base).items() if isinstance(each, EventDef)})
-    stated = [each for each in found.values() if each.span.covers(release)]
-    places = _placed(sorted(stated, key=lambda each: each.span.since))
+        events.update(
+            {name: attribute for name, attribute in vars(base).items() if isinstance(attribute, EventDef)}
+        )
+    stated = [event for event in events.values() if event.span.covers(release)]
+    indexes = _placed(sorted(stated, key=lambda event: event.span.since))
     return {
-        each.name: replace(each, index=places[each.name], fields=each.fields_in(release)) for each in stated
+        event.name: replace(event, index=indexes[event.name], fields=event.fields_in(release))
+        for event in stated
     }
 
 
 def _placed(events: Iterable[EventDef]) -> dict[str, int]:
     """Return the index of each event by its name; `events` are in the order of their first releases."""
-    places: dict[str, int] = {}
-    for each in events:
-        if each.index in places.values():
-            places = {name: at + (at >= each.index) for name, at in places.items()}
-        places[each.name] = each.index
-    return places
+    indexes: dict[str, int] = {}
+    for event in events:
+        if event.index in indexes.values():
+            indexes = {name: at + (at >= event.index) for name, at in indexes.items()}
+        indexes[event.name] = event.index
+    return indexes

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
-__all__ = ["MAX_KEPT", "KeptValues"]
+__all__ = ["MAX_KEPT_BYTES", "KeptValues"]
 
 V = TypeVar("V")
 
-MAX_KEPT: Final = 8 << 20
+MAX_KEPT_BYTES: Final = 8 << 20
 """Bytes of memory that all kept values take, by estimate."""
-MAX_ENCODED: Final = 256 << 10
+MAX_ENCODED_BYTES: Final = 256 << 10
 """Encoded bytes of one kept value."""
-ENTRY_COST: Final = 400
+ENTRY_BYTES: Final = 400
 """Bytes of memory of an entry besides its value."""
-DECODED_COST: Final = 10
+BYTES_PER_ENCODED_BYTE: Final = 10
 """Bytes of memory that each encoded byte of a value takes, encoded and decoded."""
 
 _Entry = tuple[bytes, Any]
@@ -33,7 +33,7 @@ class KeptValues:
     Beyond `max_bytes` of memory, by estimate, the values that came first are dropped.
     """
 
-    def __init__(self, max_bytes: int = MAX_KEPT) -> None:
+    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
         self._max_bytes = max_bytes
         self._entries: dict[Hashable, _Entry] = {}
         self.size = 0
@@ -57,7 +57,7 @@ class KeptValues:
         before = self._entries.get(key)
         if before is not None:
             self.size -= _cost(before[0])
-        if len(encoded) > MAX_ENCODED:
+        if len(encoded) > MAX_ENCODED_BYTES:
             self._entries.pop(key, None)
             return
         self._entries[key] = encoded, value
@@ -71,4 +71,4 @@ class KeptValues:
 
 
 def _cost(encoded: bytes) -> int:
-    return ENTRY_COST + DECODED_COST * len(encoded)
+    return ENTRY_BYTES + BYTES_PER_ENCODED_BYTE * len(encoded)

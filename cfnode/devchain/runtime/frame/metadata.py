@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 from cfnode.core.scale.metadata import (
     ApiMethod,
-    Constant,
-    Extrinsic,
+    ExtrinsicFormat,
     MapKind,
     Metadata,
     MethodInput,
     OuterEnums,
+    PalletConstant,
     PlainKind,
-    RuntimeApi,
+    RuntimeApiMetadata,
     StorageEntry,
     StoragePallet,
     TransactionExtension,
 )
-from cfnode.core.scale.metadata import Pallet as PalletMetadata
+from cfnode.core.scale.metadata import PalletMetadata as PalletMetadata
 
 from .composition import Composition
 from .pallet import Pallet
@@ -55,7 +55,7 @@ class ExtrinsicShape:
 
 def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadata:
     """Derive the metadata of a runtime: `version` 14 or 15 (V14 has no runtime APIs and no outer enums)."""
-    pallets = tuple(_pallet(each) for each in sorted(runtime.pallets, key=lambda pallet: pallet.index))
+    pallets = tuple(_pallet(pallet) for pallet in sorted(runtime.pallets, key=lambda pallet: pallet.index))
     extrinsic = _extrinsic(runtime, shape)
     apis = _apis(runtime) if version >= 15 else ()
     call, event, error = (runtime.types.id(f"Runtime{part}") for part in ("Call", "Event", "Error"))
@@ -96,21 +96,21 @@ def _entry(pallet: Pallet, name: str, stored: Stored) -> StorageEntry:
     return StorageEntry(name, "Optional" if item.optional else "Default", kind, stored.default_bytes)
 
 
-def _constants(pallet: Pallet) -> tuple[Constant, ...]:
+def _constants(pallet: Pallet) -> tuple[PalletConstant, ...]:
     release = pallet.runtime.release
     return tuple(
-        Constant(
+        PalletConstant(
             name,
-            pallet.type_id(each.expression),
-            pallet.codec(each.expression).encode(each.value_in(release)),
+            pallet.type_id(constant.expression),
+            pallet.codec(constant.expression).encode(constant.value_in(release)),
         )
-        for name, each in pallet.Constant.declared.items()
+        for name, constant in pallet.Constant.declared.items()
     )
 
 
-def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> Extrinsic:
+def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> ExtrinsicFormat:
     type_id = runtime.types.id
-    return Extrinsic(
+    return ExtrinsicFormat(
         version=EXTRINSIC_VERSION,
         address=type_id(shape.address),
         call=type_id("RuntimeCall"),
@@ -124,25 +124,27 @@ def _extrinsic(runtime: Composition, shape: ExtrinsicShape) -> Extrinsic:
     )
 
 
-def _apis(runtime: Composition) -> tuple[RuntimeApi, ...]:
+def _apis(runtime: Composition) -> tuple[RuntimeApiMetadata, ...]:
     methods: dict[str, list[ApiMethod]] = {}
     docs: dict[str, tuple[str, ...]] = {}
     for api in runtime.apis:
         docs.setdefault(api.api, _docs(api))
         methods.setdefault(api.api, []).extend(
             ApiMethod(
-                each.name,
+                method.name,
                 tuple(
                     MethodInput(name.removesuffix("_"), runtime.types.id(text))
-                    for name, text in each.arguments.items()
+                    for name, text in method.arguments.items()
                 ),
-                runtime.types.id(each.output),
-                each.docs,
+                runtime.types.id(method.output),
+                method.docs,
             )
-            for each in api.offered.values()
+            for method in api.offered.values()
         )
-    return tuple(RuntimeApi(name, tuple(each), docs[name]) for name, each in methods.items())
+    return tuple(
+        RuntimeApiMetadata(name, tuple(api_methods), docs[name]) for name, api_methods in methods.items()
+    )
 
 
-def _docs(thing: object) -> tuple[str, ...]:
-    return tuple(line.strip() for line in (type(thing).__doc__ or "").strip().splitlines())
+def _docs(declared: object) -> tuple[str, ...]:
+    return tuple(line.strip() for line in (type(declared).__doc__ or "").strip().splitlines())

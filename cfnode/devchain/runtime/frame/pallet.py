@@ -52,7 +52,7 @@ from .host import Host
 from .kept import KeptValues
 from .origin import Origin
 from .part import Held, calls_of, migrations_of
-from .storage import Declared
+from .storage import DeclaredStorage
 from .stored import Stored
 from .table import TypeTable
 from .weights import Cost
@@ -134,7 +134,7 @@ class PalletStorage:
     index: int
     name: str = ""
     names: Mapping[str, str] = {}
-    items: ClassVar[dict[str, Declared]] = {}
+    items: ClassVar[dict[str, DeclaredStorage]] = {}
     runtime: Runtime
     declarations: Declarations
 
@@ -148,8 +148,12 @@ class PalletStorage:
         """No constants unless the pallet declares them."""
 
     def __init_subclass__(cls) -> None:
-        own: Mapping[str, object] = vars(cls)
-        cls.items = cls.items | {name: each for name, each in own.items() if isinstance(each, Declared)}
+        attributes: Mapping[str, object] = vars(cls)
+        cls.items = cls.items | {
+            name: attribute
+            for name, attribute in attributes.items()
+            if isinstance(attribute, DeclaredStorage)
+        }
 
     def __init__(self, pallet: Pallet) -> None:
         self.index, self.name = pallet.index, pallet.name
@@ -165,11 +169,11 @@ class PalletStorage:
 
     # For the methods of pallets
 
-    def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
+    def deposit(self, event: EventDef, /, *unnamed: object, **named_fields: object) -> None:
         """Record an event of this block, with the present phase."""
-        if what.later is not None:
-            named = {name: named[name] for name in self.declarations.events[what.name].fields}
-        self.runtime.deposit_event(self, what, named or unnamed)
+        if event.later is not None:
+            named_fields = {name: named_fields[name] for name in self.declarations.events[event.name].fields}
+        self.runtime.deposit_event(self, event, named_fields or unnamed)
 
     def ensure(self, condition: object, error: ErrorSet) -> None:
         """Fail with one of this pallet's errors unless the condition holds."""
@@ -210,17 +214,19 @@ class Pallet(PalletStorage):
 
     crate: ClassVar[str] = ""
     held: ClassVar[dict[str, Held[object]]] = {}
-    storage_items: ClassVar[dict[str, Declared]] = {}
+    storage_items: ClassVar[dict[str, DeclaredStorage]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
     migrations: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        own = vars(cls)
-        cls.name = own.get("name") or cls.__name__
-        cls.held = cls.held | {name: each for name, each in own.items() if isinstance(each, Held)}
+        attributes = vars(cls)
+        cls.name = attributes.get("name") or cls.__name__
+        cls.held = cls.held | {
+            name: attribute for name, attribute in attributes.items() if isinstance(attribute, Held)
+        }
         cls.storage_items, cls.calls, cls.migrations = {}, {}, {}
-        for kind in (*(each.kind for each in cls.held.values()), cls):
+        for kind in (*(part.kind for part in cls.held.values()), cls):
             cls.storage_items |= getattr(kind, "items", {})
             cls.calls |= calls_of(kind)
             cls.migrations |= migrations_of(kind)
@@ -236,12 +242,12 @@ class Pallet(PalletStorage):
 
     def __init__(self, runtime: Runtime) -> None:
         self._bind(runtime, runtime.declarations[type(self)])
-        for name, each in self.held.items():
-            self.__dict__[name] = each.made_for(self)
+        for name, part in self.held.items():
+            self.__dict__[name] = part.made_for(self)
         self._holders = {
-            name: each
-            for each in (*self.parts, self)
-            for name in (*calls_of(type(each)), *migrations_of(type(each)).values())
+            name: holder
+            for holder in (*self.parts, self)
+            for name in (*calls_of(type(holder)), *migrations_of(type(holder)).values())
         }
 
     @classmethod
@@ -260,8 +266,8 @@ class Pallet(PalletStorage):
 
     def stored(self) -> Mapping[str, Stored]:
         """Return the storage items, bound, by name: those of the parts too."""
-        holders = [each for each in (*self.parts, self) if isinstance(each, PalletStorage)]
-        bound = {name: each for holder in holders for name, each in vars(holder).items()}
+        holders = [part for part in (*self.parts, self) if isinstance(part, PalletStorage)]
+        bound = {name: value for holder in holders for name, value in vars(holder).items()}
         return {name: bound[name] for name in self.declarations.storage}
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
@@ -312,8 +318,8 @@ class Pallet(PalletStorage):
 
     def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
         """Return all calls of this pallet that the author must add, in order."""
-        made = self.create_inherent(data)
-        return [] if made is None else [made]
+        call = self.create_inherent(data)
+        return [] if call is None else [call]
 
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         """Raise RuntimeTrap if another author's inherent call contradicts what this node knows."""

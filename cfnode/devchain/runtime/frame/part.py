@@ -45,11 +45,11 @@ class Held(Generic[K]):
     def __get__(self, pallet: object | None, owner: type[object]) -> Held[K] | K:
         if pallet is None:
             return self
-        raise AttributeError(f"{owner.__name__}.{self.name} is not made yet")
+        raise AttributeError(f"{owner.__name__}.{self.name} is read before its pallet has created it")
 
     def made_for(self, pallet: object) -> K:
         """Create the part for a pallet, which already has the parts that this one needs."""
-        needed = [getattr(pallet, each.name) for each in self.needed]
+        needed = [getattr(pallet, part.name) for part in self.needed]
         return self.kind(*(needed or [pallet]))
 
 
@@ -66,7 +66,7 @@ def part(kind: Callable[..., K], /, *needed: Held[object]) -> Held[K]:
 
 def calls_of(kind: object) -> dict[str, CallDef]:
     """Return the calls that a class declares, by name: those of its bases first."""
-    return {made.name: made for _, made in _marked(kind, CALL_MARK) if isinstance(made, CallDef)}
+    return {call.name: call for _, call in _marked(kind, CALL_MARK) if isinstance(call, CallDef)}
 
 
 def migrations_of(kind: object) -> dict[str, str]:
@@ -76,4 +76,8 @@ def migrations_of(kind: object) -> dict[str, str]:
 
 def _marked(kind: object, mark: str) -> Iterator[tuple[str, object]]:
     for base in reversed(kind.__mro__) if isinstance(kind, type) else ():
-        yield from ((name, getattr(each, mark)) for name, each in vars(base).items() if hasattr(each, mark))
+        yield from (
+            (name, getattr(attribute, mark))
+            for name, attribute in vars(base).items()
+            if hasattr(attribute, mark)
+        )

@@ -24,7 +24,7 @@ from .span import ALWAYS, Span
 from .stored import Stored, StoredDoubleMap, StoredMap, StoredValue
 
 __all__ = [
-    "Declared",
+    "DeclaredStorage",
     "DoubleMap",
     "Map",
     "OptionalDoubleMap",
@@ -38,7 +38,7 @@ K2 = TypeVar("K2")
 V = TypeVar("V")
 
 
-class Declared:
+class DeclaredStorage:
     """Base of the declarations, which have a name and a bound form on a pallet."""
 
     def __init__(self, item: Item) -> None:
@@ -58,7 +58,7 @@ class Declared:
         return AttributeError(f"{pallet.name}.{self.name} is not in release {pallet.runtime.release.name}")
 
 
-class Value(Declared, Generic[V]):
+class Value(DeclaredStorage, Generic[V]):
     """One value. `default` is in the value mapping of core.scale."""
 
     def __init__(self, value: str, *, default: Default[V] = UNSET, span: Span = ALWAYS) -> None:
@@ -77,7 +77,7 @@ class Value(Declared, Generic[V]):
         return StoredValue(pallet, self.name, self.item)
 
 
-class OptionalValue(Declared, Generic[V]):
+class OptionalValue(DeclaredStorage, Generic[V]):
     """One value, or None if there is nothing."""
 
     def __init__(self, value: str, *, span: Span = ALWAYS) -> None:
@@ -98,7 +98,7 @@ class OptionalValue(Declared, Generic[V]):
         return StoredValue(pallet, self.name, self.item, None)
 
 
-class Map(Declared, Generic[K, V]):
+class Map(DeclaredStorage, Generic[K, V]):
     """Values by one key."""
 
     def __init__(
@@ -119,7 +119,7 @@ class Map(Declared, Generic[K, V]):
         return StoredMap(pallet, self.name, self.item)
 
 
-class OptionalMap(Declared, Generic[K, V]):
+class OptionalMap(DeclaredStorage, Generic[K, V]):
     """Values by one key, None where there is nothing."""
 
     def __init__(self, hasher: str, key: str, value: str, *, span: Span = ALWAYS) -> None:
@@ -140,7 +140,7 @@ class OptionalMap(Declared, Generic[K, V]):
         return StoredMap(pallet, self.name, self.item, None)
 
 
-class DoubleMap(Declared, Generic[K, K2, V]):
+class DoubleMap(DeclaredStorage, Generic[K, K2, V]):
     """Values by two keys; all values of one first key lie together."""
 
     def __init__(
@@ -171,7 +171,7 @@ class DoubleMap(Declared, Generic[K, K2, V]):
         return StoredDoubleMap(pallet, self.name, self.item)
 
 
-class OptionalDoubleMap(Declared, Generic[K, K2, V]):
+class OptionalDoubleMap(DeclaredStorage, Generic[K, K2, V]):
     """Values by two keys, None where there is nothing."""
 
     def __init__(

@@ -24,7 +24,7 @@ V = TypeVar("V")
 T = TypeVar("T")
 G = TypeVar("G")  # the type that a read returns: the value, or None too if the item is optional
 
-_NAMES = 32  # bytes of the two names at the head of a storage key
+_NAMES_BYTES = 32  # bytes of the two names at the head of a storage key
 _PLAIN = frozenset({bytes, str, int})  # classes of map keys of which equal ones have the same encoding
 _MAX_KEYS = 256  # storage keys that one map keeps
 
@@ -82,13 +82,13 @@ class Stored:
 
     def _key(self, *keys: object) -> bytes:
         """Return the storage key of some map keys; it is kept if they are plain bytes, text or numbers."""
-        for each in keys:
-            if type(each) not in _PLAIN:
+        for key in keys:
+            if type(key) not in _PLAIN:
                 return self._hashed(keys)
-        known = self._keys.get(keys)
-        if known is None:
-            known = self._keys[keys] = self._hashed(keys)
-        return known
+        hashed = self._keys.get(keys)
+        if hashed is None:
+            hashed = self._keys[keys] = self._hashed(keys)
+        return hashed
 
     def _hashed(self, keys: tuple[object, ...]) -> bytes:
         hashed = self.prefix
@@ -100,7 +100,7 @@ class Stored:
 
     def _first_key(self, decoder: Decoder[T], key: bytes) -> tuple[T, int]:
         """Decode the first map key inside a storage key, and return it and the offset after it."""
-        return decoder.decode_from(key, _NAMES + self._hashers[0][0].length)
+        return decoder.decode_from(key, _NAMES_BYTES + self._hashers[0][0].length)
 
     def _second_key(self, decoder: Decoder[T], key: bytes, offset: int) -> T:
         """Decode the second map key inside a storage key; `offset` is the end of the first."""
@@ -110,7 +110,7 @@ class Stored:
         """Move the entries of an item of another pallet here; its keys begin with `skipped` bytes more."""
         old, host = twox_128(pallet.encode()) + twox_128(item.encode()), self._runtime.host
         for key in list(self._walk(old)):
-            host.set(self.prefix + key[_NAMES + skipped :], host.get(key) or b"")
+            host.set(self.prefix + key[_NAMES_BYTES + skipped :], host.get(key) or b"")
             host.delete(key)
 
 

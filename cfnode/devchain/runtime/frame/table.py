@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cfnode.core.scale import PythonForm, Registry
+from cfnode.core.scale import PythonForm, TypeRegistry
 from cfnode.core.scale.types import (
     PRIMITIVES,
     Array,
@@ -16,11 +16,11 @@ from cfnode.core.scale.types import (
     Composite,
     Definition,
     Field,
-    Param,
     PortableType,
     Primitive,
     Sequence,
     Tuple,
+    TypeParam,
     Variant,
     Variants,
 )
@@ -29,9 +29,9 @@ from .expressions import (
     ArrayOf,
     Expression,
     FieldOf,
-    Name,
     TupleOf,
     TypeLanguageError,
+    TypeName,
     describe,
     parse,
     substitute,
@@ -56,8 +56,8 @@ class TypeTable:
         self.catalog = catalog
         self._ids: dict[Expression, int] = {}
         self._forms: dict[int, PythonForm] = {}
-        self._registry: Registry | None = None
-        self._described: Registry | None = None
+        self._registry: TypeRegistry | None = None
+        self._described: TypeRegistry | None = None
 
     def id(self, text: str, scope: Scope | None = None) -> int:
         """Return the id of an expression; a new one gets a row. Raises TypeLanguageError for a wrong name."""
@@ -70,17 +70,17 @@ class TypeTable:
             raise TypeLanguageError(f"in {text!r}: {error}") from None
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> TypeRegistry:
         """Codecs for the rows made so far: values are of the catalog's classes, where it has some."""
         if self._registry is None or len(self._registry.types) != len(self.types):
-            self._registry = Registry(tuple(self.types), self._forms)
+            self._registry = TypeRegistry(tuple(self.types), self._forms)
         return self._registry
 
     @property
-    def described(self) -> Registry:
+    def described(self) -> TypeRegistry:
         """Codecs of the same rows for code outside of the runtime: values are dicts and tuples."""
         if self._described is None or len(self._described.types) != len(self.types):
-            self._described = Registry(tuple(self.types))
+            self._described = TypeRegistry(tuple(self.types))
         return self._described
 
     def zero(self, type_id: int) -> bytes:
@@ -108,10 +108,10 @@ class TypeTable:
         """
         return self._reads_back(type_id, set())
 
-    def _reads_back(self, type_id: int, seen: set[int]) -> bool:
-        if type_id in seen:
+    def _reads_back(self, type_id: int, visited: set[int]) -> bool:
+        if type_id in visited:
             return True
-        seen.add(type_id)
+        visited.add(type_id)
         match self.types[type_id].definition:
             case Primitive() | Compact():
                 return True
@@ -120,20 +120,24 @@ class TypeTable:
             case Tuple(items):
                 return not items
             case Composite(fields):
-                alone = len(fields) == 1 and fields[0].name is None
-                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+                is_transparent = len(fields) == 1 and fields[0].name is None
+                return (is_transparent or self._has_form(type_id, fields)) and self._all_read_back(
+                    fields, visited
+                )
             case Variants(variants):
-                fields = tuple(field for each in variants for field in each.fields)
-                alone = self.types[type_id].path == ("Option",)
-                return (alone or self._has_form(type_id, fields)) and self._all_read_back(fields, seen)
+                fields = tuple(field for variant in variants for field in variant.fields)
+                is_transparent = self.types[type_id].path == ("Option",)
+                return (is_transparent or self._has_form(type_id, fields)) and self._all_read_back(
+                    fields, visited
+                )
         return False
 
     def _has_form(self, type_id: int, fields: tuple[Field, ...]) -> bool:
         """Return whether values of a type are of its own classes, or names for want of fields."""
         return not fields or type_id in self._forms
 
-    def _all_read_back(self, fields: tuple[Field, ...], seen: set[int]) -> bool:
-        return all(self._reads_back(field.type, seen) for field in fields)
+    def _all_read_back(self, fields: tuple[Field, ...], visited: set[int]) -> bool:
+        return all(self._reads_back(field.type, visited) for field in fields)
 
     def _id(self, expression: Expression) -> int:
         known = self._ids.get(expression)
@@ -155,10 +159,10 @@ class TypeTable:
         if declared is not None and isinstance(body := declared.make(), Alias):
             return self._written_out(body.target)
         match expression:
-            case Name("Box", (item,)):
+            case TypeName("Box", (item,)):
                 return self._written_out(item)
-            case Name(name, arguments) if arguments:
-                return Name(name, tuple(map(self._written_out, arguments)))
+            case TypeName(name, arguments) if arguments:
+                return TypeName(name, tuple(map(self._written_out, arguments)))
             case TupleOf(items):
                 return TupleOf(tuple(map(self._written_out, items)))
             case ArrayOf(item, length):
@@ -166,22 +170,22 @@ class TypeTable:
         return expression
 
     def _declared(self, expression: Expression) -> Declaration | None:
-        if not isinstance(expression, Name):
+        if not isinstance(expression, TypeName):
             return None
         return self.catalog.get(expression.name)
 
     def _row(self, number: int, expression: Expression, declared: Declaration | None) -> PortableType:
         if declared is None:
             return PortableType(number, (), (), self._built_in(expression))
-        assert isinstance(expression, Name)
+        assert isinstance(expression, TypeName)
         if len(expression.arguments) != len(declared.parameters):
-            wanted = ", ".join(declared.parameters) or "no arguments"
-            raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
+            parameters = ", ".join(declared.parameters) or "no arguments"
+            raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {parameters}")
         bound = dict(zip(declared.parameters, expression.arguments, strict=True))
         form = self.catalog.form(declared.name)
         if form is not None:
             self._forms[number] = form
-        params = tuple(Param(name, self._id(argument)) for name, argument in bound.items())
+        params = tuple(TypeParam(name, self._id(argument)) for name, argument in bound.items())
         return PortableType(number, declared.path, params, self._body(declared, bound))
 
     def _body(self, declared: Declaration, bound: Mapping[str, Expression]) -> Definition:
@@ -197,7 +201,10 @@ class TypeTable:
         )
 
     def _fields(self, fields: tuple[FieldOf, ...], bound: Mapping[str, Expression]) -> tuple[Field, ...]:
-        return tuple(Field(name, self._id(substitute(each, bound)), describe(each)) for name, each in fields)
+        return tuple(
+            Field(name, self._id(substitute(expression, bound)), describe(expression))
+            for name, expression in fields
+        )
 
     def _built_in(self, expression: Expression) -> Definition:
         match expression:
@@ -205,10 +212,10 @@ class TypeTable:
                 return Tuple(tuple(map(self._id, items)))
             case ArrayOf(item, length):
                 return Array(length, self._id(item))
-            case Name("Vec", (item,)):
+            case TypeName("Vec", (item,)):
                 return Sequence(self._id(item))
-            case Name("Compact", (item,)):
+            case TypeName("Compact", (item,)):
                 return Compact(self._id(item))
-            case Name(name, ()) if name in PRIMITIVES:
+            case TypeName(name, ()) if name in PRIMITIVES:
                 return Primitive(name)
-        raise TypeLanguageError(f"no type is declared as {describe(expression)!r}")
+        raise TypeLanguageError(f"unknown type {describe(expression)!r}")

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from cfnode.core.scale import PythonForm
 
-from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, parse_variant
+from .expressions import Expression, FieldOf, TypeLanguageError, TypeName, parse, parse_variant
 
 __all__ = [
     "COMMON",
@@ -89,13 +89,13 @@ class Catalog:
 
     def get(self, name: str) -> Declaration | None:
         """Return the declaration of a name, None for an unknown name."""
-        found = self._own.get(name)
-        return self._base.get(name) if found is None and self._base is not None else found
+        declaration = self._own.get(name)
+        return self._base.get(name) if declaration is None and self._base is not None else declaration
 
     def form(self, name: str) -> PythonForm | None:
         """Return the Python form of a declared type's values, None for dicts and tuples."""
-        found = self._classes.get(name)
-        return self._base.form(name) if found is None and self._base is not None else found
+        form = self._classes.get(name)
+        return self._base.form(name) if form is None and self._base is not None else form
 
     def names(self) -> dict[str, Declaration]:
         """Return all declarations by name."""
@@ -112,17 +112,17 @@ class Catalog:
         self._own[declared.name] = declared
         return declared.name
 
-    def struct(self, path: str, /, *unnamed: str, name: str | None = None, **named: str) -> str:
+    def struct(self, path: str, /, *unnamed: str, name: str | None = None, **named_fields: str) -> str:
         """Declare a composite; a trailing `_` of a field name is dropped (`from_`). Returns its name."""
         fields: tuple[FieldOf, ...] = tuple((None, parse(text)) for text in unnamed)
-        fields += tuple((field.removesuffix("_"), parse(text)) for field, text in named.items())
+        fields += tuple((field.removesuffix("_"), parse(text)) for field, text in named_fields.items())
         return self._declare(path, name, Struct(fields))
 
     def enum(self, path: str, /, *variants: str | Mapping[int, str], name: str | None = None) -> str:
         """Declare an enum: variants counted from 0, or one mapping of index to variant. Returns its name."""
         rows: dict[int, str] = {}
-        for position, each in enumerate(variants):
-            rows.update({position: each} if isinstance(each, str) else each)
+        for position, variant in enumerate(variants):
+            rows.update({position: variant} if isinstance(variant, str) else variant)
         body = Enum(tuple((index, *parse_variant(text), ()) for index, text in rows.items()))
         return self._declare(path, name, body)
 
@@ -136,9 +136,9 @@ class Catalog:
 
 def declaration(path: str, name: str | None, make: Callable[[], Struct | Enum | Alias]) -> Declaration:
     """Create a declaration whose path may have generic parameters: `cf_primitives::Beneficiary<Id>`."""
-    head, _, rest = path.partition("<")
+    head, _, generics = path.partition("<")
     segments = tuple(head.split("::"))
-    parameters = _parameters(path) if rest else ()
+    parameters = _parameters(path) if generics else ()
     return Declaration(name or segments[-1], segments, parameters, make)
 
 
@@ -148,8 +148,8 @@ def _contents(declared: Declaration) -> tuple[tuple[str, ...], tuple[str, ...], 
 
 def _parameters(path: str) -> tuple[str, ...]:
     parsed = parse(path)
-    assert isinstance(parsed, Name)
-    return tuple(each.name for each in parsed.arguments if isinstance(each, Name))
+    assert isinstance(parsed, TypeName)
+    return tuple(argument.name for argument in parsed.arguments if isinstance(argument, TypeName))
 
 
 COMMON = Catalog()

@@ -14,17 +14,17 @@ from cfnode.devchain.runtime import values
 
 from .calls import Arguments
 
-READ = 8_000_000
-WRITE = 50_000_000
-BASE_BLOCK = 431_614_000
-BASE_EXTRINSIC = 108_157_000
-MAX_BLOCK = 2_000_000_000_000
-MAX_NORMAL = 1_000_000_000_000
-MAX_NORMAL_EXTRINSIC = 799_891_843_000
-MAX_OPERATIONAL_EXTRINSIC = 1_799_891_843_000
-MAX_PROOF = 2**64 - 1
-MAX_LENGTH = 6_553_600
-MAX_NORMAL_LENGTH = 2_621_440
+READ_PS = 8_000_000
+WRITE_PS = 50_000_000
+BASE_BLOCK_PS = 431_614_000
+BASE_EXTRINSIC_PS = 108_157_000
+MAX_BLOCK_PS = 2_000_000_000_000
+MAX_NORMAL_PS = 1_000_000_000_000
+MAX_NORMAL_EXTRINSIC_PS = 799_891_843_000
+MAX_OPERATIONAL_EXTRINSIC_PS = 1_799_891_843_000
+MAX_PROOF_BYTES = 2**64 - 1
+MAX_BLOCK_BYTES = 6_553_600
+MAX_NORMAL_BYTES = 2_621_440
 
 DispatchClass = Literal["Normal", "Operational", "Mandatory"]
 
@@ -50,7 +50,7 @@ class Cost:
     @property
     def weight(self) -> int:
         """Picoseconds of own time, reads and writes."""
-        return self.time + self.reads * READ + self.writes * WRITE
+        return self.time + self.reads * READ_PS + self.writes * WRITE_PS
 
     def plus(self, ref_time: int, proof_size: int) -> Cost:
         """Return the cost with more time (picoseconds) and proof (bytes)."""
@@ -59,7 +59,7 @@ class Cost:
     def info(self) -> values.DispatchEventInfo:
         """Return the `DispatchEventInfo` of events, with the base weight that every extrinsic has."""
         return values.DispatchEventInfo(
-            weight=weight(self.weight + BASE_EXTRINSIC, self.proof),
+            weight=weight(self.weight + BASE_EXTRINSIC_PS, self.proof),
             class_=self.dispatch_class,
             pays_fee="Yes" if self.pays else "No",
         )
@@ -83,16 +83,16 @@ class CallWeight:
 
     def cost(self, arguments: Arguments) -> Cost:
         """Return the cost of the call with these arguments, without the calls inside it."""
-        own = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
+        base = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
         if self.each is None:
-            return own
+            return base
         count = len(arguments[self.of])
         return replace(
-            own,
-            time=own.time + count * self.each.time,
-            proof=own.proof + count * self.each.proof,
-            reads=own.reads + count * self.each.reads,
-            writes=own.writes + count * self.each.writes,
+            base,
+            time=base.time + count * self.each.time,
+            proof=base.proof + count * self.each.proof,
+            reads=base.reads + count * self.each.reads,
+            writes=base.writes + count * self.each.writes,
         )
 
 
@@ -108,23 +108,23 @@ def _limits(
     largest: values.Weight | None, total: values.Weight | None, reserved: values.Weight | None
 ) -> values.WeightsPerClass:
     return values.WeightsPerClass(
-        base_extrinsic=weight(BASE_EXTRINSIC), max_extrinsic=largest, max_total=total, reserved=reserved
+        base_extrinsic=weight(BASE_EXTRINSIC_PS), max_extrinsic=largest, max_total=total, reserved=reserved
     )
 
 
 BLOCK_WEIGHTS = values.BlockWeights(
-    base_block=weight(BASE_BLOCK),
-    max_block=weight(MAX_BLOCK, MAX_PROOF),
+    base_block=weight(BASE_BLOCK_PS),
+    max_block=weight(MAX_BLOCK_PS, MAX_PROOF_BYTES),
     per_class=values.PerDispatchClass(
         normal=_limits(
-            weight(MAX_NORMAL_EXTRINSIC, 7_378_697_629_483_820_646),
-            weight(MAX_NORMAL, _HALF_PROOF - 1),
+            weight(MAX_NORMAL_EXTRINSIC_PS, 7_378_697_629_483_820_646),
+            weight(MAX_NORMAL_PS, _HALF_PROOF - 1),
             weight(0),
         ),
         operational=_limits(
-            weight(MAX_OPERATIONAL_EXTRINSIC, 16_602_069_666_338_596_454),
-            weight(MAX_BLOCK, MAX_PROOF),
-            weight(MAX_NORMAL, _HALF_PROOF),
+            weight(MAX_OPERATIONAL_EXTRINSIC_PS, 16_602_069_666_338_596_454),
+            weight(MAX_BLOCK_PS, MAX_PROOF_BYTES),
+            weight(MAX_NORMAL_PS, _HALF_PROOF),
         ),
         mandatory=_limits(None, None, None),
     ),

@@ -9,9 +9,9 @@ from __future__ import annotations
 from cfnode.core.addresses import (
     NETWORKS,
     AddressError,
+    BitcoinNetwork,
     EncodedAddress,
     ForeignAddress,
-    Network,
     encode_foreign_address,
     foreign_address,
 )
@@ -22,7 +22,7 @@ from .environment_storage import EnvironmentStorage
 __all__ = ["decoded", "encoded", "network_of"]
 
 
-def network_of(pallet: PalletStorage) -> Network:
+def network_of(pallet: PalletStorage) -> BitcoinNetwork:
     """Return the Bitcoin network of the chain that the pallet belongs to."""
     return NETWORKS[pallet.other(EnvironmentStorage).ChainflipNetworkEnvironment.get()]
 

@@ -35,7 +35,13 @@ from cfnode.devchain.runtime.frame.calls import EventFields, RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.frame.item import Decoder
-from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
+from cfnode.devchain.runtime.frame.weights import (
+    BLOCK_WEIGHTS,
+    MAX_BLOCK_BYTES,
+    MAX_NORMAL_BYTES,
+    READ_PS,
+    WRITE_PS,
+)
 from cfnode.devchain.runtime.version import runtime_version
 
 BLOCK_HASH_COUNT = 2_400
@@ -108,12 +114,12 @@ class System(Pallet):
             "BlockLength",
             values.BlockLength(
                 values.PerDispatchClass(
-                    normal=MAX_NORMAL_LENGTH, operational=MAX_LENGTH, mandatory=MAX_LENGTH
+                    normal=MAX_NORMAL_BYTES, operational=MAX_BLOCK_BYTES, mandatory=MAX_BLOCK_BYTES
                 )
             ),
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
-        DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ, write=WRITE))
+        DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ_PS, write=WRITE_PS))
         Version = release_constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ConstantSet, Cost, EventSet, Pallet, Value, constant, enum, event
 from cfnode.devchain.runtime.frame.calls import RuntimeCall
-from cfnode.devchain.runtime.frame.weights import BASE_EXTRINSIC, MAX_BLOCK
+from cfnode.devchain.runtime.frame.weights import BASE_EXTRINSIC_PS, MAX_BLOCK_PS
 
 from .flip import FLIP, Flip
 from .system import System
@@ -52,13 +52,13 @@ class TransactionPayment(Pallet):
     @staticmethod
     def fee_parts(length: int, cost: Cost) -> tuple[int, int, int]:
         """Return the parts of a fee: base, by length, by weight."""
-        base, weight_part = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC, cost.weight))
+        base, weight_part = map(TransactionPayment.weight_fee, (BASE_EXTRINSIC_PS, cost.weight))
         return base, length * LENGTH_PRICE, weight_part
 
     @staticmethod
     def weight_fee(ref_time: int) -> int:
         """Return the price of a weight, or of the block's whole weight if that is less."""
-        return min(ref_time, MAX_BLOCK) * WEIGHT_PRICE
+        return min(ref_time, MAX_BLOCK_PS) * WEIGHT_PRICE
 
     def can_pay(self, who: bytes, fee: int, call: RuntimeCall) -> bool:
         """Return whether the account's balance covers the fee, and the escrow of an order call."""

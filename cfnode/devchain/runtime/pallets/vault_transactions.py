@@ -21,7 +21,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
     SentSwap,
-    SwapTerms,
+    VaultSwapTerms,
     decode_evm_calldata,
     decode_instruction_data,
     decode_nulldata,
@@ -264,7 +264,9 @@ def _of_terms(
     )
 
 
-def refund_of(terms: SwapTerms, address: T) -> values.ChannelRefundParameters[T, values.CcmMetadata | None]:
+def refund_of(
+    terms: VaultSwapTerms, address: T
+) -> values.ChannelRefundParameters[T, values.CcmMetadata | None]:
     """Return the refund parameters that `core.vault_swaps` has read, with the address in the wanted form."""
     ccm = terms.refund["refund_ccm_metadata"]
     return values.ChannelRefundParameters(

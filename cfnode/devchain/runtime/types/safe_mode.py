@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame.expressions import Expression, Name
+from cfnode.devchain.runtime.frame.expressions import Expression, TypeName
 from cfnode.devchain.runtime.frame.item import OwnersRuntime
 from cfnode.devchain.runtime.frame.types import Catalog, Enum, Struct, enum, struct
 from cfnode.devchain.runtime.releases import Release, by_release
@@ -162,15 +162,15 @@ def all_red(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
 
 
 def _all(catalog: Catalog, *, on: bool) -> values.RuntimeSafeMode:
-    safe_mode = _value(catalog, Name("RuntimeSafeMode"), on=on)
+    safe_mode = _value(catalog, TypeName("RuntimeSafeMode"), on=on)
     assert isinstance(safe_mode, values.RuntimeSafeMode)
     return safe_mode
 
 
 def _value(catalog: Catalog, expression: Expression, *, on: bool) -> object:
-    if expression == Name("bool"):
+    if expression == TypeName("bool"):
         return on
-    assert isinstance(expression, Name)
+    assert isinstance(expression, TypeName)
     declaration = catalog.get(expression.name)
     assert declaration is not None
     body = declaration.make()

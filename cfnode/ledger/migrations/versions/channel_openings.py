@@ -41,7 +41,7 @@ def upgrade() -> None:
 
 def _table(name: str) -> Any:
     columns = ("block", "event", "kind", "chain", "channel", "opened", "account", "time", "number")
-    return sa.table(name, *(sa.column(each) for each in columns))
+    return sa.table(name, *(sa.column(column) for column in columns))
 
 
 def _fill(facts: Any) -> None:
@@ -64,12 +64,12 @@ def _fill(facts: Any) -> None:
 def _give_to_owner(facts: Any) -> None:
     """Give deposits, and the fees charged for these, the account of their channel."""
     opened = _table("channels")
-    same = (
+    conditions = (
         opened.c.chain == facts.c.chain,
         opened.c.channel == facts.c.channel,
         opened.c.block == facts.c.opened,
     )
-    owner = sa.select(opened.c.account).where(*same).limit(1).scalar_subquery()
+    owner = sa.select(opened.c.account).where(*conditions).limit(1).scalar_subquery()
     op.execute(sa.update(facts).where(facts.c.opened.is_not(None)).values(account=owner))
 
 
@@ -78,7 +78,7 @@ def _fill_partners() -> None:
     connection = op.get_bind()
     table = sa.table(
         "partner_channels",
-        *(sa.column(each) for each in ("id", "chain", "channel", "opened", "at", "answer", "state")),
+        *(sa.column(column) for column in ("id", "chain", "channel", "opened", "at", "answer", "state")),
     )
     rows = connection.execute(sa.select(table).where(table.c.state == "opened")).all()
     for row in rows:
@@ -98,5 +98,5 @@ def _first_since(chain: str, channel: int, at: int) -> int | None:
     query = sa.select(opened.c.block).join(blocks, blocks.c.number == opened.c.block)
     query = query.where(opened.c.chain == chain, opened.c.channel == channel).order_by(opened.c.block)
     since = query.where(blocks.c.time >= at - MARGIN_MS).limit(1)
-    found: int | None = op.get_bind().execute(since).scalar()
-    return found
+    block: int | None = op.get_bind().execute(since).scalar()
+    return block

@@ -18,21 +18,21 @@ down_revision = "0009_channel_openings"
 
 def upgrade() -> None:
     connection, ledger = op.get_bind(), _table("ledger", "name", "value")
-    kept = connection.execute(sa.select(ledger.c.value).where(ledger.c.name == "accounts")).scalar()
-    if kept is None or kept == "all":
+    tracked = connection.execute(sa.select(ledger.c.value).where(ledger.c.name == "accounts")).scalar()
+    if tracked is None or tracked == "all":
         return
     affiliates = _table("affiliates", "account")
-    accounts = {*kept.split(","), *connection.execute(sa.select(affiliates.c.account)).scalars()}
+    accounts = {*tracked.split(","), *connection.execute(sa.select(affiliates.c.account)).scalars()}
     both_sides = _holdings.c.kind.in_(("rebalanced", "reward"))
-    others = sa.and_(both_sides, _holdings.c.account.not_in(sorted(accounts)))
-    for row in connection.execute(sa.select(_holdings).where(others)).all():
+    is_others = sa.and_(both_sides, _holdings.c.account.not_in(sorted(accounts)))
+    for row in connection.execute(sa.select(_holdings).where(is_others)).all():
         _leave_out(connection, _holdings, row)
     for payout in _without_debit(connection):
         _forget(connection, payout)
 
 
 def _table(name: str, *columns: str) -> Any:
-    return sa.table(name, *(sa.column(each) for each in columns))
+    return sa.table(name, *(sa.column(column) for column in columns))
 
 
 _KEY = ("block", "event")
@@ -51,27 +51,30 @@ def _without_debit(connection: Any) -> list[Any]:
 
     The debit of the right account is of the withdrawn amount and its fee.
     """
-    found = []
+    withdrawals = []
     for row in connection.execute(sa.select(_payouts).where(_payouts.c.kind == "liquidity")).all():
         debits = sa.select(_movements.c.asset, _movements.c.amount, _movements.c.account).where(
             _movements.c.block == row.block,
             _movements.c.event < row.event,
             _movements.c.credit.is_(sa.false()),
         )
-        last = connection.execute(debits.order_by(_movements.c.event.desc()).limit(1)).first()
+        last_debit = connection.execute(debits.order_by(_movements.c.event.desc()).limit(1)).first()
         at = (_fees.c.block == row.block, _fees.c.event == row.event)
-        fees = sum(int(each) for each in connection.execute(sa.select(_fees.c.amount).where(*at)).scalars())
-        if last is None or (last.asset, int(last.amount)) != (row.asset, int(row.amount) + fees):
-            found.append(row)
-    return found
+        fees = sum(int(fee) for fee in connection.execute(sa.select(_fees.c.amount).where(*at)).scalars())
+        if last_debit is None or (last_debit.asset, int(last_debit.amount)) != (
+            row.asset,
+            int(row.amount) + fees,
+        ):
+            withdrawals.append(row)
+    return withdrawals
 
 
 def _forget(connection: Any, payout: Any) -> None:
     """Delete a payout, and the facts that the books have only because of it."""
     for table in (_payouts, _fees, _events):
         _delete(table, payout)
-    own = (_broadcasts.c.chain == payout.chain, _broadcasts.c.egress == payout.egress)
-    for row in connection.execute(sa.select(_broadcasts).where(*own)).all():
+    same_egress = (_broadcasts.c.chain == payout.chain, _broadcasts.c.egress == payout.egress)
+    for row in connection.execute(sa.select(_broadcasts).where(*same_egress)).all():
         if not _leave_out(connection, _broadcasts, row):
             _delete(_events, row)
         _forget_broadcast(connection, row.chain, row.broadcast)
@@ -91,19 +94,21 @@ def _leave_out(connection: Any, table: Any, row: Any) -> int:
     at = (table.c.block == row.block, table.c.event == row.event)
     account = (table.c.account == row.account,) if "account" in table.c else (table.c.egress == row.egress,)
     op.execute(sa.delete(table).where(*at, *account))
-    left = connection.execute(sa.select(table.c.place).where(*at).order_by(table.c.place)).scalars().all()
-    for place, old in enumerate(left):
-        op.execute(sa.update(table).where(*at, table.c.place == old).values(place=place))
-    return len(left)
+    places_left = (
+        connection.execute(sa.select(table.c.place).where(*at).order_by(table.c.place)).scalars().all()
+    )
+    for place, old_place in enumerate(places_left):
+        op.execute(sa.update(table).where(*at, table.c.place == old_place).values(place=place))
+    return len(places_left)
 
 
 def _forget_broadcast(connection: Any, chain: str, broadcast: int) -> None:
     """Delete the outcomes of a broadcast, unless it carries another payout of the books."""
     for table in (_broadcasts, _failures):
-        same = (table.c.chain == chain, table.c.broadcast == broadcast)
-        if connection.execute(sa.select(table.c.block).where(*same).limit(1)).first() is not None:
+        same_broadcast = (table.c.chain == chain, table.c.broadcast == broadcast)
+        if connection.execute(sa.select(table.c.block).where(*same_broadcast).limit(1)).first() is not None:
             return
-    same = (_outcomes.c.chain == chain, _outcomes.c.broadcast == broadcast)
-    for row in connection.execute(sa.select(_outcomes).where(*same)).all():
+    same_broadcast = (_outcomes.c.chain == chain, _outcomes.c.broadcast == broadcast)
+    for row in connection.execute(sa.select(_outcomes).where(*same_broadcast)).all():
         _delete(_outcomes, row)
         _delete(_events, row)

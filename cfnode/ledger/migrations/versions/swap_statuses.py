@@ -38,10 +38,10 @@ def _fill_channels() -> None:
     connection = op.get_bind()
     boosts = sa.table("boosts", sa.column("block"), sa.column("event"), sa.column("channel"))
     events = sa.table("events", sa.column("block"), sa.column("event"), sa.column("fields"))
-    same = sa.and_(boosts.c.block == events.c.block, boosts.c.event == events.c.event)
-    found = sa.select(boosts.c.block, boosts.c.event, events.c.fields).select_from(boosts.join(events, same))
-    for block, event, fields in connection.execute(found.distinct()).all():
+    join = sa.and_(boosts.c.block == events.c.block, boosts.c.event == events.c.event)
+    query = sa.select(boosts.c.block, boosts.c.event, events.c.fields).select_from(boosts.join(events, join))
+    for block, event, fields in connection.execute(query.distinct()).all():
         channel = json.loads(fields).get("channel_id")
         if channel is not None:
-            where = (boosts.c.block == block, boosts.c.event == event)
-            connection.execute(sa.update(boosts).where(*where).values(channel=channel))
+            conditions = (boosts.c.block == block, boosts.c.event == event)
+            connection.execute(sa.update(boosts).where(*conditions).values(channel=channel))

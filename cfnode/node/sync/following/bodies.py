@@ -15,8 +15,8 @@ import trio
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.blocks import FetchedBlock, whole_up_to
-from cfnode.node.asking.reputation import Failure
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.reputation import PeerFailure
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.imports import BadBlock, Imports
 from cfnode.node.sync.following.linking import LinkedHeaders
 
@@ -37,7 +37,7 @@ FETCH_S = 30.0
 class Bodies:
     """The fetching and importing of the bodies of linked headers."""
 
-    def __init__(self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports) -> None:
+    def __init__(self, chain: NodeChain, asker: Asker, links: LinkedHeaders, imports: Imports) -> None:
         self._chain = chain
         self._asker = asker
         self._links = links
@@ -98,7 +98,7 @@ class Bodies:
         try:
             is_imported = await self._imports.import_blocks(peer, blocks)
         except BadBlock as error:
-            self._asker.fail(peer, Failure.BAD_BLOCK, str(error))
+            self._asker.fail(peer, PeerFailure.BAD_BLOCK, str(error))
             self._links.remove([block.hash for block in blocks])
             return False
         self._asker.peer_set.count_claims(peer)

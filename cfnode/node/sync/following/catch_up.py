@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import trio
 
-from cfnode.node.asking.asker import AllPeersFailed, Answer, Asker, PeerFailed
+from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerAnswer, PeerFailed
 from cfnode.node.asking.blocks import FetchedBlock, headers_above, whole_above
 from cfnode.node.asking.interval import Interval
 from cfnode.node.asking.peer_set import PATIENCE_S
-from cfnode.node.asking.reputation import Failure
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.reputation import PeerFailure
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.final_ahead import FinalAhead
 from cfnode.node.sync.following.imports import BadBlock, Imports
 from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
 
-__all__ = ["CatchUp"]
+__all__ = ["ClaimCatchUp"]
 
 RANGE = 64
 """Blocks of one request."""
@@ -39,15 +39,15 @@ MAX_HEADERS = 128
 RETRY_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
-Range = Answer[list[FetchedBlock]]
+Range = PeerAnswer[list[FetchedBlock]]
 """Blocks of a peer; any of them may be invented."""
 
 
-class CatchUp:
+class ClaimCatchUp:
     """The checks of claims to be ahead, and the import of the blocks that prove true."""
 
     def __init__(
-        self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports, lag: SyncLag
+        self, chain: NodeChain, asker: Asker, links: LinkedHeaders, imports: Imports, lag: SyncLag
     ) -> None:
         self._chain = chain
         self._asker = asker
@@ -109,17 +109,19 @@ class CatchUp:
                 return fetched_range
         reason = f"its blocks do not descend from our final block #{finalized.number}"
         if self._chain.finalized == finalized:
-            self._asker.fail(peer, Failure.UNFOUNDED_CLAIM, reason)
+            self._asker.fail(peer, PeerFailure.UNFOUNDED_CLAIM, reason)
         raise PeerFailed(reason)
 
     async def _range(self, peer: str, number: int) -> Range:
         """Return the peer's blocks from a number on; none if it lacks the first. Raise PeerFailed."""
         claimed = self._peer_set.get(peer)
         if claimed is None or claimed.number < number:
-            return Answer(peer, [], 0, 0.0)
+            return PeerAnswer(peer, [], 0, 0.0)
         fetched_range = await self._asker.ask_one(peer, whole_above(number, RANGE))
         if len(fetched_range.value) < MIN_RANGE and claimed.number >= number + RANGE:
-            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(fetched_range.value)} blocks from #{number} on")
+            self._asker.fail(
+                peer, PeerFailure.TOO_LITTLE, f"{len(fetched_range.value)} blocks from #{number} on"
+            )
         return fetched_range
 
     async def _prove(self, peer: str, number: int) -> None:
@@ -170,7 +172,7 @@ class CatchUp:
             is_imported = await self._imports.import_blocks(found.peer, found.value)
         except BadBlock as error:
             self._lag.reset_proven()
-            self._asker.fail(found.peer, Failure.BAD_BLOCK, str(error))
+            self._asker.fail(found.peer, PeerFailure.BAD_BLOCK, str(error))
             return False
         if is_imported:
             self._asker.credit(found)

@@ -18,10 +18,10 @@ from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.blocks import FetchedHeader, justified_above
-from cfnode.node.asking.reputation import Failure
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.reputation import PeerFailure
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused
-from cfnode.node.chain.events import Finalized
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded
 
@@ -36,7 +36,7 @@ MAX_PATH = 1_024
 class FinalAhead:
     """The search for justified blocks of a peer's chain; the chain then expects the headers up to them."""
 
-    def __init__(self, chain: Chain, asker: Asker) -> None:
+    def __init__(self, chain: NodeChain, asker: Asker) -> None:
         self._chain = chain
         self._asker = asker
 
@@ -52,7 +52,7 @@ class FinalAhead:
                 number = path[-1].number + 1
                 await self._until_final(path[-1].number)
         except BadJustification as error:
-            self._asker.fail(peer, Failure.BAD_JUSTIFICATION, str(error))
+            self._asker.fail(peer, PeerFailure.BAD_JUSTIFICATION, str(error))
         except (PeerFailed, FinalityRefused, LocalFault, StateDiscarded) as error:
             log.debug("No finality ahead of block #%d: %s", number, error)
 
@@ -78,6 +78,6 @@ class FinalAhead:
         return path, None
 
     async def _until_final(self, number: int) -> None:
-        with self._chain.subscribe(only=Finalized) as events:
+        with self._chain.subscribe(only=BlocksFinalized) as events:
             while self._chain.finalized.number < number and await anext(events, None) is not None:
                 pass

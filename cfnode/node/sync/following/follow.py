@@ -22,17 +22,17 @@ from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import HEDGE_S, Asker
 from cfnode.node.asking.interval import Interval
 from cfnode.node.asking.peer_set import lower_median
-from cfnode.node.asking.progress import Phase, Progress, no_peers_reason, with_reasons
-from cfnode.node.asking.reputation import Failure
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason, with_reasons
+from cfnode.node.asking.reputation import PeerFailure
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.bodies import Bodies
-from cfnode.node.sync.following.catch_up import CatchUp
+from cfnode.node.sync.following.catch_up import ClaimCatchUp
 from cfnode.node.sync.following.imports import Imports
 from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
-from cfnode.node.sync.following.wanted import Announced, Wanted
+from cfnode.node.sync.following.wanted import AnnouncedBlock, Wanted
 
-__all__ = ["Follower"]
+__all__ = ["BlockImporter"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -55,13 +55,13 @@ HISTORY = (
 )
 
 
-class Follower:
+class BlockImporter:
     """The importer of the blocks that peers announce. `run` it once the chain has a state.
 
     `may_give_up`: a newer state may replace the present one if no peer has the blocks in between.
     """
 
-    def __init__(self, chain: Chain, asker: Asker, progress: Progress, *, may_give_up: bool) -> None:
+    def __init__(self, chain: NodeChain, asker: Asker, progress: SyncProgress, *, may_give_up: bool) -> None:
         self._asker = asker
         self._peer_set = asker.peer_set
         self._may_give_up = may_give_up
@@ -72,26 +72,26 @@ class Follower:
         self._imports = Imports(chain, progress, self._imported, self._charge_justification)
         self._links = LinkedHeaders(chain, asker, self._imports)
         self._bodies = Bodies(chain, asker, self._links, self._imports)
-        self._catch_up = CatchUp(chain, asker, self._links, self._imports, self._lag)
+        self._catch_up = ClaimCatchUp(chain, asker, self._links, self._imports, self._lag)
         self._linking: dict[str, tuple[bytes, float]] = {}
         self._new: set[str] = set()
         self._lost_since: float | None = None
         self._announcement = Wakeup()
 
     def _charge_justification(self, peer: str, reason: str) -> None:
-        self._asker.fail(peer, Failure.BAD_JUSTIFICATION, reason)
+        self._asker.fail(peer, PeerFailure.BAD_JUSTIFICATION, reason)
 
     def announced(self, peer: str, block: bytes, number: int, header: Header | None = None) -> None:
         """Handle a peer's announcement of a block; drop the peer if the block is known to be bad."""
         if self._imports.is_bad(block):
-            self._asker.fail(peer, Failure.BAD_BLOCK, f"it announced block #{number}, which is bad")
+            self._asker.fail(peer, PeerFailure.BAD_BLOCK, f"it announced block #{number}, which is bad")
         elif number <= self._chain.finalized.number or self._chain.descends_from_finalized(block):
             return
         elif block in self._links:
             self._links.add_source(peer, block)
             self._bodies.wake()
         else:
-            self._wanted.add(peer, Announced(block, number, header))
+            self._wanted.add(peer, AnnouncedBlock(block, number, header))
             self._new.add(peer)
             self._announcement.notify()
 
@@ -144,7 +144,7 @@ class Follower:
                         nursery.start_soon(self._link, peer, block)
                 await interval.wait(announcement.wait)
 
-    async def _link(self, peer: str, block: Announced) -> None:
+    async def _link(self, peer: str, block: AnnouncedBlock) -> None:
         try:
             await self._links.link(peer, block)
         except Unlinked as error:
@@ -156,7 +156,7 @@ class Follower:
         self._announcement.notify()
         self._bodies.wake()
 
-    def _next_of(self, peer: str) -> Announced | None:
+    def _next_of(self, peer: str) -> AnnouncedBlock | None:
         """Return the lowest near block of a peer; None without one.
 
         A block far ahead is a claim, which `catch_up.py` checks.

@@ -17,8 +17,8 @@ from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import ENGINE, scheduled_change
 from cfnode.node.asking.blocks import FetchedBlock
-from cfnode.node.asking.progress import Progress
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.progress import SyncProgress
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import (
     BadJustification,
     FinalityRefused,
@@ -57,8 +57,8 @@ class Imports:
 
     def __init__(
         self,
-        chain: Chain,
-        progress: Progress,
+        chain: NodeChain,
+        progress: SyncProgress,
         on_imported: Callable[[], None],
         on_bad_justification: Callable[[str, str], None],
     ) -> None:

@@ -5,7 +5,7 @@ The proof is a block or a header that is linked to our tree. A claim is only a r
 
 from __future__ import annotations
 
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 
 __all__ = ["SYNCING_LAG", "SyncLag"]
 
@@ -16,7 +16,7 @@ SYNCING_LAG = 5
 class SyncLag:
     """The highest proved block, and the peers that could not provide the blocks up to it."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: NodeChain) -> None:
         self._chain = chain
         self.proven = 0
         """The number of the highest block whose header leads to our tree."""

@@ -20,14 +20,14 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS
-from cfnode.node.asking.asker import Answer, Asker, PeerFailed
+from cfnode.node.asking.asker import Asker, PeerAnswer, PeerFailed
 from cfnode.node.asking.blocks import FetchedBlock, FetchedHeader, headers_up_to
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain import errors as refused
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.slots import check_digest, check_time
 from cfnode.node.sync.following.imports import Imports
-from cfnode.node.sync.following.wanted import Announced
+from cfnode.node.sync.following.wanted import AnnouncedBlock
 from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
@@ -103,7 +103,7 @@ def _check_seal(header: Header, authorities: Authorities) -> None:
 class LinkedHeaders:
     """The linked headers, and the linking of announced blocks."""
 
-    def __init__(self, chain: Chain, asker: Asker, imports: Imports) -> None:
+    def __init__(self, chain: NodeChain, asker: Asker, imports: Imports) -> None:
         self._chain = chain
         self._asker = asker
         self._imports = imports
@@ -170,9 +170,9 @@ class LinkedHeaders:
             if linked.header.number <= finalized or self._chain.descends_from_finalized(block):
                 del self._linked[block]
 
-    async def link(self, peer: str, block: Announced) -> None:
+    async def link(self, peer: str, block: AnnouncedBlock) -> None:
         """Link an announced block to our tree. Raise Unlinked."""
-        answers: list[Answer[list[FetchedHeader]]] = []
+        answers: list[PeerAnswer[list[FetchedHeader]]] = []
         try:
             fetched = await self._down_to_tree(peer, block, answers)
             if fetched:
@@ -215,7 +215,7 @@ class LinkedHeaders:
         except (refused.ImportRefused, AuraError) as error:
             self._imports.mark_bad(fetched[-1].hash)
             raise self._charged(
-                peer, Failure.BAD_BLOCK, f"block #{fetched[-1].header.number}: {error}"
+                peer, PeerFailure.BAD_BLOCK, f"block #{fetched[-1].header.number}: {error}"
             ) from None
 
     async def _authorities(self, block: bytes) -> Authorities | None:
@@ -229,7 +229,7 @@ class LinkedHeaders:
             return None
 
     async def _down_to_tree(
-        self, peer: str, block: Announced, answers: list[Answer[list[FetchedHeader]]]
+        self, peer: str, block: AnnouncedBlock, answers: list[PeerAnswer[list[FetchedHeader]]]
     ) -> list[FetchedHeader]:
         """Return the headers from the block's lowest missing ancestor up to it; none if we have the block.
 
@@ -248,17 +248,17 @@ class LinkedHeaders:
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
                 reason = f"block #{block.number} has another number"
-                raise self._charged(peer, Failure.BAD_BLOCK, reason)
+                raise self._charged(peer, PeerFailure.BAD_BLOCK, reason)
             answers.append(answer)
             self._count_bytes(peer, answer.size)
             partial += len(answer.value) < count
             if partial > MAX_PARTIAL:
-                raise self._charged(peer, Failure.MALFORMED, f"{partial} answers with few headers each")
+                raise self._charged(peer, PeerFailure.MALFORMED, f"{partial} answers with few headers each")
             fetched = [*answer.value, *fetched]
             missing, number = fetched[0].header.parent_hash, fetched[0].header.number - 1
         return fetched
 
-    def _check_depth(self, peer: str, block: Announced, number: int, finalized: BlockRef) -> None:
+    def _check_depth(self, peer: str, block: AnnouncedBlock, number: int, finalized: BlockRef) -> None:
         """Raise Unlinked if the ancestor at this number cannot be above our tree.
 
         `finalized`: our final block when the search began.
@@ -268,19 +268,19 @@ class LinkedHeaders:
             raise Unlinked("finality has passed it")
         if number <= finalized.number or block.number - number >= MAX_DEPTH:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
-            raise self._charged(peer, Failure.UNFOUNDED_CLAIM, reason)
+            raise self._charged(peer, PeerFailure.UNFOUNDED_CLAIM, reason)
 
     def _count_bytes(self, peer: str, size: int) -> None:
         self._bytes_of[peer] = self._bytes_of.get(peer, 0) + size
         if self._bytes_of[peer] > MAX_PEER_BYTES:
-            raise self._charged(peer, Failure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
+            raise self._charged(peer, PeerFailure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
         record = self._asker.peer_set.record
         of_unknown = sum(count for other, count in self._bytes_of.items() if not record(other).in_credit)
         is_full = self.bytes_held > MAX_BYTES
         if is_full or (of_unknown > MAX_UNKNOWN_PEERS_BYTES and not record(peer).in_credit):
             raise Unlinked("too many headers are being linked")
 
-    def _charged(self, peer: str, failure: Failure, reason: str) -> Unlinked:
+    def _charged(self, peer: str, failure: PeerFailure, reason: str) -> Unlinked:
         """Return the error to raise, after charging the peer."""
         self._asker.fail(peer, failure, reason)
         return Unlinked(reason)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
 
-__all__ = ["Announced", "Wanted"]
+__all__ = ["AnnouncedBlock", "Wanted"]
 
 MAX_ANNOUNCED = 64
 """Announced blocks of one peer that wait to be linked; the oldest are dropped."""
@@ -22,7 +22,7 @@ MAX_ANNOUNCED_HEADER = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class AnnouncedBlock:
     """A block that a peer announced; with its header, unless a handshake named it or it is too long."""
 
     hash: bytes
@@ -34,15 +34,15 @@ class Wanted:
     """Announced blocks that are not linked yet, by peer."""
 
     def __init__(self) -> None:
-        self._of: dict[str, BoundedDict[bytes, Announced]] = {}
+        self._of: dict[str, BoundedDict[bytes, AnnouncedBlock]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def add(self, peer: str, block: Announced) -> None:
+    def add(self, peer: str, block: AnnouncedBlock) -> None:
         """Add a block that a peer has announced."""
         if block.header is not None and len(block.header.encode()) > MAX_ANNOUNCED_HEADER:
-            block = Announced(block.hash, block.number)
+            block = AnnouncedBlock(block.hash, block.number)
         announced = self._of.setdefault(peer, BoundedDict(MAX_ANNOUNCED))
         announced.setdefault(block.hash, block)
 
@@ -67,7 +67,7 @@ class Wanted:
         """Return the peers with announced blocks that are not linked."""
         return list(self._of)
 
-    def of(self, peer: str) -> Iterator[Announced]:
+    def of(self, peer: str) -> Iterator[AnnouncedBlock]:
         """Return the blocks that a peer has announced, lowest first."""
         return iter(sorted(self._of.get(peer, {}).values(), key=lambda block: block.number))
 

@@ -13,18 +13,18 @@ from collections.abc import Awaitable, Callable
 
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError, blocks, light, state, warp
-from cfnode.network.model import Network, RequestLimits
+from cfnode.network.model import PeerNetwork, RequestLimits
 from cfnode.node.asking import reputation
-from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.serving.repeats import Repeats
 from cfnode.node.sync.serving.serve_blocks import BlockServer
-from cfnode.node.sync.serving.serve_limits import Refused, RequestQueue, WorkerThreads
+from cfnode.node.sync.serving.serve_limits import RequestQueue, ServingRefused, WorkerThreads
 from cfnode.node.sync.serving.serve_state import read_proof, state_range
 from cfnode.node.sync.serving.serve_warp import warp_proof
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 
-__all__ = ["LIMITS", "Server"]
+__all__ = ["LIMITS", "SyncServer"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -47,10 +47,10 @@ such call at most."""
 Answer = Callable[[str, bytes], Awaitable[bytes | None]]
 
 
-class Server:
+class SyncServer:
     """The server of requests about the chain. `declare` it before the network runs."""
 
-    def __init__(self, network: Network, chain: Chain, store: Store) -> None:
+    def __init__(self, network: PeerNetwork, chain: NodeChain, store: Store) -> None:
         self._network = network
         self._chain = chain
         self._store = store
@@ -79,7 +79,14 @@ class Server:
                 return await answer(peer, data)
             except WireError as error:
                 self._network.report(peer, reputation.BAD_MESSAGE, str(error))
-            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, RuntimeCallError, Refused) as error:
+            except (
+                UnknownBlock,
+                StateDiscarded,
+                TrieError,
+                MissingNode,
+                RuntimeCallError,
+                ServingRefused,
+            ) as error:
                 log.debug("%s request of %s is refused: %s", suffix, peer, error)
             return None
 

@@ -19,7 +19,7 @@ from cfnode.core.wire.blocks import (
     BlockRequest,
     BlockResponse,
 )
-from cfnode.network.model import Network
+from cfnode.network.model import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.chain.view import ChainView
 from cfnode.node.sync.serving.repeats import Repeats
@@ -31,7 +31,7 @@ __all__ = ["BlockServer"]
 class BlockServer:
     """The server of block requests from a chain."""
 
-    def __init__(self, network: Network, chain: ChainView, repeats: Repeats, queue: RequestQueue) -> None:
+    def __init__(self, network: PeerNetwork, chain: ChainView, repeats: Repeats, queue: RequestQueue) -> None:
         self._network = network
         self._chain = chain
         self._repeats = repeats

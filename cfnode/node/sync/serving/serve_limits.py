@@ -17,7 +17,7 @@ import trio
 
 from cfnode.flow.fairness import FairSlots
 
-__all__ = ["Refused", "RequestQueue", "WorkerThreads"]
+__all__ = ["RequestQueue", "ServingRefused", "WorkerThreads"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ SWITCH_S = 0.0005
 """Seconds after which a computing thread releases the interpreter lock to a waiting one."""
 
 
-class Refused(Exception):
+class ServingRefused(Exception):
     """The refusal of a request, since too many wait; the peer may ask again."""
 
 
@@ -74,7 +74,7 @@ class RequestQueue:
         """Wait for the peer's turn, and hold it while the block runs. Raise Refused."""
         async with self._slots.slot(peer) as has_slot:
             if not has_slot:
-                raise Refused(f"{peer} or all peers together have too many requests waiting")
+                raise ServingRefused(f"{peer} or all peers together have too many requests waiting")
             yield
 
     async def run(self, peer: str, job: Callable[[], T]) -> T:

@@ -16,7 +16,7 @@ from pathlib import Path
 from cfnode.core.grandpa import AuthoritySet, encode_authorities, read_authorities
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.scale import Cursor, ScaleError, encode_compact
+from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.store import atomic_file
 
 __all__ = ["FILE_NAME", "AuthoritySetCache", "TrustedSet"]
@@ -82,7 +82,7 @@ class AuthoritySetCache:
         content, seal = data[:-32], data[-32:]
         if blake2_256(content) != seal or not content.startswith(self._head):
             raise ScaleError("the file of authority sets is damaged, or another chain's")
-        cursor = Cursor(content, len(self._head))
+        cursor = ByteCursor(content, len(self._head))
         header = Header.decode(cursor.bytes())
         set_id, authorities = cursor.u64(), read_authorities(cursor)
         cursor.finish()

@@ -15,7 +15,7 @@ from cfnode.core.grandpa import AuthoritySet, scheduled_change
 from cfnode.core.header import Header
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.blocks import headers_up_to
-from cfnode.node.asking.progress import Phase, Progress, no_peers_reason
+from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
@@ -34,7 +34,7 @@ class BadCheckpoint(Exception):
 
 
 async def load_checkpoint(
-    asker: Asker, checkpoint: Checkpoint, progress: Progress, slot_now: int
+    asker: Asker, checkpoint: Checkpoint, progress: SyncProgress, slot_now: int
 ) -> TrustedSet:
     """Return the block and its authorities, as soon as a peer provides the header. Raise BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"

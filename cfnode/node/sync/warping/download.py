@@ -18,8 +18,8 @@ import trio
 from cfnode.core.grandpa import ENGINE
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.blocks import FetchedBlock, whole_up_to
-from cfnode.node.asking.progress import Phase, Progress
-from cfnode.node.chain.chain import Chain
+from cfnode.node.asking.progress import Phase, SyncProgress
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.informant import short
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.cross_check import CrossCheck
@@ -44,8 +44,8 @@ class Download:
     """The download of proofs and state, from a block whose authorities are trusted, the `beginning`."""
 
     def __init__(
-        self, asker: Asker, chain: Chain, store: Store,
-        beginning: TrustedSet, set_cache: AuthoritySetCache | None, progress: Progress,
+        self, asker: Asker, chain: NodeChain, store: Store,
+        beginning: TrustedSet, set_cache: AuthoritySetCache | None, progress: SyncProgress,
     ) -> None:  # fmt: skip
         self._asker = asker
         self._chain = chain

@@ -13,11 +13,11 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import MissingSubtrie
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
-from cfnode.network.model import RequestRefused
+from cfnode.network.model import PeerRequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
-from cfnode.node.asking.progress import Progress, with_reasons
+from cfnode.node.asking.progress import SyncProgress, with_reasons
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 
 __all__ = ["FetchedEntry", "Healer", "TargetLost"]
 
@@ -40,7 +40,7 @@ class TargetLost(Exception):
 class Healer:
     """The requests for missing nodes and values of the state of one block."""
 
-    def __init__(self, asker: Asker, header: Header, progress: Progress) -> None:
+    def __init__(self, asker: Asker, header: Header, progress: SyncProgress) -> None:
         self._asker = asker
         self._peer_set = asker.peer_set
         self._header = header
@@ -94,7 +94,7 @@ class Healer:
         omitted = sum(missing_node.hash not in entries for missing_node in missing)
         if omitted:
             self._useless[peer] = reason = f"it omits {omitted} of {len(missing)} entries"
-            self._asker.fail(peer, Failure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")
+            self._asker.fail(peer, PeerFailure.BAD_PROOF, f"{ERROR_PREFIX}: {reason}")
         if omitted == len(missing):
             raise PeerFailed(self._useless[peer])
         return entries
@@ -107,7 +107,7 @@ def _by_hash(answer: bytes) -> dict[bytes, bytes]:
     """
     proof = LightResponse.decode(answer).proof
     if proof is None:
-        raise RequestRefused("it has no proof")
+        raise PeerRequestRefused("it has no proof")
     return {blake2_256(entry): entry for entry in proof}
 
 

@@ -18,9 +18,9 @@ import logging
 import trio
 
 from cfnode.core.header import Header
-from cfnode.core.trie import Found, Healing
+from cfnode.core.trie import Healing, WalkFindings
 from cfnode.node.asking.asker import Asker
-from cfnode.node.asking.progress import DownloadRate, Phase, Progress
+from cfnode.node.asking.progress import DownloadRate, Phase, SyncProgress
 from cfnode.node.sync.warping.healing import FetchedEntry, Healer, TargetLost
 from cfnode.node.sync.warping.state_plan import StatePlan
 from cfnode.node.sync.warping.state_ranges import RangeSync
@@ -40,7 +40,7 @@ WALKING = "every key to be compared with the state root"
 class StateSync:
     """The download of a state into the store; the target block may change on the way."""
 
-    def __init__(self, asker: Asker, state_import: StateImport, progress: Progress) -> None:
+    def __init__(self, asker: Asker, state_import: StateImport, progress: SyncProgress) -> None:
         self._asker = asker
         self._state_import = state_import
         self._progress = progress
@@ -86,7 +86,7 @@ class StateSync:
             log.info("Healed the state: %d nodes and values fetched, %d rows deleted", fetched, left_over)
         return healing.keys
 
-    async def _write(self, found: Found, received: list[FetchedEntry]) -> None:
+    async def _write(self, found: WalkFindings, received: list[FetchedEntry]) -> None:
         values = [
             (missing_node.child, missing_node.key, entry)
             for missing_node, entry in received

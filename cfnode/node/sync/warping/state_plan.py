@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from cfnode.core.trie import Position
 
-__all__ = ["Part", "StatePlan", "Turn"]
+__all__ = ["PartTurn", "StatePart", "StatePlan"]
 
 MAX_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PartTurn:
     """The peer that works on a part, and since when, by the clock of trio."""
 
     peer: str
@@ -27,7 +27,7 @@ class Turn:
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class StatePart:
     """The keys after `start` up to and including `end` (None: to the end of the state).
 
     `ahead`: keys in the part with further keys known to follow. `turn`: None while no peer works on the part.
@@ -36,7 +36,7 @@ class Part:
     start: Position
     end: bytes | None = None
     ahead: list[bytes] = field(default_factory=list)
-    turn: Turn | None = None
+    turn: PartTurn | None = None
 
     def contains(self, key: bytes) -> bool:
         """Return whether the key is strictly inside of this part."""
@@ -51,7 +51,7 @@ class StatePlan:
     """The parts that are not downloaded yet."""
 
     def __init__(self) -> None:
-        self._parts = [Part(())]
+        self._parts = [StatePart(())]
 
     @property
     def done(self) -> bool:
@@ -67,7 +67,7 @@ class StatePlan:
         for part in self._parts:
             part.start, part.turn = part.start[:1], None
 
-    def assign(self, turn: Turn, may_take_over: Callable[[Turn], bool]) -> Part | None:
+    def assign(self, turn: PartTurn, may_take_over: Callable[[PartTurn], bool]) -> StatePart | None:
         """Return a part for a peer to work on, which becomes that peer's; None without one.
 
         It may be a part that another peer is too slow with.
@@ -78,18 +78,18 @@ class StatePlan:
             part.turn = turn
         return part
 
-    def is_pending(self, part: Part, start: Position) -> bool:
+    def is_pending(self, part: StatePart, start: Position) -> bool:
         """Return whether the keys after `start` of this part are still missing.
 
         If not, another peer was faster.
         """
         return part in self._parts and part.start == start
 
-    def release(self, part: Part) -> None:
+    def release(self, part: StatePart) -> None:
         """Release a part that its peer did not finish: another peer can take it."""
         part.turn = None
 
-    def advance(self, part: Part, position: Position | None, ahead: list[bytes]) -> None:
+    def advance(self, part: StatePart, position: Position | None, ahead: list[bytes]) -> None:
         """Record that a part has been downloaded up to `position`; None: to the end of the state.
 
         What is left of the part is released; a finished part is removed.
@@ -107,7 +107,7 @@ class StatePlan:
         if next_part is not None and next_part.turn is None:
             self.advance(next_part, position, next_part.ahead)
 
-    def _split(self) -> Part | None:
+    def _split(self) -> StatePart | None:
         """Cut the part with the most known keys ahead in the middle; return the later half, or None."""
         largest = max(self._parts, key=lambda part: len(part.ahead), default=None)
         if largest is None or not largest.ahead or len(self._parts) >= MAX_PARTS:
@@ -115,7 +115,7 @@ class StatePlan:
         shortest = min(map(len, largest.ahead))
         candidates = [key for key in largest.ahead if len(key) == shortest]
         cut = candidates[len(candidates) // 2]
-        upper = Part((cut,), largest.end, [key for key in largest.ahead if key > cut])
+        upper = StatePart((cut,), largest.end, [key for key in largest.ahead if key > cut])
         largest.end, largest.ahead = cut, [key for key in largest.ahead if key < cut]
         self._parts.append(upper)
         return upper

@@ -20,11 +20,11 @@ from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.peer_set import PATIENCE_S
-from cfnode.node.asking.progress import DownloadRate, Phase, Progress, with_reasons
+from cfnode.node.asking.progress import DownloadRate, Phase, SyncProgress, with_reasons
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.sync.warping.healing import TargetLost
-from cfnode.node.sync.warping.state_plan import Part, StatePlan, Turn
+from cfnode.node.sync.warping.state_plan import PartTurn, StatePart, StatePlan
 from cfnode.store import StateImport
 
 __all__ = ["RangeSync", "read_answer"]
@@ -63,7 +63,7 @@ class RangeSync:
 
     def __init__(
         self, asker: Asker, state_import: StateImport, header: Header, plan: StatePlan,
-        progress: Progress, rate: DownloadRate,
+        progress: SyncProgress, rate: DownloadRate,
     ) -> None:  # fmt: skip
         self._asker = asker
         self._peer_set = asker.peer_set
@@ -116,7 +116,7 @@ class RangeSync:
         """Download range after range from one peer, until it fails or nothing is left."""
         try:
             while peer in self._peer_set and not self._plan.done:
-                turn = Turn(peer, trio.current_time())
+                turn = PartTurn(peer, trio.current_time())
                 part = self._plan.assign(turn, partial(self._may_take_over, peer))
                 if part is None:
                     with trio.move_on_after(POLL_S):
@@ -129,7 +129,7 @@ class RangeSync:
             self._working.discard(peer)
             self._change.notify()
 
-    def _may_take_over(self, peer: str, turn: Turn) -> bool:
+    def _may_take_over(self, peer: str, turn: PartTurn) -> bool:
         """Return whether `peer` may take over the part of a silent peer.
 
         A peer that has delivered need not wait long for one that never has.
@@ -138,7 +138,7 @@ class RangeSync:
         patience = UNKNOWN_PEER_S if record.in_credit and not other_record.in_credit else PATIENCE_S
         return peer != turn.peer and trio.current_time() - turn.since > patience
 
-    async def _fetch(self, peer: str, part: Part) -> bool:
+    async def _fetch(self, peer: str, part: StatePart) -> bool:
         """Download one range; return False if this peer is of no use."""
         start, root = part.start, self._header.state_root
         question = Question(
@@ -174,10 +174,10 @@ class RangeSync:
         self._small[peer] = self._small[peer] + 1 if size < SMALL_ANSWER else 0
         if self._small[peer] == MAX_SMALL:
             reason = f"{MAX_SMALL} ranges of a state in a row of less than {SMALL_ANSWER >> 10} KiB"
-            self._asker.fail(peer, Failure.MALFORMED, reason)
+            self._asker.fail(peer, PeerFailure.MALFORMED, reason)
             return True
         if seconds > PATIENCE_S and size < MIN_RATE * seconds and len(self._peer_set) > 1:
-            self._asker.fail(peer, Failure.TIMEOUT, f"{size} bytes of a state in {seconds:.0f} s")
+            self._asker.fail(peer, PeerFailure.TIMEOUT, f"{size} bytes of a state in {seconds:.0f} s")
             return True
         return False
 

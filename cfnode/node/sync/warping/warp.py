@@ -30,9 +30,9 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.asking.peer_set import PATIENCE_S
-from cfnode.node.asking.progress import Phase, Progress, no_peers_reason, with_reasons
+from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason, with_reasons
 from cfnode.node.asking.question import Question
-from cfnode.node.asking.reputation import Failure
+from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.threads import leave_if_cancelled
 from cfnode.store import StoreError
@@ -105,7 +105,7 @@ class WarpSync:
         asker: Asker,
         beginning: TrustedSet,
         set_cache: AuthoritySetCache | None,
-        progress: Progress,
+        progress: SyncProgress,
     ) -> None:
         self._asker = asker
         self._peer_set = asker.peer_set
@@ -218,7 +218,7 @@ class WarpSync:
         if followed.refused is not None:
             self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trusted))
         elif not followed.finished and followed.sets < MIN_SETS:
-            self._asker.fail(peer, Failure.TOO_LITTLE, f"{followed.sets} set changes")
+            self._asker.fail(peer, PeerFailure.TOO_LITTLE, f"{followed.sets} set changes")
 
     def _at_checkpoint(self, trusted: TrustedSet) -> bool:
         """Return whether nothing has been proven since the checkpoint, so its set id is unverified."""
@@ -232,7 +232,7 @@ class WarpSync:
         if at_checkpoint:
             reason += " (is the set id of --checkpoint right?)"
         self._note_useless(peer, f"its proof is invalid: {reason}")
-        self._asker.fail(peer, Failure.BAD_PROOF, f"an invalid warp proof: {reason}")
+        self._asker.fail(peer, PeerFailure.BAD_PROOF, f"an invalid warp proof: {reason}")
 
     async def cached_set(self) -> TrustedSet | None:
         """Return the set that an earlier run proved from the same beginning; None without one."""

@@ -12,13 +12,13 @@ from cfnode.core.trie import EMPTY_ROOT, ProofState
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.host.crypto import Crypto, Hashing
 from cfnode.runtime.wasm.host.misc import Misc, Tries
-from cfnode.runtime.wasm.host.signature import HostError, Signature, host_functions
+from cfnode.runtime.wasm.host.signature import HostError, HostSignature, host_functions
 from cfnode.runtime.wasm.host.storage import ChildStorage, Storage
 
-__all__ = ["HOST_FUNCTIONS", "Host", "HostError", "Signature"]
+__all__ = ["HOST_FUNCTIONS", "HostError", "HostFunctions", "HostSignature"]
 
 
-class Host(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
+class HostFunctions(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
     """All host functions, over the journal of one call after the other."""
 
     def __init__(self, version_of: Callable[[bytes], bytes | None]) -> None:
@@ -37,5 +37,5 @@ class Host(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
         self.enter(Journal(ProofState(EMPTY_ROOT, [])))
 
 
-HOST_FUNCTIONS = host_functions(Host)
+HOST_FUNCTIONS = host_functions(HostFunctions)
 """The signatures of the host functions by name."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from cfnode.core.scale import Cursor, ScaleError
+from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.trie import ordered_root, root
 from cfnode.runtime.wasm.host.signature import HostError, host_function, state_version
 from cfnode.runtime.wasm.host.storage import option
@@ -32,7 +32,7 @@ _KEPT_LENGTH = 1_000
 def _pairs(data: bytes) -> dict[bytes, bytes]:
     """Read the SCALE Vec<(Vec<u8>, Vec<u8>)>. Raises HostError."""
     try:
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         pairs = [(cursor.bytes(), cursor.bytes()) for _ in range(cursor.count(2))]
         cursor.finish()
     except ScaleError as error:
@@ -43,7 +43,7 @@ def _pairs(data: bytes) -> dict[bytes, bytes]:
 def _items(data: bytes) -> list[bytes]:
     """Read the SCALE Vec<Vec<u8>>. Raises HostError."""
     try:
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         items = [cursor.bytes() for _ in range(cursor.count())]
         cursor.finish()
     except ScaleError as error:

@@ -17,7 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-__all__ = ["Argument", "HostError", "Result", "Signature", "host_function", "host_functions", "state_version"]
+__all__ = [
+    "Argument",
+    "HostError",
+    "HostSignature",
+    "Result",
+    "host_function",
+    "host_functions",
+    "state_version",
+]
 
 Argument = Literal["data", "buffer", "b32", "b33", "b64", "b65", "u32", "u64"]
 Result = Literal["data", "pointer", "u32", "u64"] | None
@@ -30,7 +38,7 @@ class HostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class HostSignature:
     """The form in which arguments and result are passed."""
 
     arguments: tuple[Argument, ...]
@@ -54,16 +62,16 @@ def host_function(*arguments: Argument, result: Result = None) -> Callable[[Func
     """Mark a method as the host function of its name."""
 
     def mark(function: Function) -> Function:
-        function.__dict__["signature"] = Signature(arguments, result)
+        function.__dict__["signature"] = HostSignature(arguments, result)
         return function
 
     return mark
 
 
-def host_functions(host: type) -> dict[str, Signature]:
+def host_functions(host: type) -> dict[str, HostSignature]:
     """Return the host functions of a class, its bases' included, by name."""
     signatures = ((name, getattr(getattr(host, name), "signature", None)) for name in dir(host))
-    return {name: signature for name, signature in signatures if isinstance(signature, Signature)}
+    return {name: signature for name, signature in signatures if isinstance(signature, HostSignature)}
 
 
 def state_version(number: int) -> int:

@@ -18,14 +18,14 @@ from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
 from cfnode.serving.responses import Receive, Scope, Send, budget_of, respond
-from cfnode.swap_service.fields import Refusal, asset_pair
+from cfnode.swap_service.fields import RequestRefusal, asset_pair
 from cfnode.swap_service.live.partner_api import openapi
 from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
 from cfnode.swap_service.live.partner_api.opening import Opener, refused
 from cfnode.swap_service.live.partner_api.operations import (
     IDEMPOTENCY_KEY,
     PREFIX,
-    Operation,
+    ApiOperation,
     allowed,
     operation_of,
 )
@@ -124,7 +124,7 @@ class PartnerApi:
             return operation.status, CSV if is_csv else JSON, answer
         except Problem:
             raise
-        except Refusal as refusal:
+        except RequestRefusal as refusal:
             raise _problem_of(refusal) from None
         # An unforeseen exception is logged, and only this request fails, as in the swap service.
         except Exception as error:
@@ -168,7 +168,9 @@ class _Gone(Exception):
     """The client has disconnected."""
 
 
-async def _given(operation: Operation, scope: Scope, headers: RequestHeaders, receive: Receive) -> list[Any]:
+async def _given(
+    operation: ApiOperation, scope: Scope, headers: RequestHeaders, receive: Receive
+) -> list[Any]:
     """Return key, body and query of a request, as far as the operation has them. Raises Problem."""
     arguments: list[Any] = []
     if operation.takes_key:
@@ -224,7 +226,7 @@ def _unknown(path: str) -> Problem:
     return Problem("method_not_allowed", allow=", ".join(methods)) if methods else Problem("not_found")
 
 
-def _problem_of(refusal: Refusal) -> Problem:
+def _problem_of(refusal: RequestRefusal) -> Problem:
     """Return the problem with this API's code for a refusal by the swap service's rules."""
     if refusal.status == 503:
         return Problem("unavailable", refusal.message)

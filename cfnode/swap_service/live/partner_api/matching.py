@@ -8,7 +8,7 @@ from typing import Any
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.swap_events import FoundEvent
-from cfnode.swap_service.live.broker import Shares
+from cfnode.swap_service.live.broker import CommissionShares
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.addresses import is_same_address
@@ -16,7 +16,7 @@ from cfnode.swaps.addresses import is_same_address
 __all__ = ["channel_of", "is_of"]
 
 
-def is_of(terms: SwapTerms, shares: Shares, fields: Mapping[str, Any]) -> bool:
+def is_of(terms: SwapTerms, shares: CommissionShares, fields: Mapping[str, Any]) -> bool:
     """Return whether a channel's event has these terms and commissions."""
     refund = fields["refund_parameters"]
     return (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from cfnode.swap_service.live.partner_api.operations import IDEMPOTENCY_KEY, OPERATIONS, Operation
+from cfnode.swap_service.live.partner_api.operations import IDEMPOTENCY_KEY, OPERATIONS, ApiOperation
 from cfnode.swap_service.live.partner_api.problems import CODES, ProblemBody
 
 __all__ = ["PATH", "document"]
@@ -45,7 +45,7 @@ def document() -> bytes:
     return msgspec.json.encode(openapi)
 
 
-def _operation(each: Operation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
+def _operation(each: ApiOperation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
     content: dict[str, Any] = {"application/json": {"schema": by_type[each.answer]}}
     if each.has_csv:
         content["text/csv"] = {"schema": {"type": "string"}}
@@ -64,7 +64,7 @@ def _operation(each: Operation, by_type: dict[type, Any], query: dict[str, Any])
     return described
 
 
-def _path_parameters(each: Operation) -> list[dict[str, Any]]:
+def _path_parameters(each: ApiOperation) -> list[dict[str, Any]]:
     if "{id}" not in each.path:
         return []
     return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": 200}}]
@@ -78,14 +78,14 @@ def _query_parameters(query: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _header_parameters(each: Operation) -> list[dict[str, Any]]:
+def _header_parameters(each: ApiOperation) -> list[dict[str, Any]]:
     if not each.takes_key:
         return []
     schema = {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY}$"}
     return [{"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}]
 
 
-def _failures(each: Operation, reference: Any) -> dict[str, Any]:
+def _failures(each: ApiOperation, reference: Any) -> dict[str, Any]:
     """Return a response for each status, whose description lists its codes."""
     texts: dict[int, list[str]] = {}
     for name in each.codes:

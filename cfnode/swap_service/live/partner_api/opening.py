@@ -33,8 +33,8 @@ from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.orders import Kept, Opened, Order, Outcome, Reused, Running, Unknown
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.swap_events import FoundEvent
-from cfnode.swap_service.fields import Refusal
-from cfnode.swap_service.live.broker import Shares, service_channel
+from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.live.broker import CommissionShares, service_channel
 from cfnode.swap_service.live.outcomes import UnknownOutcome
 from cfnode.swap_service.live.partner_api.documents import channel_body
 from cfnode.swap_service.live.partner_api.matching import channel_of, is_of
@@ -209,7 +209,7 @@ class Opener:
             log.error("Request %s of %s: %s", key, partner.name, error)
             await self._end(orders.lose, order)
             raise Problem("outcome_unknown") from None
-        except (Problem, Refusal, LedgerError):
+        except (Problem, RequestRefusal, LedgerError):
             await self._end(orders.give_up, order)
             raise
         except BaseException:  # a bug, or the end of the service
@@ -326,9 +326,11 @@ def refused(refusal: AccessRefusal) -> Problem:
     return Problem("budget_used_up" if refusal.reason == "budget" else "unauthorized", str(refusal))
 
 
-def _shares(partner: Partner) -> Shares:
+def _shares(partner: Partner) -> CommissionShares:
     affiliates = () if partner.affiliate is None else ((partner.affiliate, partner.affiliate_bps),)
-    return Shares(partner.commission_bps, tuple(affiliate for affiliate in affiliates if affiliate[1]))
+    return CommissionShares(
+        partner.commission_bps, tuple(affiliate for affiliate in affiliates if affiliate[1])
+    )
 
 
 def _kept(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Kept:

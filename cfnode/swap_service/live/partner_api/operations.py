@@ -18,7 +18,7 @@ from cfnode.swap_service.live.partner_api.schema import (
     Swap,
 )
 
-__all__ = ["IDEMPOTENCY_KEY", "OPERATIONS", "PREFIX", "Operation", "allowed", "operation_of"]
+__all__ = ["IDEMPOTENCY_KEY", "OPERATIONS", "PREFIX", "ApiOperation", "allowed", "operation_of"]
 
 PREFIX: Final = "/v1/"
 IDEMPOTENCY_KEY: Final = r"[A-Za-z0-9._:-]{1,200}"
@@ -34,7 +34,7 @@ _WITH_BODY: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """Kind of request: method, path with at most one parameter, types of its parts, codes of its errors."""
 
     name: str
@@ -57,7 +57,7 @@ class Operation:
 
 
 OPERATIONS: Final = (
-    Operation(
+    ApiOperation(
         "create_quotes",
         "POST",
         "/v1/quotes",
@@ -66,7 +66,7 @@ OPERATIONS: Final = (
         (),
         body=QuoteRequest,
     ),
-    Operation(
+    ApiOperation(
         "open_channel",
         "POST",
         "/v1/channels",
@@ -81,7 +81,7 @@ OPERATIONS: Final = (
         body=ChannelRequest,
         takes_key=True,
     ),
-    Operation(
+    ApiOperation(
         "get_swap",
         "GET",
         "/v1/swaps/{id}",
@@ -90,7 +90,7 @@ OPERATIONS: Final = (
         Swap,
         ("not_found",),
     ),
-    Operation(
+    ApiOperation(
         "get_statement",
         "GET",
         "/v1/statement",
@@ -104,11 +104,11 @@ OPERATIONS: Final = (
 
 
 @cache
-def _patterns() -> Mapping[Operation, re.Pattern[str]]:
+def _patterns() -> Mapping[ApiOperation, re.Pattern[str]]:
     return {operation: re.compile(operation.path.replace("{id}", "([^/]+)")) for operation in OPERATIONS}
 
 
-def operation_of(method: str, path: str) -> tuple[Operation, tuple[Any, ...]] | None:
+def operation_of(method: str, path: str) -> tuple[ApiOperation, tuple[Any, ...]] | None:
     """Return the operation of a request with the parameters in its path; None for an unknown one."""
     for operation, pattern in _patterns().items():
         if operation.method == method and (match := pattern.fullmatch(path)):

@@ -10,7 +10,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.partners.channels import has_channel
 from cfnode.ledger.statement_text import write_csv, write_json
 from cfnode.ledger.statements import Month, Statement
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.live.partner_api.documents import swap_of
 from cfnode.swap_service.live.partner_api.problems import Problem
 from cfnode.swap_service.live.partner_api.schema import StatementQuery, Swap
@@ -28,7 +28,7 @@ def own_swap(record: SwapRecord, database: Database, partner: str, reference: st
     """Return the status of a swap of the partner's channels. Raises Problem; blocks."""
     try:
         document = status(record, reference)
-    except Refusal:
+    except RequestRefusal:
         raise Problem("not_found") from None
     channel = ChannelId.parse(document["depositChannel"]["id"]) if "depositChannel" in document else None
     if channel is None or not has_channel(database, partner, channel):

@@ -10,13 +10,13 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.core.header import Header
-from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, BlockAnnounce, Roles
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.following import linking
 from cfnode.node.sync.following.lag import SYNCING_LAG
-from cfnode.node.sync.following.wanted import Announced
+from cfnode.node.sync.following.wanted import AnnouncedBlock
 from cfnode.node.sync.serving import serve
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
@@ -72,7 +72,7 @@ async def test_a_peer_that_never_answers_is_dropped_after_a_few_timeouts_over_al
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     liar = MemoryNetwork("liar")
-    said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
+    said = AnnounceHandshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
     liar.notifications("block-announces/1", said.encode)
     light.network.stalled.add("liar")
     async with running(authority, light):
@@ -149,7 +149,7 @@ async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
         await followed(light, authority)
         await authority.rig.blocks(150)
         await followed(light, authority)
-        said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
         liar.notifications("block-announces/1", said.encode)
         join(light.network, liar)
         for _ in range(reputation.MAX_UNFOUNDED_CLAIMS + 2):
@@ -185,7 +185,7 @@ async def test_a_sealed_block_is_fetched_from_the_peer_that_delivered_though_a_l
     async with running(authority, light):
         await followed(light, authority)
         liar = MemoryNetwork("liar")
-        said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
         liar.notifications("block-announces/1", said.encode)
         liar.serve_requests("sync/2", never)
         join(light.network, liar)
@@ -211,7 +211,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
         await followed(light, authority)
         final = light.chain.finalized.number
         for mark in range(40):
-            light.sync._follower._wanted.add("authority", Announced(mark.to_bytes(32, "big"), final - 1))
+            light.sync._follower._wanted.add("authority", AnnouncedBlock(mark.to_bytes(32, "big"), final - 1))
         light.sync._follower._new.add("authority")
         await authority.rig.block(tx("dave", 0))
         await followed(light, authority)
@@ -228,7 +228,7 @@ def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
     found = []
     for number in range(count):
         sybil = MemoryNetwork(f"sybil {number}")
-        said = Handshake(Roles.FULL, FAR, number.to_bytes(32, "big"), light.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.FULL, FAR, number.to_bytes(32, "big"), light.chain.genesis_hash)
         sybil.notifications("block-announces/1", said.encode)
         light.network.stalled.add(sybil.name)
         found.append(sybil)
@@ -320,7 +320,7 @@ async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_comin
         await authority.rig.blocks(1)
         for number in range(40):
             liar = MemoryNetwork(f"liar {number}")
-            claim = Handshake(Roles.FULL, FAR, bytes(32), light.chain.genesis_hash)
+            claim = AnnounceHandshake(Roles.FULL, FAR, bytes(32), light.chain.genesis_hash)
             liar.notifications("block-announces/1", claim.encode)
             join(light.network, liar)
             await trio.sleep(1)

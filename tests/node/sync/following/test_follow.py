@@ -12,12 +12,12 @@ from trio.testing import MockClock
 from cfnode.core.aura import seal_item
 from cfnode.core.grandpa import CommitMessage
 from cfnode.core.hashing import blake2_256
-from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, BlockAnnounce, Roles
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.grandpa_gossip import encode_commit
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
-from cfnode.node.chain.events import Finalized
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.node.grandpa.set_changes import ASK_S
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
@@ -162,10 +162,10 @@ async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> l
     """The steps of a node's finality while it catches up: each block, and was it justified itself?"""
     steps: list[tuple[int, bool]] = []
 
-    def note(event: Finalized) -> None:
+    def note(event: BlocksFinalized) -> None:
         steps.append((event.blocks[-1].number, event.justification is not None))
 
-    with full.chain.subscribe(only=Finalized, on_event=note):
+    with full.chain.subscribe(only=BlocksFinalized, on_event=note):
         async with running(authority, full):
             await reached(full, until)
     return steps
@@ -247,7 +247,7 @@ async def test_a_light_node_serves_a_third_one(
 async def test_a_peer_of_another_chain_is_refused(light: Peer, patient_clock: MockClock) -> None:
     stranger = MemoryNetwork("stranger")
     stranger.notifications(
-        "block-announces/1", lambda: Handshake(Roles.FULL, 9, bytes(32), b"\x07" * 32).encode()
+        "block-announces/1", lambda: AnnounceHandshake(Roles.FULL, 9, bytes(32), b"\x07" * 32).encode()
     )
     assert not join(light.network, stranger)
     assert light.network.peers == {}
@@ -258,7 +258,7 @@ async def test_light_peers_are_not_asked_and_their_claims_ignored(
 ) -> None:
     strangers = [MemoryNetwork(f"light {number}") for number in range(3)]
     for stranger in strangers:
-        said = Handshake(Roles.LIGHT, 1_000_000, b"\x07" * 32, light.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.LIGHT, 1_000_000, b"\x07" * 32, light.chain.genesis_hash)
         stranger.notifications("block-announces/1", said.encode)
     async with running(authority, light):
         for stranger in strangers:

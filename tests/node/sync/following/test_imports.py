@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cfnode.core.grandpa import ENGINE, EncodedJustification
 from cfnode.node.asking.blocks import FetchedBlock
-from cfnode.node.asking.progress import Progress
+from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.following.imports import Imports
 from cfnode.runtime.calls import ExecutorDied
 from tests.node.conftest import MakeRig
@@ -28,7 +28,7 @@ async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: Make
     blocks = [await rig.block(final=True) for _ in range(3)]
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     charged: list[tuple[str, str]] = []
-    imports = Imports(other.chain, Progress(), lambda: None, lambda *charge: charged.append(charge))
+    imports = Imports(other.chain, SyncProgress(), lambda: None, lambda *charge: charged.append(charge))
 
     assert await imports.import_blocks("liar", [justified(rig, blocks[0], 1 << 20)])
     assert other.chain.best.hash == blocks[0]

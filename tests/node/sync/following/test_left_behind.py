@@ -15,12 +15,12 @@ from cfnode.core.block import BlockRef
 from cfnode.core.chainspec import to_json
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
-from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.network import backoff, dialing
-from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported
 from cfnode.node.config import NetworkConfig, PruningConfig
 from cfnode.node.node import Node
 from cfnode.node.sync.following import follow
@@ -133,7 +133,7 @@ class Liar(Peer):
     def __init__(self, authority: Peer) -> None:
         super().__init__("liar", authority.rig, author=True)
         best = authority.chain.best
-        said = Handshake(Roles.FULL, best.number + 1_000, best.hash, authority.chain.genesis_hash)
+        said = AnnounceHandshake(Roles.FULL, best.number + 1_000, best.hash, authority.chain.genesis_hash)
         self.network.protocols["block-announces/1"].handshake = said.encode
         self.network.serve_requests("sync/2", no_block)
 
@@ -190,7 +190,7 @@ async def test_clients_receive_one_step_over_the_missing_blocks(
             numbers, heads = [final.number], [old]
             while heads[-1] != node.chain.best:
                 event = await events.__anext__()
-                if isinstance(event, Finalized):
+                if isinstance(event, BlocksFinalized):
                     numbers += [block.number for block in event.blocks]
                 elif isinstance(event, BestChanged):
                     heads.append(event.new)

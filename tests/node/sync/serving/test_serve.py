@@ -18,7 +18,7 @@ from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
-from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, SWITCH_S
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
@@ -34,7 +34,7 @@ class Asker:
 
     def __init__(self, rig: Rig) -> None:
         self.server, self.network = MemoryNetwork("server"), MemoryNetwork("asker")
-        Server(self.server, rig.chain, rig.store).declare()
+        SyncServer(self.server, rig.chain, rig.store).declare()
         join(self.network, self.server)
 
     async def ask(self, protocol: str, data: bytes) -> bytes:

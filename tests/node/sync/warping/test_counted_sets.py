@@ -6,13 +6,13 @@ import threading
 
 import trio
 
-from cfnode.node.asking.progress import Progress
+from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.warping.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.support.node.warp import Client, grown
 
 
-class Watched(Progress):
+class Watched(SyncProgress):
     """Records the threads that write it."""
 
     def __init__(self) -> None:

@@ -14,10 +14,10 @@ from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.peer_set import PeerSet
-from cfnode.node.asking.progress import Progress
-from cfnode.node.chain.events import Finalized
+from cfnode.node.asking.progress import SyncProgress
+from cfnode.node.chain.events import BlocksFinalized
 from cfnode.node.sync.service import ChainSync
-from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.cross_check import CrossCheck, contradicts
 from cfnode.node.sync.warping.warp import WarpSync
@@ -59,7 +59,7 @@ class Peers:
 
     def add(self, name: str, rig: Rig) -> None:
         peer = MemoryNetwork(name)
-        Server(peer, rig.chain, rig.store).declare()
+        SyncServer(peer, rig.chain, rig.store).declare()
         join(self.network, peer)
         self.peer_set.update(name, rig.chain.best.number, rig.chain.best.hash)
 
@@ -129,7 +129,7 @@ async def test_peers_that_refuted_the_cached_set_are_asked_first(
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     for _ in range(10):
         peers = Peers(true, liar=false, one=true)
-        warp = WarpSync(Asker(peers.network, peers.peer_set), peers.genesis, None, Progress())
+        warp = WarpSync(Asker(peers.network, peers.peer_set), peers.genesis, None, SyncProgress())
         await warp.drop_cache(ask_first=frozenset({"one"}))
         with trio.fail_after(30):
             proven = await warp.run()
@@ -217,7 +217,7 @@ async def test_a_dropped_cached_set_is_no_longer_cross_checked(
             join(network, peer)
         with trio.fail_after(30), own.chain.subscribe() as events:
             async for event in events:
-                if isinstance(event, Finalized):
+                if isinstance(event, BlocksFinalized):
                     break
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == true.chain.finalized

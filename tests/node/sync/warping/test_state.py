@@ -15,14 +15,14 @@ from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.warping.state import TargetLost
-from cfnode.node.sync.warping.state_plan import StatePlan, Turn
+from cfnode.node.sync.warping.state_plan import PartTurn, StatePlan
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
 from tests.support.core.states import Held
 from tests.support.node.net import Tamper
 from tests.support.node.states import Client, grown
 
-TURN = Turn("peer", 0)
+TURN = PartTurn("peer", 0)
 
 
 async def test_a_state_is_downloaded_from_all_peers_at_once(

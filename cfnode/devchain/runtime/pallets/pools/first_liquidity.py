@@ -11,8 +11,8 @@ from dataclasses import replace
 from cfnode.core.amm import (
     MAX_TICK,
     MIN_TICK,
+    AmmPool,
     LimitPool,
-    Pool,
     RangePool,
     liquidity_for_quote,
     sqrt_price_of_amounts,
@@ -64,7 +64,7 @@ def fill(pools: PoolsStorage, pool: DevPool) -> None:
     liquidity = liquidity_for_quote(sqrt_price, pool.depth)
     ranges = RangePool.full_range((MAKER, 0), sqrt_price, liquidity, POOL_FEE)
     places = {MAKER: {0: (MIN_TICK, MAX_TICK)}}
-    new_pool = Pool(LimitPool.empty(), ranges)
+    new_pool = AmmPool(LimitPool.empty(), ranges)
     pools.put_back(StoredPool(pool.asset, new_pool, places, {"base": {}, "quote": {}}))
     if pool.asset == "Btc":
         bitcoin_vault.conjure(pools, ranges.value(MIN_TICK, MAX_TICK, liquidity)["base"])

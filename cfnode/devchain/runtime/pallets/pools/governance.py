@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cfnode.core.amm import LimitPool, Pool, RangePool, in_range, sqrt_price_of
+from cfnode.core.amm import AmmPool, LimitPool, RangePool, in_range, sqrt_price_of
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
@@ -54,7 +54,7 @@ class PoolsGovernance:
         pools.ensure(fee_hundredth_pips <= MAX_FEE, pools.Error.InvalidFeeAmount)
         pools.ensure(in_range(initial_price), pools.Error.InvalidInitialPrice)
         ranges = RangePool.empty(sqrt_price_of(initial_price), fee_hundredth_pips)
-        pools.put_back(StoredPool(asset, Pool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
+        pools.put_back(StoredPool(asset, AmmPool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
         pools.deposit(
             pools.Event.NewPoolCreated,
             base_asset=base_asset,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cfnode.core.amm import LimitOrder, OrderRefused, RangeChange, burned, minted, other
+from cfnode.core.amm import OrderRefused, PoolLimitOrder, RangeChange, burned, minted, other
 from cfnode.core.amm.range_positions import Size
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
@@ -69,7 +69,7 @@ def burn_limit(
 def _changed_limit(
     pools: PoolsStorage,
     stored: StoredPool,
-    order: LimitOrder,
+    order: PoolLimitOrder,
     side: str,
     change: values.IncreaseOrDecrease[int],
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cfnode.core.amm import Pool
+from cfnode.core.amm import AmmPool
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     DoubleMap,
@@ -155,7 +155,7 @@ class PoolsStorage(PalletStorage):
         """Store a pool that has changed."""
         self.Pools.put(pair_of(stored.asset), stored.to_value())
 
-    def pool(self, asset: str) -> Pool:
+    def pool(self, asset: str) -> AmmPool:
         """Return the orders of an asset's pool. Fails with PoolDoesNotExist."""
         return self.stored_pool(asset).pool
 

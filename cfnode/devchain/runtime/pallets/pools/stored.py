@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cfnode.core.amm import Pool, position_of
+from cfnode.core.amm import AmmPool, position_of
 from cfnode.devchain.runtime import values
 
 __all__ = ["SIDES", "STABLE", "StoredPool", "pair_of"]
@@ -29,7 +29,7 @@ class StoredPool:
     """A pool taken out of the state, to be changed and put back."""
 
     asset: str
-    pool: Pool
+    pool: AmmPool
     ranges: Ranges
     limits: Limits
 
@@ -44,7 +44,7 @@ class StoredPool:
             side: {lp: dict(orders) for lp, orders in cache}
             for side, cache in value.limit_orders_cache.items()
         }
-        return cls(asset, Pool.from_value(value.pool_state), ranges, limits)
+        return cls(asset, AmmPool.from_value(value.pool_state), ranges, limits)
 
     def to_value(self) -> values.Pool:
         """Return the pool as a value of `pallet_cf_pools::Pool`."""

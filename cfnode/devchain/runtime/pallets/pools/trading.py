@@ -6,7 +6,7 @@ one swap may move a price.
 
 from __future__ import annotations
 
-from cfnode.core.amm import OutOfLiquidity, Pool, Sold
+from cfnode.core.amm import AmmPool, OutOfLiquidity, Sold
 
 from .storage import PoolsStorage
 from .stored import STABLE, pair_of
@@ -42,7 +42,7 @@ def quote(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> i
     return _tried(pools, asset, pools.pool(asset), sold, amount).output
 
 
-def _tried(pools: PoolsStorage, asset: str, pool: Pool, sold: str, amount: int) -> Sold:
+def _tried(pools: PoolsStorage, asset: str, pool: AmmPool, sold: str, amount: int) -> Sold:
     if not amount:
         return Sold(0, 0, pool)
     try:
