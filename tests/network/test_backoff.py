@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import trio
 import trio.testing
 
 from cfnode.core.p2p.protobuf import framed
-from cfnode.network.backoff import FIRST_WAIT, MAX_KNOWN, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
+from cfnode.network import backoff
+from cfnode.network.backoff import FIRST_WAIT, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
 from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import propose
 from cfnode.network.model import NotificationLimits
@@ -51,14 +53,17 @@ def test_an_isolated_node_waits_ten_seconds_at_most() -> None:
     assert not waits.allows("away", now=100 + MAX_WAIT_ISOLATED)
 
 
-def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay() -> None:
+def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backoff, "MAX_KNOWN", 100)
     waits = BackOff()
     for _ in range(3):
         waits.failed("stubborn", now=0)
-    for number in range(2 * MAX_KNOWN):
+    for number in range(200):
         waits.failed(str(number), now=1)
     assert waits.failures("stubborn") == 3
-    assert sum(waits.failures(str(number)) for number in range(2 * MAX_KNOWN)) == MAX_KNOWN - 1
+    assert sum(waits.failures(str(number)) for number in range(200)) == 99
 
 
 async def test_a_peer_that_keeps_refusing_is_asked_less_and_less_often(

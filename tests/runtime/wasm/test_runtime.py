@@ -319,7 +319,7 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
 
     sizes: list[int] = []
     for _ in range(repeats(20, 8)):
-        for _ in range(repeats(250, 100)):
+        for _ in range(repeats(250, 40)):
             some_calls()
         gc.collect()
         sizes.append(allocated())
