@@ -266,7 +266,7 @@ NO_EVM_NODE = "http://127.0.0.1:1"
             "--from names the sender without --key",
         ),
         (["--json", "--key", __file__, "--eth-rpc", NO_EVM_NODE], "--json does not prompt"),
-        (["--archive", NO_EVM_NODE], "add --for"),
+        (["--archive", NO_EVM_NODE], "needs --for OWNER"),
         (["--from", "0x12"], "40 hex digits"),
         (["--from", USER.replace("C8", "c8")], f"the checksum of {USER.replace('C8', 'c8')} is wrong"),
     ],

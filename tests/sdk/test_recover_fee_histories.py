@@ -26,7 +26,7 @@ SENDER = b"\x11" * 20
 GWEI = 10**9
 FULL = 30_000_000
 NONCE = 7
-ODD = (None, True, -1, 0, "", "0x", "0x1g", "-0x5208", "1e18", [], {}, 2**300, "a block")
+ODD: tuple[Any, ...] = (None, True, -1, 0, "", "0x", "0x1g", "-0x5208", "1e18", [], {}, 2**300, "a block")
 """Answers that are no number, or none that can be true."""
 
 
@@ -115,7 +115,7 @@ class Provider(Script):
     def charged(self, sent: UnsignedTransaction) -> int | None:
         """What a block charges for a transaction that uses all its gas; None if it leaves it out."""
         fields, base = sent.fields(), self.fee.base or 0
-        highest = fields.get("maxFeePerGas", fields.get("gasPrice"))
+        highest: int = fields["gasPrice"] if sent.is_legacy else fields["maxFeePerGas"]
         tip = fields.get("maxPriorityFeePerGas", highest)
         return None if highest < max(base, 1) else fields["gas"] * min(highest, base + tip)
 

@@ -181,10 +181,10 @@ def test_a_call_is_found_by_its_own_number() -> None:
     for number, receiver in ((3, RECEIVER), (4, OTHER)):
         (payment,) = events_of(*events).find(Batch("call", "Ethereum", number)).payments
         assert (payment.broadcast_id, payment.recipient, payment.state) == (number, receiver, State.FAILED)
-    events = (message(4, 1, 1), aborted(6, 1))  # its egress is in an earlier block
-    (payment,) = events_of(*events).find(Batch("message", "Ethereum", 1)).payments
+    sent = (message(4, 1, 1), aborted(6, 1))  # its egress is in an earlier block
+    (payment,) = events_of(*sent).find(Batch("message", "Ethereum", 1)).payments
     assert (payment.broadcast_id, payment.is_batch, payment.state) == (1, False, State.ABORTED)
-    late = events_of(*events, success(8, 1)).find(Batch("message", "Ethereum", 1))
+    late = events_of(*sent, success(8, 1)).find(Batch("message", "Ethereum", 1))
     assert late.payments == ()
     expired = (8, INGRESS, "FailedForeignChainCallExpired", {"broadcast_id": 3})
     (payment,) = (

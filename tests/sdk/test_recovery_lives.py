@@ -29,7 +29,7 @@ from cfnode.sdk.recovery import (
     check_key,
 )
 from cfnode.sdk.recovery.errors import KeyRotated
-from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.fate import Fate
 from tests.lengths import repeats
@@ -159,7 +159,7 @@ def _by_statuses(life: PayoutsOfLife, vaults: Vaults) -> None:
     for number, paid in payouts(life):
         try:
             failed = SwapStatus.from_json(status(record, str(number))).failed_payout
-        except Refusal:
+        except RequestRefusal:
             continue
         is_taken = any(pays(each, paid) for each in vaults.open())
         if is_taken:

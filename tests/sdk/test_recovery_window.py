@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -161,10 +162,11 @@ def test_an_interrupted_search_says_where_it_stopped() -> None:
             raise KeyboardInterrupt
 
     work = Recovery(Interrupted(), None, True, 1.0, {})  # type: ignore[arg-type]  # an SDK of one call
-    for search in (
+    searches: tuple[Callable[[], object], ...] = (
         lambda: choose(work, ADDRESS, None, None),
         lambda: find_by_number(work, "ethereum", 7, None, Expired("it has expired")),
-    ):
+    )
+    for search in searches:
         with pytest.raises(Failure, match="interrupted; blocks 4 to 9 have been read") as caught:
             search()
         assert caught.value.exit_code == ExitCode.INTERRUPTED

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cfnode.core.assets import ASSETS
-from cfnode.core.scale import Cursor
+from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.decoding import Block
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
@@ -320,7 +320,7 @@ class LifeNode(Script):
             return {"specVersion": self._spec}
         if method == "state_getMetadata":
             answer = world.runtime.call("Metadata_metadata_at_version", _METADATA_VERSION, world.journal)
-            return "0x" + Cursor(answer[1:]).bytes().hex()
+            return "0x" + ByteCursor(answer[1:]).bytes().hex()
         if method == "cf_eth_vault":
             key, block = world.api(API + "eth_vault")
             return [key.hex(), block]
