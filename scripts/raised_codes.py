@@ -14,8 +14,11 @@ from types import ModuleType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-LEFT_OUT: Final = ("cfnode/sdk/", "cfnode/testing/", "cfnode/cli/", "cfnode/core/jsonrpc_client.py")
-"""Paths of clients, which receive codes."""
+LEFT_OUT: Final = (
+    *("cfnode/sdk/", "cfnode/testing/", "cfnode/cli/", "cfnode/core/jsonrpc_client.py"),
+    "cfnode/devchain/evm/",
+)
+"""Paths of clients, which receive codes, and of the local EVM chain, whose codes are those of EVM nodes."""
 MAX_ROUNDS: Final = 5
 """Maximum length of a chain of functions that pass a code on."""
 

@@ -143,8 +143,8 @@ def _accounts(start: Start) -> Iterator[str]:
 
 
 def _named(names: Mapping[bytes, str], account: bytes) -> str:
-    known = f"{names[account]}, " if account in names else ""
-    return f"{known}{ss58.encode(account)}"
+    name_text = f"{names[account]}, " if account in names else ""
+    return f"{name_text}{ss58.encode(account)}"
 
 
 def _commands(start: Start) -> Iterator[str]:

@@ -16,6 +16,7 @@ import click
 from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.dev_client import DevClient
 from cfnode.cli.dev_events import events_of
+from cfnode.cli.dev_evm import evm
 from cfnode.cli.dev_transactions import made_up, reference
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
@@ -313,6 +314,9 @@ def events(node: DevClient, count: int, everything: bool, as_lines: bool) -> Non
         return
     for event in events_of(node, count, everything):
         print_text(f"{event['blockNumber']} {event['pallet']}.{event['name']}")
+
+
+dev.add_command(evm)
 
 
 @command("finalize")

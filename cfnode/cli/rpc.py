@@ -99,5 +99,5 @@ def _suggestion(url: str, method: str, timeout: float) -> str:
     """Name the node's methods that are spelled like an unknown one; empty if there are none."""
     from cfnode.core.suggestions import did_you_mean
 
-    known = methods_of(url, timeout)
-    return "" if method in known else did_you_mean(method, known)
+    method_names = methods_of(url, timeout)
+    return "" if method in method_names else did_you_mean(method, method_names)

@@ -54,7 +54,7 @@ def print_side_by_side(records: Sequence[tuple[str, Fields]], title: str = "") -
     """Print titled records with the same names: a column for each, or one below the other if narrow."""
     names = [name for name, _ in records[0][1]] if records else []
     columns = ["", *(head for head, _ in records)]
-    rows = [(name, *(fields[at][1] for _, fields in records)) for at, name in enumerate(names)]
+    rows = [(name, *(fields[index][1] for _, fields in records)) for index, name in enumerate(names)]
     filled = [row for row in rows if any(row[1:])]
     width = _width()
     if width is None or _needed(columns, filled) <= width:
@@ -105,8 +105,8 @@ def _print(text: Text) -> None:
 
 def _width() -> int | None:
     """Return the columns of the terminal; None in a pipe or a file, which take lines of any length."""
-    where = console()
-    return where.width if where.is_terminal else None
+    screen = console()
+    return screen.width if screen.is_terminal else None
 
 
 def _parts(value: str) -> list[str]:
@@ -117,7 +117,7 @@ def _parts(value: str) -> list[str]:
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     from rich.cells import cell_len
 
-    cells = [[[name], *(_parts(row[at]) for row in rows)] for at, name in enumerate(columns)]
+    cells = [[[name], *(_parts(row[index]) for row in rows)] for index, name in enumerate(columns)]
     return [max(cell_len(part) for parts in column for part in parts) for column in cells]
 
 

@@ -101,10 +101,10 @@ async def compare(reader: ChainReader, books: Books) -> Comparison | None:
     tip = await trio.to_thread.run_sync(books.tip)
     if tip is None:
         return None
-    ours, brokers = await trio.to_thread.run_sync(_booked, books, tip.number)
+    booked, brokers = await trio.to_thread.run_sync(_booked, books, tip.number)
     tracked = await trio.to_thread.run_sync(books.tracked)
-    theirs = await chain_balances(reader, tip, tracked)
-    keys = {*ours, *theirs}
+    on_chain = await chain_balances(reader, tip, tracked)
+    keys = {*booked, *on_chain}
     if any(asset == FLIP for _, asset in keys):
         left_out = await _with_rewards(reader, tip, tracked)
         left_out |= await trio.to_thread.run_sync(_redeemers, books)
@@ -115,19 +115,19 @@ async def compare(reader: ChainReader, books: Books) -> Comparison | None:
             account,
             asset,
             "flip_balance" if asset == FLIP else "free_balance",
-            ours.get((account, asset), 0),
-            theirs.get((account, asset), 0),
+            booked.get((account, asset), 0),
+            on_chain.get((account, asset), 0),
         )
         for account, asset in sorted(keys)
-        if ours.get((account, asset), 0) != theirs.get((account, asset), 0)
+        if booked.get((account, asset), 0) != on_chain.get((account, asset), 0)
     ]
     compared = len(keys)
     for account, earned in (await _earned(reader, tip, brokers)).items():
         compared += len(earned)
         differences += [
-            Difference(account, asset, "earned_fees", ours.get((account, asset), 0), amount)
+            Difference(account, asset, "earned_fees", booked.get((account, asset), 0), amount)
             for asset, amount in earned.items()
-            if ours.get((account, asset), 0) != amount
+            if booked.get((account, asset), 0) != amount
         ]
     outcome = Comparison(tip, compared, tuple(differences))
     await trio.to_thread.run_sync(_note, books, outcome)
@@ -162,8 +162,8 @@ def _totals(connection: Connection, until: int) -> dict[tuple[str, str], int]:
     for table in (schema.movements.c, schema.holdings.c):
         sums = exact_sum(table.amount, connection.dialect.name)
         query = select(table.account, table.asset, table.credit, *sums)
-        after = case((table.asset == FLIP, flip_start), else_=start)
-        query = query.where(table.block > start, table.block > after, table.block <= until)
+        start_of_asset = case((table.asset == FLIP, flip_start), else_=start)
+        query = query.where(table.block > start, table.block > start_of_asset, table.block <= until)
         for account, asset, credit, *parts in connection.execute(
             query.group_by(table.account, table.asset, table.credit)
         ):

@@ -47,8 +47,8 @@ def first_since(connection: Connection, time: int, low: int, high: int) -> int:
     """Return the first of the blocks from `low` whose time (Unix ms) is `time` or later, else `high`."""
     while low < high:
         step = -(-(high - low) // PROBED_BLOCKS)
-        for number, at in sorted(times_of(connection, range(low, high, step)).items()):
-            if at >= time:
+        for number, time_of_block in sorted(times_of(connection, range(low, high, step)).items()):
+            if time_of_block >= time:
                 high = number
                 break
             low = number + 1

@@ -286,11 +286,12 @@ def _follows(connection: Connection, block: Block) -> bool:
     return True
 
 
-def other_block(number: int, theirs: str, ours: str) -> str:
+def other_block(number: int, block_of_node: str, block_of_books: str) -> str:
     """Return the text of a WrongChain: two blocks with one number."""
     return (
-        f"block {number} of the node is {theirs}, that of the books {ours}: the node follows another chain "
-        "with the same genesis, such as a purged development chain; name another --database"
+        f"block {number} of the node is {block_of_node}, that of the books {block_of_books}: "
+        "the node follows another chain with the same genesis, such as a purged development chain; "
+        "name another --database"
     )
 
 

@@ -188,12 +188,12 @@ class ChainReader:
         answers = await self.client.batch(
             [("state_getRuntimeVersion", [block_hash]) for block_hash in at_hashes]
         )
-        before, last, fallback = answers
-        if isinstance(before, CallError):
-            before = fallback
-        if isinstance(last, CallError):
-            last = fallback
-        return [self._version(first, before), self._version(first, last)]
+        answer_before, answer_last, answer_of_first = answers
+        if isinstance(answer_before, CallError):
+            answer_before = answer_of_first
+        if isinstance(answer_last, CallError):
+            answer_last = answer_of_first
+        return [self._version(first, answer_before), self._version(first, answer_last)]
 
     def _version(self, number: int, answer: Any) -> int:
         runtime_version = self._of_state(number, answer)

@@ -79,7 +79,7 @@ def _checked(connection: Connection, text: str | None) -> Checked | None:
     parts = (text or "").split()
     if len(parts) != 4:
         return None
-    block, compared, count, at = map(int, parts)
+    block, compared, count, checked_at = map(int, parts)
     table = schema.checks.c
     query = select(table.account, table.asset, table.figure, table.books, table.chain, table.negative)
     rows = connection.execute(
@@ -89,7 +89,7 @@ def _checked(connection: Connection, text: str | None) -> Checked | None:
         Difference(row.account, row.asset, row.figure, -row.books if row.negative else row.books, row.chain)
         for row in rows
     )
-    return Checked(block, at, compared, count, differences)
+    return Checked(block, checked_at, compared, count, differences)
 
 
 def spent_by_partner(connection: Connection, month: str) -> dict[str, tuple[int, int]]:

@@ -268,39 +268,39 @@ class Follower:
         """Read and write all blocks up to `head`; the next blocks are read while some are written."""
         tip = await trio.to_thread.run_sync(self._books.tip)
         assert tip is not None
-        at = tip.number
-        if head - at > PROGRESS_BLOCKS:
-            log.info("Following from block %d to the finalized block %d", at + 1, head)
-        while at < head:
-            at = await self._run_of_blocks(reader, at, head)
+        number = tip.number
+        if head - number > PROGRESS_BLOCKS:
+            log.info("Following from block %d to the finalized block %d", number + 1, head)
+        while number < head:
+            number = await self._run_of_blocks(reader, number, head)
 
-    async def _run_of_blocks(self, reader: ChainReader, at: int, head: int) -> int:
+    async def _run_of_blocks(self, reader: ChainReader, number: int, head: int) -> int:
         """Write blocks until `head`, or until the node lacks one; return the number of the last."""
         send, receive = trio.open_memory_channel[tuple[list[Block], dict[int, list[Price]]]](1)
         missing: list[int] = []
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._read, reader, at, head, send, missing)
+            nursery.start_soon(self._read, reader, number, head, send, missing)
             async with receive:
                 async for blocks, prices in receive:
                     await self._write(reader, blocks, prices)
-                    at = blocks[-1].number
+                    number = blocks[-1].number
                     self._pause = RECONNECT_S
         if missing:
-            at = (await self._skip(reader, at + 1, head)).number
-        return at
+            number = (await self._skip(reader, number + 1, head)).number
+        return number
 
     async def _read(
         self,
         reader: ChainReader,
-        at: int,
+        number: int,
         head: int,
         send: trio.MemorySendChannel[tuple[list[Block], dict[int, list[Price]]]],
         missing: list[int],
     ) -> None:
         async with send:
-            while at < head:
+            while number < head:
                 try:
-                    blocks, prices = await self._fetched(reader, at + 1, min(at + self._size, head))
+                    blocks, prices = await self._fetched(reader, number + 1, min(number + self._size, head))
                 except TooLarge as error:
                     if self._size == 1:
                         raise
@@ -311,7 +311,7 @@ class Follower:
                     missing.append(error.number)
                     return
                 await send.send((blocks, prices))
-                at = blocks[-1].number
+                number = blocks[-1].number
 
     async def _fetched(
         self, reader: ChainReader, first: int, last: int

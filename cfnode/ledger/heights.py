@@ -30,15 +30,15 @@ def heights(connection: Connection) -> dict[str, int]:
 
 def note_heights(connection: Connection, block: Block) -> None:
     """Store the heights that a block witnesses."""
-    new = _witnessed(block)
-    if not new:
+    witnessed = _witnessed(block)
+    if not witnessed:
         return
-    known = heights(connection)
-    merged = known | {chain: max(height, known.get(chain, 0)) for chain, height in new.items()}
-    if merged == known:
+    stored = heights(connection)
+    merged = stored | {chain: max(height, stored.get(chain, 0)) for chain, height in witnessed.items()}
+    if merged == stored:
         return
     table, value = schema.ledger, json.dumps(merged, sort_keys=True)
-    if known:
+    if stored:
         connection.execute(update(table).where(table.c.name == NAME).values(value=value))
     else:
         connection.execute(insert(table), {"name": NAME, "value": value})

@@ -6,9 +6,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from cfnode.dashboard import sessions as sessions_module
-from cfnode.dashboard.guard import MAX_BODY_BYTES
+from cfnode.dashboard.guard import MAX_BODY_BYTES, is_secure
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_key import service_key
@@ -48,6 +49,23 @@ async def test_a_token_of_the_group_admin_opens_it(books: Database) -> None:
         assert "Log out operator" in page.text
         by_tls = await guest.post("/login", {"token": TOKEN}, x_forwarded_proto="https")
         assert "Secure" in by_tls.headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "forwarded", "is_tls"),
+    [
+        ("https", (), True),
+        ("http", (), False),
+        ("http", (b"https",), True),
+        ("http", (b"http",), False),
+        ("http", (b"https", b"http"), False),
+    ],
+)
+def test_one_proxy_may_say_that_a_browser_came_by_tls(
+    scheme: str, forwarded: tuple[bytes, ...], is_tls: bool
+) -> None:
+    headers = [(b"x-forwarded-proto", value) for value in forwarded]
+    assert is_secure(Request({"type": "http", "scheme": scheme, "headers": headers})) is is_tls
 
 
 @pytest.mark.parametrize("presented", ["", "shop-" + "s" * 40, "read-" + "r" * 40, TOKEN[:-1], "ä" * 600])

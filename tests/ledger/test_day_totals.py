@@ -141,6 +141,11 @@ def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabas
     found = {key[0]: sums for key, sums in counted(database).items()}
     assert found == {0: (1, 10, 0), 1: (2, 1_100, 0), 2: (1, 10_000, 0)}
     with database.writing() as connection:
+        day_totals.forget_totals(connection, 5)
+        assert counted_block(connection) == 4, "no counted block changes"
+        day_totals.forget_totals(connection, 4)
+        assert [each.day for each in totals_of(connection, 0, 9)] == [0, 1]
+        assert counted_block(connection) == 3
         day_totals.forget_totals(connection, 2)
         assert [each.day for each in totals_of(connection, 0, 9)] == [0]
         assert counted_block(connection) == 1

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from cfnode.sdk.calls import Call
-from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
+from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall, Steps
 from cfnode.sdk.options import Options, Session
 from tests.conftest import shared
 
@@ -48,17 +48,20 @@ def environment_answer() -> dict[str, Any]:
 
 
 class Script:
-    """Answers JSON-RPC by `results`, any other path by `pages`."""
+    """Answers JSON-RPC by `results`, `cf_environment` with one without minima, any other path by `pages`."""
 
     def __init__(self, results: dict[str, Any] | None = None, pages: dict[str, Any] | None = None) -> None:
-        self.results = {"cf_environment": environment_answer()} | (results or {})
+        self.results = results or {}
         self.pages = pages or {}
         self.calls: list[SdkHttpCall] = []
         self.requests: list[dict[str, Any]] = []
 
     def run(self, call: Call[T], on: Session) -> T:
         """The result of a call."""
-        steps = call.steps(on)
+        return self.follow(call.steps(on))
+
+    def follow(self, steps: Steps[T]) -> T:
+        """The result of steps."""
         try:
             wanted = next(steps)
             while True:
@@ -82,7 +85,9 @@ class Script:
         return HttpAnswer(200, json.dumps([self._reply(request) for request in requests]).encode())
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        base = {"jsonrpc": "2.0", "id": request["id"]}
-        if request["method"] not in self.results:
-            return base | {"error": {"code": -32601, "message": "Method not found"}}
-        return base | {"result": self.results[request["method"]]}
+        base, method = {"jsonrpc": "2.0", "id": request["id"]}, request["method"]
+        if method in self.results:
+            return base | {"result": self.results[method]}
+        if method == "cf_environment":
+            return base | {"result": environment_answer()}
+        return base | {"error": {"code": -32601, "message": "Method not found"}}

@@ -1,4 +1,4 @@
-"""Fees of a transaction that replaces a pending one, by the rule of the EVM's nodes."""
+"""Fees of a transaction by its chain's base fee, and of one that replaces a pending one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.sdk.recovery.gas import Fees, raised
+from cfnode.sdk.recovery.gas import DEFAULT_TIP, MAX_TIP, Fees, current_fees, raised
 from cfnode.sdk.recovery.transaction import PendingTransaction
+from tests.sdk.scripted import Script, session
 
 fees = st.integers(1, 10**12)
 
@@ -36,3 +37,22 @@ def test_the_gas_price_of_the_older_form_is_a_tenth_higher(price: int, old_price
 @pytest.mark.parametrize(("old", "new"), [(0, 1), (1, 2), (10, 11), (100, 110), (101, 112)])
 def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
     assert raised(Fees(0, 0), pending(old, old)) == Fees(new, new)
+
+
+@pytest.mark.parametrize(
+    ("chain", "base", "answers", "tip"),
+    [
+        ("Ethereum", 10**9, {"eth_maxPriorityFeePerGas": "0x5"}, 5),
+        ("Ethereum", 10**9, {"eth_maxPriorityFeePerGas": hex(10**18)}, MAX_TIP),
+        ("Ethereum", 10**10, {"eth_maxPriorityFeePerGas": hex(10**18)}, 10**10),
+        ("Ethereum", 10**9, {"eth_gasPrice": hex(10**9 + 7)}, 7),
+        ("Ethereum", 10**9, {"eth_gasPrice": "0x1"}, 1),
+        ("Ethereum", 0, {}, DEFAULT_TIP),
+        ("Arbitrum", 10**8, {"eth_maxPriorityFeePerGas": "0x5"}, 0),
+    ],
+)
+def test_a_tip_is_at_most_the_base_fee_or_the_maximum(
+    chain: str, base: int, answers: dict[str, str], tip: int
+) -> None:
+    steps = current_fees(session(), "http://evm.test", chain, {"baseFeePerGas": hex(base)})
+    assert Script(answers).follow(steps) == Fees(2 * base + tip, tip)

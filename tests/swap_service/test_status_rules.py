@@ -125,6 +125,14 @@ def test_an_announced_deposit_has_no_confirmation(record: Record) -> None:
     }  # fmt: skip
 
 
+def test_an_announced_deposit_is_to_the_newest_channel_with_its_address(record: Record) -> None:
+    record.opened()
+    record.announcements[DEPOSIT_ADDRESS] = Announced(70)
+    older, newer = status(record, CHANNEL), status(record, "11-Ethereum-7")
+    assert (older["state"], "deposit" in older) == ("WAITING", False)
+    assert (newer["state"], newer["deposit"]["amount"]) == ("RECEIVING", "70")
+
+
 def test_a_confirmed_deposit_takes_the_place_of_the_announced_one(record: Record) -> None:
     record.announcements[DEPOSIT_ADDRESS] = Announced(70, TRANSACTION)
     swapping(record)

@@ -48,13 +48,17 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """Return the row with the source of its value, and the source's variable or file and line."""
-        where = self.origin
-        if where.file is not None:
-            source: dict[str, Any] = {"source": "file", "file": str(where.file), "line": where.line}
-        elif where.variable is not None:
-            source = {"source": "variable", "variable": where.variable}
+        value_origin = self.origin
+        if value_origin.file is not None:
+            source: dict[str, Any] = {
+                "source": "file",
+                "file": str(value_origin.file),
+                "line": value_origin.line,
+            }
+        elif value_origin.variable is not None:
+            source = {"source": "variable", "variable": value_origin.variable}
         else:
-            source = {"source": "flag" if where.is_flag else "default"}
+            source = {"source": "flag" if value_origin.is_flag else "default"}
         note = {"note": self.note} if self.value is None and self.note else {}
         return {"key": self.key, "value": self.value, **note, **source}
 
@@ -85,7 +89,7 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
       cfnode config show swap quote --network dev
     """
     file = named_file(ctx, "file", file)
-    count = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    count = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
     names, flags = words[:count], list(words[count:])
     commands = list(chosen_commands(ctx, names))
     is_one = [path for path, _ in commands] == [names]

@@ -72,7 +72,9 @@ class _Inspected:
         account = account_id(self.public)
         seed = {} if self.seed is None else {"Secret seed": self.seed}
         return {
-            "Network ID": next((n for n, p in NETWORKS.items() if p == self.prefix), str(self.prefix)),
+            "Network ID": next(
+                (name for name, prefix in NETWORKS.items() if prefix == self.prefix), str(self.prefix)
+            ),
             **seed,
             "Public key (hex)": f"0x{self.public.hex()}",
             "Account ID": f"0x{account.hex()}",

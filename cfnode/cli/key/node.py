@@ -87,8 +87,8 @@ def generate_node_key(
             secret_file.create_all({file: content})
     identity = peer_id(Keypair.from_seed(secret, "ed25519").public)
     if as_json:
-        where = {"secretKey": secret.hex()} if file is None else {"file": str(file)}
-        print_secret(json.dumps({"peerId": identity} | where, indent=2))
+        key_member = {"secretKey": secret.hex()} if file is None else {"file": str(file)}
+        print_secret(json.dumps({"peerId": identity} | key_member, indent=2))
         return
     if file is None:
         print_secret(content, newline=not binary and sys.stdout is not None and sys.stdout.isatty())

@@ -112,11 +112,11 @@ def _read_file(path: Path) -> str:
     return _decode(content, str(path))
 
 
-def _decode(content: bytes, where: str) -> str:
+def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{where} is not UTF-8 text", ExitCode.CONFIGURATION) from None
+        raise Failure(f"{source} is not UTF-8 text", ExitCode.CONFIGURATION) from None
 
 
 def _seed_of_file(content: str) -> str:

@@ -40,8 +40,8 @@ class Moment(click.ParamType[int]):
         except ValueError:
             self.fail(f"{str(value)[:40]!r} is not a day or time such as 2026-01-31 or 2026-01-31T12:30",
                       param, ctx)  # fmt: skip
-        known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return int(known.timestamp() * 1000)
+        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return int(aware.timestamp() * 1000)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def translated(
     arguments: Sequence[str], options: Sequence[click.Option], ctx: click.Context
 ) -> Iterator[str]:
     """Yield the arguments as click reads them. Raise BadOptionUsage for a flag without its value."""
-    known = {name: option for option in options for name in _spellings(option)}
+    options_by_name = {name: option for option in options for name in _spellings(option)}
     words = list(arguments)
     while words:
         word = words.pop(0)
@@ -82,9 +82,9 @@ def translated(
             yield from (word, *words)
             return
         if word.startswith("--"):
-            yield from _long(word, words, known, ctx)
+            yield from _long(word, words, options_by_name, ctx)
         elif _is_flag(word):
-            yield from _short(word, words, known, ctx)
+            yield from _short(word, words, options_by_name, ctx)
         else:
             yield word
 
@@ -126,11 +126,11 @@ def _is_flag(word: str) -> bool:
 
 
 def _long(
-    word: str, words: list[str], known: Mapping[str, click.Option], ctx: click.Context
+    word: str, words: list[str], options_by_name: Mapping[str, click.Option], ctx: click.Context
 ) -> Iterator[str]:
     """Yield a long flag with its values, which are taken from `words`."""
     name, separator, value = word.partition("=")
-    option = known.get(name)
+    option = options_by_name.get(name)
     if option is None:
         yield word
     elif separator:
@@ -140,17 +140,17 @@ def _long(
 
 
 def _short(
-    word: str, words: list[str], options: Mapping[str, click.Option], ctx: click.Context
+    word: str, words: list[str], options_by_name: Mapping[str, click.Option], ctx: click.Context
 ) -> Iterator[str]:
     """Yield short flags in one word, the last of which may have its value in it."""
     name, remainder = word[:2], word[2:]
-    option = options.get(name)
+    option = options_by_name.get(name)
     if option is None:
         yield word
     elif _takes(option) is Takes.NOTHING:
         yield name
         if remainder:
-            yield from _short(f"-{remainder}", words, options, ctx)
+            yield from _short(f"-{remainder}", words, options_by_name, ctx)
     elif remainder:
         yield f"{_first(name, option)}={remainder.removeprefix('=')}"
     else:

@@ -153,7 +153,7 @@ def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
     return node_token(node) if broker == node else None
 
 
-async def _until_stopped(source: LiveSource, where: ListenAddress, page: Dashboard | None) -> None:
+async def _until_stopped(source: LiveSource, address: ListenAddress, page: Dashboard | None) -> None:
     """Serve until a signal.
 
     Raises LedgerError where trying again cannot help: another chain, no access, no books.
@@ -168,11 +168,11 @@ async def _until_stopped(source: LiveSource, where: ListenAddress, page: Dashboa
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_on_signal, nursery.cancel_scope)
         without = partial(nothing_to_reload, "--auth-token-file")
-        await nursery.start(on_hangups, without if where.tokens is None else where.tokens.reload)
+        await nursery.start(on_hangups, without if address.tokens is None else address.tokens.reload)
         if page is not None:
             nursery.start_soon(page.run)
         try:
-            await serve(source, where, page)
+            await serve(source, address, page)
         except Exception as error:  # raised outside of the nursery, which would make a group of it
             failure = error
         nursery.cancel_scope.cancel()

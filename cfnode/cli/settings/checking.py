@@ -136,10 +136,10 @@ def _subsections(command: click.Command, ctx: click.Context, table: Path) -> lis
     return [name for name in names if table or name not in NOT_CONFIGURED]
 
 
-def _like(name: str, known: list[str]) -> str:
+def _like(name: str, names: list[str]) -> str:
     from cfnode.core.suggestions import did_you_mean
 
-    return did_you_mean(name, known)
+    return did_you_mean(name, names)
 
 
 def _elsewhere(table: Path) -> str:

@@ -75,10 +75,10 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
 
 def _add_time_left(report: Report, first: Report, seconds: float) -> None:
     """Add the seconds that are left of a sync at the pace since the first report."""
-    now, before = (reading.get("best", {}).get("number", 0) for reading in (report, first))
+    best, first_best = (reading.get("best", {}).get("number", 0) for reading in (report, first))
     target = report.get("target")
-    if report.get("syncing") and target and now > before:
-        report["secondsLeft"] = round(max(target - now, 0) * seconds / (now - before), 1)
+    if report.get("syncing") and target and best > first_best:
+        report["secondsLeft"] = round(max(target - best, 0) * seconds / (best - first_best), 1)
 
 
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:

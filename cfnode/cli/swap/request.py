@@ -315,9 +315,9 @@ def _print_next_steps(opened: _Opened, options: dict[str, Any]) -> None:
     expected = f" --quoted={_coins(quote.egress_amount, opened.swap.destination)}" if quote else ""
     network, node, backend = options["network"], options["node"], options["backend"]
     if network == "dev":
-        where = f" --node {node or backend}" if node or backend else ""
+        node_flag = f" --node {node or backend}" if node or backend else ""
         coins = _coins(channel.amount, source)
-        pay = f"cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}"
+        pay = f"cfnode dev deposit {channel.deposit_address} {source.name} {coins}{node_flag}"
         print_command("Pay into it", pay)
     flags = " ".join(flags_of(network, node if network == "dev" else None, backend))
     print_command("Follow it", f"cfnode swap watch {flags} {channel.deposit_channel_id}{expected}")

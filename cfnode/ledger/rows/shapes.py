@@ -35,8 +35,8 @@ def _columns(table: str) -> tuple[tuple[str, Fits], ...]:
 
 
 def _fits(column: Column[Any]) -> Fits:
-    known = _rule(column)
-    return (lambda value: value is None or known(value)) if column.nullable else known
+    rule = _rule(column)
+    return (lambda value: value is None or rule(value)) if column.nullable else rule
 
 
 def _rule(column: Column[Any]) -> Fits:

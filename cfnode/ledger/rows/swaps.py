@@ -164,14 +164,14 @@ def _claimed(credited: list[tuple[str, int]], shares: tuple[str, ...], fee: int)
     A share that comes to nothing has no credit. Returns an empty list if there is no such run.
     """
     for start in range(len(credited)):
-        at, fee_left = start, fee
+        end, fee_left = start, fee
         for account in shares:
-            if at < len(credited) and credited[at][0] == account and credited[at][1] <= fee_left:
-                fee_left -= credited[at][1]
-                at += 1
+            if end < len(credited) and credited[end][0] == account and credited[end][1] <= fee_left:
+                fee_left -= credited[end][1]
+                end += 1
         if not fee_left:
-            parts = credited[start:at]
-            del credited[start:at]
+            parts = credited[start:end]
+            del credited[start:end]
             return parts
     return []
 
@@ -189,9 +189,9 @@ def _confiscated(context: Context, event: Event) -> bool:
 
 
 def _chunk(context: Context, event: Event, state: str, request: int | None, **columns: Any) -> None:
-    nothing = dict.fromkeys(("execute_at", "source", "target", "input", "intermediate", "output", "reason"))
+    defaults = dict.fromkeys(("execute_at", "source", "target", "input", "intermediate", "output", "reason"))
     swap = event.fields["swap_id"]
-    context.add(event, "swaps", state=state, request=request, swap=swap, **{**nothing, **columns})
+    context.add(event, "swaps", state=state, request=request, swap=swap, **{**defaults, **columns})
 
 
 def _reason(event: Event) -> str:

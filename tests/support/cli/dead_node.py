@@ -33,6 +33,7 @@ ASKING = (
     "dev rotate",
     "dev seal",
     "dev events",
+    "dev evm",
     "dev finalize",
     "swap quote BTC ETH 1 --network=dev",
     f"swap request BTC ETH 1 --to={_EVM} --refund={_BTC} --min-price=1 --network=dev",

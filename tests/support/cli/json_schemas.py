@@ -30,7 +30,7 @@ from tests.support.cli.json_parts import (
 )
 from tests.support.cli.json_shapes import Foreign, Schema
 
-__all__ = ["ERROR", "NO_DOCUMENT", "SCHEMAS"]
+__all__ = ["ERROR", "NO_DOCUMENT", "PLAYED_ELSEWHERE", "SCHEMAS"]
 
 NO_DOCUMENT = {
     "ledger run": "logs on standard error",
@@ -42,6 +42,9 @@ NO_DOCUMENT = {
 
 ERROR = {"error": {"code": "text", "message": "text"}}
 """The document of every error; some errors have further members."""
+
+PLAYED_ELSEWHERE = {"dev evm"}
+"""Commands that run until a signal; tests/sdk/test_recover_on_local_evm.py compares what they print."""
 
 SCHEMAS: dict[str, Schema] = {
     "key generate": Foreign(
@@ -87,6 +90,19 @@ SCHEMAS: dict[str, Schema] = {
         "transactions": [{"chain": "text", "broadcastId": "number", "contract": "hex", "data": "hex"}],
     },
     "dev events": [{"blockNumber": "number", "pallet": "text", "name": "text", "fields": "any"}],
+    "dev evm": {  # each line
+        "event": "text",
+        "blockNumber?": "number",
+        "url?": "text",
+        "chain?": "text",
+        "chainId?": "number",
+        "keyManager?": "text",
+        "vault?": "text",
+        "tokens?": {"*": "text"},
+        "funded?": ["text"],
+        "keyFile?": "text",
+        "command?": "text",
+    },
     "swap quote": {
         **SWAP,
         "amount": "amount",

@@ -25,6 +25,8 @@ PR_SET_PDEATHSIG = 1
 MAX_ORDER = 1 << 20
 MAX_DESCRIPTORS = 64
 NOT_IMPORTED = ("cfnode.__main__", "cfnode.pytest_plugin")
+RARE = ("migrations", "devchain.evm")
+"""Parts of the names of modules that few processes need; py-evm takes a second or two."""
 FURTHER = ("psycopg", "sqlalchemy.dialects.sqlite.pysqlite", "sqlalchemy.dialects.postgresql.psycopg")
 """Modules of libraries that are imported when they are used."""
 
@@ -47,7 +49,7 @@ def import_everything() -> None:
 
     names = [each.name for each in pkgutil.walk_packages(cfnode.__path__, "cfnode.", onerror=lambda _: None)]
     for name in (*names, *FURTHER):
-        if name not in NOT_IMPORTED and "migrations" not in name:
+        if name not in NOT_IMPORTED and not any(part in name for part in RARE):
             with suppress(ImportError):
                 importlib.import_module(name)
     sys.setrecursionlimit(1000)  # Ethereum libraries raise it

@@ -84,16 +84,16 @@ class Composition:
     @contextmanager
     def on(self, host: Host) -> Iterator[None]:
         """Lend the pallets this storage."""
-        before, self._host = self._host, host
+        outer_host, self._host = self._host, host
         try:
             yield
         finally:
-            self._host = before
+            self._host = outer_host
 
     def pallet(self, kind: type[P]) -> P:
         """Return the pallet, or the part of one, of this class. Raises KeyError if the runtime has none."""
         member = self.by_kind.get(kind) or next(
-            (e for e in self.by_kind.values() if isinstance(e, kind)), None
+            (holder for holder in self.by_kind.values() if isinstance(holder, kind)), None
         )
         if not isinstance(member, kind):
             raise KeyError(f"this runtime has no {kind.__name__}")
@@ -214,7 +214,7 @@ def _rows(declared: Declarations, part: str) -> list[tuple[int, str, Fields, tup
         return [(call.index, call.name, call.arguments, call.docs) for call in declared.calls.values()]
     if part == "Event":
         return [(event.index, event.name, event.fields, ()) for event in declared.events.values()]
-    return [(at, error.name, (), tuple(error.doc.split("\n"))) for error, at in declared.errors.items()]
+    return [(index, error.name, (), tuple(error.doc.split("\n"))) for error, index in declared.errors.items()]
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:

@@ -25,7 +25,12 @@ def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
         {name: item for name, item in kind.storage_items.items() if item.item.span.covers(release)},
         {name: call for name, call in kind.calls.items() if call.span.covers(release)},
         _events(kind, release),
-        {error: at for at, error in enumerate(e for e in kind.Error if e.span.covers(release))},
+        {
+            error: index
+            for index, error in enumerate(
+                declared for declared in kind.Error if declared.span.covers(release)
+            )
+        },
     )
 
 
@@ -49,6 +54,6 @@ def _placed(events: Iterable[EventDef]) -> dict[str, int]:
     indexes: dict[str, int] = {}
     for event in events:
         if event.index in indexes.values():
-            indexes = {name: at + (at >= event.index) for name, at in indexes.items()}
+            indexes = {name: index + (index >= event.index) for name, index in indexes.items()}
         indexes[event.name] = event.index
     return indexes

@@ -54,9 +54,9 @@ class KeptValues:
 
     def keep(self, key: Hashable, encoded: bytes, value: object) -> None:
         """Keep a value, and forget the one before under the key. A very large one is not kept."""
-        before = self._entries.get(key)
-        if before is not None:
-            self.size -= _cost(before[0])
+        previous = self._entries.get(key)
+        if previous is not None:
+            self.size -= _cost(previous[0])
         if len(encoded) > MAX_ENCODED_BYTES:
             self._entries.pop(key, None)
             return

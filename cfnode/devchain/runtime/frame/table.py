@@ -140,9 +140,9 @@ class TypeTable:
         return all(self._reads_back(field.type, visited) for field in fields)
 
     def _id(self, expression: Expression) -> int:
-        known = self._ids.get(expression)
-        if known is not None:
-            return known
+        type_id = self._ids.get(expression)
+        if type_id is not None:
+            return type_id
         written_out = self._written_out(expression)
         if written_out != expression:
             self._ids[expression] = self._id(written_out)

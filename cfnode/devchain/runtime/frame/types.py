@@ -103,10 +103,10 @@ class Catalog:
 
     def add(self, declared: Declaration) -> str:
         """Add a declaration, and return its name. Raises TypeLanguageError if the name means another type."""
-        known = self.get(declared.name)
-        if known is not None and _contents(known) != _contents(declared):
+        existing = self.get(declared.name)
+        if existing is not None and _contents(existing) != _contents(declared):
             raise TypeLanguageError(
-                f"{declared.name!r} is declared twice: as {'::'.join(known.path)} and as "
+                f"{declared.name!r} is declared twice: as {'::'.join(existing.path)} and as "
                 f"{'::'.join(declared.path)}; give one of them a name of its own (name=…)"
             )
         self._own[declared.name] = declared

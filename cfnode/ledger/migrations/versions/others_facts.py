@@ -59,8 +59,10 @@ def _without_debit(connection: Any) -> list[Any]:
             _movements.c.credit.is_(sa.false()),
         )
         last_debit = connection.execute(debits.order_by(_movements.c.event.desc()).limit(1)).first()
-        at = (_fees.c.block == row.block, _fees.c.event == row.event)
-        fees = sum(int(fee) for fee in connection.execute(sa.select(_fees.c.amount).where(*at)).scalars())
+        is_at_event = (_fees.c.block == row.block, _fees.c.event == row.event)
+        fees = sum(
+            int(fee) for fee in connection.execute(sa.select(_fees.c.amount).where(*is_at_event)).scalars()
+        )
         if last_debit is None or (last_debit.asset, int(last_debit.amount)) != (
             row.asset,
             int(row.amount) + fees,
@@ -91,14 +93,16 @@ def _delete(table: Any, row: Any) -> None:
 
 def _leave_out(connection: Any, table: Any, row: Any) -> int:
     """Delete one of an event's rows, renumber the places of the others, and return how many are left."""
-    at = (table.c.block == row.block, table.c.event == row.event)
+    is_at_event = (table.c.block == row.block, table.c.event == row.event)
     account = (table.c.account == row.account,) if "account" in table.c else (table.c.egress == row.egress,)
-    op.execute(sa.delete(table).where(*at, *account))
+    op.execute(sa.delete(table).where(*is_at_event, *account))
     places_left = (
-        connection.execute(sa.select(table.c.place).where(*at).order_by(table.c.place)).scalars().all()
+        connection.execute(sa.select(table.c.place).where(*is_at_event).order_by(table.c.place))
+        .scalars()
+        .all()
     )
     for place, old_place in enumerate(places_left):
-        op.execute(sa.update(table).where(*at, table.c.place == old_place).values(place=place))
+        op.execute(sa.update(table).where(*is_at_event, table.c.place == old_place).values(place=place))
     return len(places_left)
 
 

@@ -1,0 +1,13 @@
+"""A local EVM chain for each test."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.devchain.local_evm import LocalEvm, local_evm, require_py_evm
+
+
+@pytest.fixture
+def local() -> LocalEvm:
+    require_py_evm()
+    return local_evm()

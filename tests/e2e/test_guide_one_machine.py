@@ -1,0 +1,49 @@
+"""The recovery on one machine, as its page has it: pasted, and paid to the wei."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from cfnode.sdk import SwapSDK
+from tests.documentation import block
+from tests.e2e.shell import Shell, started_by
+from tests.process import environment
+from tests.support.devchain.local_evm import require_py_evm, started_evm
+
+pytestmark = pytest.mark.world
+
+PAGE = "docs/guide/recover.md"
+EVM = "http://127.0.0.1:8545"
+_URL = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
+    require_py_evm()
+    shell = Shell(tmp_path)
+    with started_by(tmp_path, block(PAGE, "cfnode run --dev --dev-seal instant")) as node:
+        shell = Shell(tmp_path, node.url)
+        line = ["bash", "-euc", f"exec {block(PAGE, 'cfnode dev evm').strip()} --port 0"]
+        path = {
+            "PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "CFNODE_URL": node.url,
+        }
+        with started_evm(line, tmp_path, env=environment(tmp_path) | path) as evm:
+            assert evm.stdout is not None
+            found = _URL.search(evm.stdout.readline())
+            assert found
+            pasted = block(PAGE, "cfnode dev fail-receiver").replace(EVM, found[0])
+            printed = shell.run(pasted)
+        with SwapSDK(network="dev", rpc_url=node.url) as sdk:
+            egress = sdk.get_status_v2("5-Bitcoin-1").swap_egress
+    assert egress is not None
+    before, after = (int(each, 16) for each in re.findall(r'^"(0x[0-9a-f]+)"$', printed, re.MULTILINE))
+    assert before == 0
+    assert after == egress.amount
+    whole, part = divmod(after, 10**18)
+    assert f"Done: {whole}.{f'{part:018}'.rstrip('0')} ETH paid to" in printed
+    assert "The contracts on the chain accept the signature, and it has not been used." in printed
