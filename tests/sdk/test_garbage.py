@@ -35,6 +35,7 @@ from cfnode.sdk.recovery import (
     Payload,
     PrepareTransaction,
     SendTransaction,
+    SimulateCall,
 )
 from tests.sdk.scripted import Script, session
 from tests.support.sdk.deposits import OPENED, request_v1, request_v2
@@ -112,6 +113,7 @@ CALLS: dict[str, Any] = {
     "calls of a swap": lambda: FindCallsOf("ethereum", 7),
     "calls of a channel": lambda: FindCallsOf("ethereum", "5-Bitcoin-6"),
     "contracts": lambda: CheckContracts(failed(), "http://evm.test"),
+    "simulation": lambda: SimulateCall(failed(), "http://evm.test"),
     "transaction": lambda: PrepareTransaction(failed(), "http://evm.test", b"\x11" * 20),
     "send": lambda: SendTransaction(b"\x02", "http://evm.test"),
     "receipt": lambda: FetchReceipt("0x12", "http://evm.test"),

@@ -99,6 +99,17 @@ def test_a_receiver_that_refuses_and_then_does_not(evm: Evm, key: Path) -> None:
     assert evm.balance(moody) == 100
 
 
+def test_a_call_is_simulated_before_it_is_offered(evm: Evm) -> None:
+    moody = evm.deploy("Moody")
+    with state_chain(offer(moody, 100)) as server:
+        refused = recover(server, "--eth-rpc", evm.url)
+        ended(refused, ExitCode.WOULD_REVERT, "receiver still refuses", "0.0000000000000001 ETH on Ethereum")
+        assert "Send it" not in refused.output
+        evm.send(_call("open()"), to=moody)
+        words = ("Send it", "In a simulation the call succeeds.", "Nothing was sent.")
+        ended(recover(server, "--eth-rpc", evm.url), ExitCode.OK, *words)
+
+
 def test_a_vault_that_is_too_poor(evm: Evm, key: Path) -> None:
     with state_chain(offer(RECEIVER, 6 * ETHER)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
@@ -255,7 +266,7 @@ NO_EVM_NODE = "http://127.0.0.1:1"
             "--from names the sender without --key",
         ),
         (["--json", "--key", __file__, "--eth-rpc", NO_EVM_NODE], "--json does not prompt"),
-        (["--archive", NO_EVM_NODE], "add --for"),
+        (["--archive", NO_EVM_NODE], "needs --for OWNER"),
         (["--from", "0x12"], "40 hex digits"),
         (["--from", USER.replace("C8", "c8")], f"the checksum of {USER.replace('C8', 'c8')} is wrong"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from cfnode.cli.exits import ExitCode
 from cfnode.core.assets import gas_asset
 from cfnode.core.vault_calls import NATIVE, Transfer
 from cfnode.core.vault_calls import transfer_fallback as fallback
-from cfnode.sdk.errors import BadAnswer, SdkError
 from cfnode.sdk.recovery import FailedCall, PrepareTransaction, TooExpensive
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
 from cfnode.sdk.recovery.gas import MAX_TIP
@@ -175,56 +173,6 @@ def answers(gas: int, base: int | None, tip: int, limit: int = 30_000_000) -> di
         "eth_getTransactionCount": "0x1",
         "eth_maxPriorityFeePerGas": hex(tip),
     }
-
-
-def test_the_cost_exceeds_the_maximum_in_no_history_of_fees_and_by_no_lie() -> None:
-    random, sent, refused = Random(31), 0, 0
-    amount = payload_of(vector(NAMES[0])).transfer.amount
-    for _ in range(500):
-        base = random.choice([None, 0, 7, random.randrange(1, 10 ** random.randrange(1, 19))])
-        tip = random.randrange(1, 10 ** random.randrange(1, 19))
-        gas = random.randrange(20_000, 10 ** random.randrange(5, 9))
-        limit = random.choice([30_000_000, 2**50])
-        most = random.choice([None, random.randrange(1, 10**19)])
-        try:
-            found = Provider(answers(gas, base, tip, limit)).prepare(max_fee=most)
-        except (TooExpensive, BadAnswer):
-            refused += 1
-            continue
-        sent += 1
-        assert found.highest_cost <= (amount * MAX_FEE_PERCENT // 100 if most is None else most)
-        if base is not None:
-            assert found.max_priority_fee_per_gas <= max(base, MAX_TIP)
-    assert min(sent, refused) > 50
-
-
-ODD = (None, True, -1, 0, "", "0x", "0x1g", "-0x5208", "1e18", [], {}, 2**300, "a block")
-"""Answers that are no number, or none that can be true."""
-
-
-def test_no_provider_that_lies_costs_more_than_the_maximum() -> None:
-    """A hundred of them, each with several lies; none makes the command fail in an unknown way, either."""
-    amount, sent = payload_of(vector(NAMES[0])).transfer.amount, 0
-    for seed in range(100):
-        random = Random(seed)
-        lies = answers(90_000, GWEI, GWEI)
-        for method in random.sample(sorted(lies), random.randint(1, 4)):
-            number = hex(random.randrange(10 ** random.randrange(1, 25)))
-            lies[method] = random.choice([*ODD, number, number, number])
-            if method == "eth_getBlockByNumber" and random.random() < 0.7:
-                base, limit = (random.choice([*ODD, number]) for _ in range(2))
-                lies[method] = {"baseFeePerGas": base, "gasLimit": limit}
-        most = random.choice([None, random.randrange(1, 10**19)])
-        try:
-            found = Provider(lies).prepare(max_fee=most, replace=random.random() < 0.3)
-        except SdkError:
-            continue
-        sent += 1
-        fields = found.fields()
-        cost = fields["gas"] * fields.get("maxFeePerGas", fields.get("gasPrice"))
-        assert cost == found.highest_cost
-        assert cost <= (amount * MAX_FEE_PERCENT // 100 if most is None else most), (seed, lies)
-    assert sent > 5
 
 
 def test_a_token_is_worth_what_the_pools_give_for_it() -> None:

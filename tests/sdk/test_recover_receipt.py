@@ -59,6 +59,20 @@ def test_a_key_manager_that_has_not_accepted_the_signature(evm: Evm, key: Path) 
     assert evm.balance(receiver) == ETHER
 
 
+def test_the_receipt_is_asked_for_once_more_when_the_time_is_over(evm: Evm, key: Path) -> None:
+    """It comes within the only second."""
+    receiver, found = transfer()
+    answers = iter([None])
+
+    def late(receipt: Any) -> Any:
+        return next(answers, receipt)
+
+    with state_chain(found) as server, lying(evm, eth_getTransactionReceipt=late) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
+    ended(result, ExitCode.OK, "Done: 1 ETH")
+    assert evm.balance(receiver) == ETHER
+
+
 def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
     receiver = "0x" + "77" * 20
     evm.call("anvil_setCode", receiver, FORWARDS)

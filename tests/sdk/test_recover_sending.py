@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from cfnode.cli.exits import ExitCode
+from cfnode.swaps.checksums import checksum_address
 from tests.sdk.anvil import DEPLOYER, USER, USER_KEY, VAULT, Evm, require_eth_account
 from tests.support.sdk.payloads import raw
 from tests.support.sdk.providers import LIMIT, Answer, error, message, nothing, provider, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
+
+CHECKED_VAULT = checksum_address(raw(VAULT))
 
 # Providers with limits
 
@@ -56,6 +59,18 @@ def test_an_error_of_a_provider_names_the_method_and_the_host(evm: Evm, key: Pat
         result = recover(server, "--eth-rpc", f"{proxy.url}/a-secret-token", "--key", str(key), "--yes")
     ended(result, ExitCode.FAILURE, f"eth_getCode at {proxy.url}", "limit exceeded")
     assert "a-secret-token" not in result.output
+
+
+def test_a_provider_that_does_not_simulate_proves_nothing_about_the_call(evm: Evm) -> None:
+    def tired(document: Any) -> Answer:
+        is_simulation = document["method"] == "eth_call" and document["params"][0]["to"] == CHECKED_VAULT
+        is_view = len(document["params"][0]["data"]) < 200 if is_simulation else True
+        return None if is_view else error(-32005, "daily request count exceeded, request rate limited")
+
+    with state_chain(transfer()[1]) as server, provider(evm, tired) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url)
+    ended(result, ExitCode.FAILURE, f"eth_call at {proxy.url}", "request rate limited")
+    assert "refuses" not in result.output
 
 
 # Once, and never twice
@@ -144,6 +159,15 @@ def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
         assert evm.balance(receiver) == ETHER
         ended(recover(server, *send), ExitCode.ALREADY_SENT)
     assert evm.call("eth_getTransactionReceipt", before["hash"]) is None
+
+
+def test_a_send_without_an_answer_may_have_been_one(evm: Evm, key: Path, held: None) -> None:
+    """And the text does not say later that it was one."""
+    with state_chain(transfer()[1]) as server, provider(evm, nothing, lambda _: None) as proxy:
+        send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
+        result = recover(server, *send)
+    ended(result, ExitCode.NETWORK, "The node did not answer", "it may have been sent as 0x")
+    assert "it was sent as" not in result.output
 
 
 def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, held: None) -> None:

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
 from cfnode.core.hashing import keccak_256
 from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM
 from cfnode.swaps.checksums import checksum_address
@@ -154,7 +155,7 @@ class Teller:
             receiver.lower(),
             "0X" + receiver[2:].upper(),
             checksum_address(raw(receiver)),
-            where.upper() if is_bitcoin else where,
+            *([where.upper()] if is_bitcoin else [where.lower(), "0X" + where[2:].upper(), where]),
             transaction[::-1].hex() if is_bitcoin else "0x" + transaction.hex(),
         ]
         return Story([name, name.upper(), str(status["swapId"]), *spellings], receivers)
@@ -166,9 +167,13 @@ def address() -> str:
 
 
 def recover(node: NodeProcess, name: str, *arguments: str) -> Result:
+    return ran(node, "--for", name, *arguments)
+
+
+def ran(node: NodeProcess, *arguments: str) -> Result:
     """Without a swap service: all is found on the chain."""
     services = ("--network=dev", f"--node={node.url}", f"--backend={NO_SERVER}")
-    return CliRunner().invoke(cli, ["recover", "--for", name, *services, "--json", *arguments])
+    return CliRunner().invoke(cli, ["recover", *services, "--json", *arguments])
 
 
 def balance(evm: Evm, token: str | None, account: str) -> int:
@@ -210,3 +215,27 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     assert done.exit_code == 0, done.output
     assert {each: balance(evm, token, each) - before[each] for each in wanted} == wanted
     assert min(wanted.values()) > 0
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_call_that_was_given_up_is_found_by_its_number_and_paid_to_the_wei(
+    chain: str, node: NodeProcess, evm_of: Callable[[str], Evm], key: Path
+) -> None:
+    """Two epochs end without a new key, as they do on a development chain only."""
+    evm = evm_of(chain)
+    story = Teller(node, chain, evm).tell("a transfer")
+    offered = json.loads(recover(node, story.names[0]).stdout)["payload"]
+    for _ in range(2):
+        node.call("dev_nextEpoch")
+        for _ in range(5):
+            node.call("dev_newBlock")
+    call = (chain.lower(), str(offered["broadcastId"]))
+    found = ran(node, *call, "--eth-rpc", evm.url)
+    assert found.exit_code == 0, found.output
+    payload, (receiver,) = json.loads(found.stdout)["payload"], story.receivers
+    assert (payload["recipient"], payload["amount"]) == (receiver, offered["amount"])
+    assert (offered["lastEpoch"] is None, payload["lastEpoch"]) == (False, None)
+    done = ran(node, *call, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    assert done.exit_code == 0, done.output
+    assert evm.balance(receiver) == int(payload["amount"]) > 0
+    assert ran(node, *call, "--eth-rpc", evm.url).exit_code == ExitCode.ALREADY_SENT

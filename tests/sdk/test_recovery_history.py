@@ -127,3 +127,67 @@ def test_a_batch_names_all_of_its_failures() -> None:
         history.receive(block, [[(pallet, event, fields)]])
     found = Findings(history).find(Batch("batch 1", "Ethereum", 1))
     assert sorted(each.broadcast_id or 0 for each in found.payments) == [3, 4]
+
+
+TRON_ID = 3_448_148_188
+TRON_REFUND = (
+    (
+        1,
+        "Swapping",
+        "SwapRequested",
+        {
+            "swap_request_id": 1,
+            "input_asset": "Trx",
+            "origin": ("DepositChannel", {"channel_id": 4, "deposit_address": ("Tron", OTHER)}),
+            "refund_address": ("Tron", RECEIVER),
+        },
+    ),
+    (
+        3,
+        "Swapping",
+        "RefundEgressScheduled",
+        {"egress_id": ("Tron", 6), "swap_request_id": 1, "asset": "Trx", "amount": AMOUNT},
+    ),
+    (3, "TronIngressEgress", "BatchBroadcastRequested", {"broadcast_id": 9, "egress_ids": [("Tron", 6)]}),
+    (6, "TronBroadcaster", "BroadcastAborted", {"broadcast_id": 9}),
+)
+"""A refund to the chain of the deposit, whose batch was aborted."""
+
+
+def test_who_deposited_to_an_address_is_not_paid_there() -> None:
+    (payment,) = events_of(*TRON_REFUND).find(Swap("1", 1)).payments
+    assert (payment.recipient, payment.signed) == (RECEIVER, None)
+
+
+@pytest.mark.parametrize("chain_id", [None, TRON_ID])
+def test_a_call_on_tron_is_read_with_the_id_of_its_chain(chain_id: int | None) -> None:
+    """The events of other chains name theirs."""
+    data = all_batch([], [], [Transfer(NATIVE, RECEIVER, AMOUNT)]).data(9, Signature(bytes(32), bytes(20)))
+    made = {"contract": b"\x0c" * 20, "data": data, "fee_limit": None, "function_selector": b"allBatch"}
+    sent = 5, "TronBroadcaster", "TransactionBroadcastRequest"
+    history = History({"Tron": chain_id})
+    for block, pallet, event, fields in (
+        *TRON_REFUND,
+        (*sent, {"broadcast_id": 9, "transaction_payload": made}),
+    ):
+        history.receive(block, [[(pallet, event, fields)]])
+    (payment,) = Findings(history).find(Swap("1", 1)).payments
+    call = payment.signed
+    assert (call and (call.chain_id, call.transfer.recipient)) == (chain_id and (TRON_ID, RECEIVER))
+
+
+def test_a_call_is_found_by_its_own_number() -> None:
+    events = (*TWO, success(5, 1), fallback(5, 3), success(6, 2), fallback(6, 4, OTHER))
+    for number, receiver in ((3, RECEIVER), (4, OTHER)):
+        (payment,) = events_of(*events).find(Batch("call", "Ethereum", number)).payments
+        assert (payment.broadcast_id, payment.recipient, payment.state) == (number, receiver, State.FAILED)
+    sent = (message(4, 1, 1), aborted(6, 1))  # its egress is in an earlier block
+    (payment,) = events_of(*sent).find(Batch("message", "Ethereum", 1)).payments
+    assert (payment.broadcast_id, payment.is_batch, payment.state) == (1, False, State.ABORTED)
+    late = events_of(*sent, success(8, 1)).find(Batch("message", "Ethereum", 1))
+    assert late.payments == ()
+    expired = (8, INGRESS, "FailedForeignChainCallExpired", {"broadcast_id": 3})
+    (payment,) = (
+        events_of(*TWO, success(5, 1), fallback(5, 3), expired).find(Batch("call", "Ethereum", 3)).payments
+    )
+    assert payment.state is State.EXPIRED

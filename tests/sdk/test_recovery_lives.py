@@ -1,23 +1,51 @@
-"""In random lives a recovery finds exactly the calls that the vaults would take, of all that were signed."""
+"""In random lives a recovery finds exactly the calls that the vaults would take, of all that were signed.
+
+Each call that the chain ever signed is held against a model of its vault, which knows the key and the used
+nonces: it is found by the swap, the receiver and its own number if the vault takes it, and else by none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from cfnode.core.vault_calls import Transfer
+from cfnode.devchain.swaps.index import SwapIndex
+from cfnode.sdk import SwapStatus
+from cfnode.sdk.models.payout import FailedPayout
 from cfnode.sdk.recovery import (
+    AlreadySent,
     BeingSigned,
     Expired,
+    FetchFailedCall,
+    FindCallsOfBatch,
     FindCandidates,
+    IsBatch,
     NoSuchCall,
     Payload,
     address_text,
+    check_key,
 )
+from cfnode.sdk.recovery.errors import KeyRotated
+from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.statuses import status
+from cfnode.swaps.fate import Fate
+from tests.lengths import repeats
 from tests.support.sdk.lives import CHAINS, LifeNode, PayoutsOfLife, Vaults
+from tests.support.swaps.rooms import development_record, entries_of
 
 Paid = tuple[str, bytes, int]
 """Chain, receiver and amount: no two payouts of a life have the same."""
+SEEDS = range(repeats(40, 0)) or (0, 1, 2, 3, 4, 5, 10, 14)
+WITH_ALL = (1, 10)
+"""Seeds of lives that together have all of WANTED."""
+WANTED = (
+    *("BroadcastAborted", "BroadcastTimeout", "BroadcastRetryScheduled", "BroadcastSuccess", "CallResigned"),
+    *("CcmBroadcastFailed", "CcmEgressInvalid", "TransferFallbackRequested", "NewEpoch", "Rebalance"),
+    *("FailedForeignChainCallResigned", "FailedForeignChainCallExpired", "PrivateBrokerChannelOpened"),
+)
 
 
 def payouts(life: PayoutsOfLife) -> Iterator[tuple[int, Paid]]:
@@ -47,32 +75,43 @@ def _addresses(value: object) -> Iterator[tuple[str, bytes]]:
                 yield from _addresses(each)
 
 
+def transfers(payload: Payload) -> tuple[Transfer, ...]:
+    return payload.transfers or (payload.transfer,)
+
+
 def pays(payload: Payload, wanted: Paid) -> bool:
-    transfers = payload.transfers or (payload.transfer,)
-    return any((payload.chain, each.recipient, each.amount) == wanted for each in transfers)
+    return any((payload.chain, each.recipient, each.amount) == wanted for each in transfers(payload))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_found_is_what_the_vaults_would_take(seed: int) -> None:
     """Where each epoch has a key of its own, as on the main net, the receivers lead to the same calls.
 
     An epoch without a new key leaves calls that the chain has given up, and the vault takes: only a swap's
-    events lead to these.
+    events and the call's number lead to these.
     """
     life = PayoutsOfLife(seed, rotates_always=seed % 2 == 0)
     for _ in range(3):
         for _ in range(8):
             life.step()
         node, vaults = LifeNode(life), Vaults(life)
-        wanted: dict[str, set[tuple[str, int]]] = {}
-        for number, paid in payouts(life):
-            if paid[0] in CHAINS:
-                calls = {(each.chain, each.nonce) for each in vaults.open() if pays(each, paid)}
-                names = [str(number), *([address_text(paid[0], paid[1])] if life.rotates_always else [])]
-                for name in names:
-                    wanted.setdefault(name, set()).update(calls)
-        for owner, calls in wanted.items():
-            assert found_for(node, owner) == calls, (seed, owner)
+        _by_owners(life, node, vaults)
+        _by_numbers(node, vaults)
+        if life.rotates_always:
+            _by_statuses(life, vaults)
+
+
+def _by_owners(life: PayoutsOfLife, node: LifeNode, vaults: Vaults) -> None:
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    again = {(each.chain, each.nonce) for each in vaults.sent_again()}
+    for number, paid in payouts(life):
+        if paid[0] in CHAINS:
+            calls = {(each.chain, each.nonce) for each in vaults.open() if pays(each, paid)}
+            names = [str(number), *([address_text(paid[0], paid[1])] if life.rotates_always else [])]
+            for name in names:
+                wanted.setdefault(name, set()).update(calls)
+    for owner, calls in wanted.items():
+        assert found_for(node, owner) - again == calls, (life.seed, owner)
 
 
 def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
@@ -83,3 +122,64 @@ def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
         return set()
     assert calls
     return {(each.chain, each.nonce) for each in calls}
+
+
+def _by_numbers(node: LifeNode, vaults: Vaults) -> None:
+    """Each call that was ever signed is found by its number if the vault takes it; and no other one."""
+    data = {each.data for each in (*vaults.open(), *vaults.sent_again())}
+    for chain, number in {(each.chain, each.broadcast_id) for each in vaults.signed}:
+        own = {each.nonce for each in vaults.open() if (each.chain, each.broadcast_id) == (chain, number)}
+        found = found_by_number(node, chain, number)
+        assert {each.data for each in found} <= data, (node.life.seed, chain, number)
+        assert own <= {each.nonce for each in found}, (node.life.seed, chain, number)
+
+
+def found_by_number(node: LifeNode, chain: str, number: int) -> tuple[Payload, ...]:
+    """The calls to which `cfnode recover CHAIN NUMBER` leads."""
+    on = node.session()
+    try:
+        failed = node.run(FetchFailedCall(chain, number), on)
+        check_key(failed)
+    except (BeingSigned, KeyRotated, AlreadySent):
+        return ()
+    except (Expired, IsBatch):
+        try:
+            return node.run(FindCallsOfBatch(chain, number), on).calls
+        except (NoSuchCall, Expired, BeingSigned):
+            return ()
+    return (failed.payload,)
+
+
+def _by_statuses(life: PayoutsOfLife, vaults: Vaults) -> None:
+    """A status says that a payout is lost or was made only if no vault takes a call for it."""
+    index: Any = SwapIndex(None)  # type: ignore[arg-type]  # it is given its blocks
+    for block in vaults.history:
+        index.receive(*entries_of(block))
+    record = development_record(life.world, index)
+    for number, paid in payouts(life):
+        try:
+            failed = SwapStatus.from_json(status(record, str(number))).failed_payout
+        except RequestRefusal:
+            continue
+        is_taken = any(pays(each, paid) for each in vaults.open())
+        if is_taken:
+            assert failed is not None, (life.seed, number)
+        if failed is not None and _is_of(failed, paid):
+            assert not is_taken or (failed.fate and failed.fate.may_have_call), (life.seed, number, failed)
+            assert failed.fate not in (Fate.PAID, Fate.ON_ITS_WAY), (life.seed, number, failed)
+
+
+def _is_of(failed: FailedPayout, paid: Paid) -> bool:
+    chain, receiver, amount = paid
+    is_receiver = failed.recipient.lower() == address_text(chain, receiver).lower()
+    return (failed.chain, failed.amount) == (chain, amount) and is_receiver
+
+
+def test_the_lives_have_what_may_happen_to_a_payout() -> None:
+    happened = set[str]()
+    for seed in WITH_ALL:
+        life = PayoutsOfLife(seed, rotates_always=seed % 2 == 0)
+        for _ in range(24):
+            life.step()
+        happened |= {event.name for block in Vaults(life).history for event in block.events}
+    assert [each for each in WANTED if each not in happened] == []

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from cfnode.cli.exits import CommandFailure, ExitCode
-from cfnode.cli.recover.choosing import choose
+from cfnode.cli.progress import counting
+from cfnode.cli.recover.choosing import choose, find_by_number
 from cfnode.cli.recover.steps import Recovery
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale.errors import NotInMetadataError
 from cfnode.sdk.errors import TransportError
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery import FindCandidates, NoSuchCall, Progress
+from cfnode.sdk.recovery import Expired, FindCallsOfBatch, FindCandidates, NeedsArchive, NoSuchCall, Progress
 from cfnode.sdk.recovery.search import MAX_RECENT, MAX_SENDING, blocks_to_read
 from tests.sdk.scripted import Script, session
+from tests.support.cli.terminals import PLACES, plain
 
 EPOCH_KEY = "0x" + (twox_128(b"Validator") + twox_128(b"CurrentEpoch")).hex()
 ADDRESS = "0x00000000000000000000000000000000000000aa"
@@ -97,8 +100,17 @@ def test_what_was_searched_is_said_from_where_to_where() -> None:
     assert "older deposit" in text
 
 
-def long_search() -> tuple[Session, Epochs]:
-    on, script = session(), Epochs(3_000, [1, 1_000, 1_500, 2_700])
+def test_a_transaction_that_no_block_has_may_be_one_of_the_payouts_chain() -> None:
+    on, script = long_search(backend_url="http://node.test/swaps")
+    name = "0x" + "ab" * 32
+    script.pages = {f"/swaps/v2/swaps/{name}": (404, {"message": "no such swap"})}
+    with pytest.raises(NeedsArchive) as caught:
+        script.run(FindCandidates(name), on)
+    assert "for a transaction of the payout's chain a node of that chain (--eth-rpc)" in caught.value.message
+
+
+def long_search(**options: Any) -> tuple[Session, Epochs]:
+    on, script = session(**options), Epochs(3_000, [1, 1_000, 1_500, 2_700])
     on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
     return on, script
 
@@ -115,6 +127,22 @@ def test_a_search_says_how_far_it_is() -> None:
     assert counts[-1] == older[-1].most
 
 
+@pytest.mark.parametrize(("place", "has_bar"), [("80 columns", True), ("pipe", False)])
+def test_a_bar_is_on_standard_error_of_a_terminal_only(
+    place: str, has_bar: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    for name, value in PLACES[place].items():
+        monkeypatch.setenv(name, value)
+    with counting("looking for the call") as advance:
+        advance("blocks 4 to 9", 30, 100)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    words = ("looking for the call: blocks 4 to 9", "30%", "0:00:0")
+    assert [each in " ".join(plain(printed.err)) for each in words] == [has_bar] * 3
+    assert has_bar or printed.err == ""
+
+
 def test_a_connection_that_is_lost_says_where_the_search_stopped() -> None:
     on, script = long_search()
     parts: list[Progress] = []
@@ -128,12 +156,17 @@ def test_a_connection_that_is_lost_says_where_the_search_stopped() -> None:
 
 def test_an_interrupted_search_says_where_it_stopped() -> None:
     class Interrupted:
-        def call(self, search: FindCandidates) -> None:
+        def call(self, search: FindCandidates | FindCallsOfBatch) -> None:
             assert search.progress is not None
             search.progress(Progress("blocks 4 to 9", 6, 100))
             raise KeyboardInterrupt
 
     work = Recovery(Interrupted(), None, True, 1.0, {})  # type: ignore[arg-type]  # an SDK of one call
-    with pytest.raises(CommandFailure, match="interrupted; blocks 4 to 9 have been read") as caught:
-        choose(work, ADDRESS, None, None)
-    assert caught.value.exit_code == ExitCode.INTERRUPTED
+    searches: tuple[Callable[[], object], ...] = (
+        lambda: choose(work, ADDRESS, None, None),
+        lambda: find_by_number(work, "ethereum", 7, None, Expired("it has expired")),
+    )
+    for search in searches:
+        with pytest.raises(CommandFailure, match="interrupted; blocks 4 to 9 have been read") as caught:
+            search()
+        assert caught.value.exit_code == ExitCode.INTERRUPTED

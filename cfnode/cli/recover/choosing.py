@@ -5,6 +5,8 @@ A single call is used; several are printed as a table to choose from.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,15 +15,48 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 
 if TYPE_CHECKING:
     from cfnode.cli.recover.steps import Recovery
-    from cfnode.sdk.recovery import Candidates, NoSuchCall, Payload
+    from cfnode.sdk.recovery import Candidates, Payload, Progress, RecoveryError
 
-__all__ = ["choose", "find_batch"]
+__all__ = ["choose", "find_by_number"]
 
 
 def choose(recovery: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
     """Return the call that belongs to an owner. Raise Failure if several do."""
+    from cfnode.sdk.recovery import FindCandidates
+
+    with _progress(recovery) as note:
+        candidates = recovery.sdk.call(FindCandidates(owner, chain, archive, recovery.eth_rpc, note))
+    return _only(recovery, candidates, owner)
+
+
+def find_by_number(
+    recovery: Recovery, chain: str, number: int, archive: str | None, reason: RecoveryError
+) -> Payload:
+    """Return the call that pays what the broadcast `number` should have paid, which is on offer by no number.
+
+    It is the call for the failed transfer of a batch, the whole of an aborted batch, or a call that the State
+    Chain has given up. Raises `reason`, with what the search found, if there is none.
+    """
+    from cfnode.sdk import SdkError, TransportError
+    from cfnode.sdk.recovery import AlreadySent, BeingSigned, Expired, FindCallsOfBatch
+
+    try:
+        with _progress(recovery) as note:
+            candidates = recovery.sdk.call(FindCallsOfBatch(chain, number, archive, recovery.eth_rpc, note))
+    except (AlreadySent, BeingSigned, TransportError):
+        raise
+    except SdkError as error:
+        if isinstance(error, Expired) and isinstance(reason, Expired):
+            raise  # the search has the proof
+        reason.message = f"{reason.message}; {error.message}"
+        raise reason from None
+    return _only(recovery, candidates, f"the broadcast {number}")
+
+
+@contextmanager
+def _progress(recovery: Recovery) -> Iterator[Callable[[Progress], None]]:
+    """Display how far a search is; an interruption says which blocks have been read."""
     from cfnode.cli.progress import counting
-    from cfnode.sdk.recovery import FindCandidates, Progress
 
     progress_text = ""
     with counting("looking for the call", quiet=recovery.as_json) as advance:
@@ -32,29 +67,9 @@ def choose(recovery: Recovery, owner: str, chain: str | None, archive: str | Non
             advance(progress.span, progress.count, progress.most)
 
         try:
-            candidates = recovery.sdk.call(FindCandidates(owner, chain, archive, recovery.eth_rpc, note))
+            yield note
         except KeyboardInterrupt:
             raise CommandFailure(f"interrupted{progress_text}", ExitCode.INTERRUPTED) from None
-    return _only(recovery, candidates, owner)
-
-
-def find_batch(
-    recovery: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall
-) -> Payload:
-    """Return the call for the failed transfer of a batch, or for the whole of an aborted one.
-
-    Raises `batch` if there is none.
-    """
-    from cfnode.sdk.recovery import AlreadySent, BeingSigned, FindCallsOfBatch, RecoveryError
-
-    try:
-        candidates = recovery.sdk.call(FindCallsOfBatch(chain, number, archive, recovery.eth_rpc))
-    except (AlreadySent, BeingSigned):
-        raise
-    except RecoveryError as error:
-        batch.message = f"{batch.message}; {error.message}"
-        raise batch from None
-    return _only(recovery, candidates, f"the batch {number}")
 
 
 def _only(recovery: Recovery, candidates: Candidates, owner: str) -> Payload:

@@ -16,7 +16,7 @@ import click
 
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, timeout_option
-from cfnode.cli.recover.choosing import choose, find_batch
+from cfnode.cli.recover.choosing import choose, find_by_number
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
@@ -182,13 +182,16 @@ def _check(
 
 
 def _explain(recovery: Recovery, chain: str, number: int, archive: str | None) -> None:
-    """Describe the call with that number; for a batch, the call of its failed transfer."""
-    from cfnode.sdk.recovery import IsBatch
+    """Describe the call with that number; for a batch, the call of its failed transfer.
+
+    A call that the State Chain has given up is searched, too: the vault may still take it.
+    """
+    from cfnode.sdk.recovery import Expired, IsBatch
 
     try:
         recovery.explain(chain, number)
-    except IsBatch as batch:
-        recovery.explain_call(find_batch(recovery, chain, number, archive, batch))
+    except (Expired, IsBatch) as error:
+        recovery.explain_call(find_by_number(recovery, chain, number, archive, error))
 
 
 def _proceed(recovery: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:

@@ -18,7 +18,10 @@ __all__ = ["Recovery"]
 _RECEIPT_POLL_S = 1.0
 _ANY_FEE_WEI = 2**256
 """Maximum fee in wei, for a transaction that is not sent."""
-_CHECKED = ("The contracts on the chain accept the signature, and it has not been used.",)
+_CHECKED = (
+    "The contracts on the chain accept the signature, and it has not been used.",
+    "In a simulation the call succeeds.",
+)
 _UNASKED = (
     "The signature is the aggregate key's.",
     "Without --eth-rpc this command cannot check whether the call was already sent and paid.",
@@ -78,9 +81,11 @@ class Recovery:
             BadPayload,
             CheckContracts,
             RecoveryError,
+            SimulateCall,
             check_key,
             described,
             explained,
+            unlisted,
         )
 
         self.failed, payload = failed, failed.payload
@@ -89,6 +94,7 @@ class Recovery:
         try:
             if asks and self.eth_rpc is not None:
                 self.sdk.call(CheckContracts(failed, self.eth_rpc))
+                self.sdk.call(SimulateCall(failed, self.eth_rpc))
             else:
                 check_key(failed)
         except BadPayload:
@@ -98,7 +104,8 @@ class Recovery:
             raise
         self._say_summary()
         self._say_command()
-        for line in (*(explained(failed) if self.is_verbose else ()), *(_CHECKED if asks else _UNASKED)):
+        details = explained(failed) if self.is_verbose else ()
+        for line in (*unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
             self.say(line)
 
     def _say_summary(self) -> None:
@@ -113,9 +120,10 @@ class Recovery:
         from cfnode.cli.tables import print_command
 
         payload = self.failed.payload
-        command = self.command(payload) or (self.owner and self._words("--for", self.owner))
-        if not command or not self.prints_command or payload.chain == "Tron":
+        if not self.prints_command or payload.chain == "Tron":
             return
+        by_owner = self.owner and self._words("--for", self.owner)
+        command = self.command(payload) or by_owner or self._by_number(payload)
         command = f"{command}{'' if self.eth_rpc else ' --eth-rpc=URL'} --key=FILE"
         self.report["command"] = command
         if not self.as_json:
@@ -126,6 +134,9 @@ class Recovery:
         """Return the command that selects a call by its number; None for one without."""
         if not payload.broadcast_id or not (payload.is_offered or payload.is_batch):
             return None
+        return self._by_number(payload)
+
+    def _by_number(self, payload: Payload) -> str:
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
 
     def _words(self, *words: str) -> str:
@@ -236,7 +247,7 @@ class Recovery:
         assert self.eth_rpc is not None
         deadline, missing = time.monotonic() + self.timeout, "not in a block"
         with waiting("waiting for a block", quiet=self.as_json):
-            while time.monotonic() < deadline:
+            while True:
                 try:
                     receipt = self.sdk.call(FetchReceipt(identity, self.eth_rpc))
                     if receipt is not None and not receipt.succeeded:
@@ -250,7 +261,9 @@ class Recovery:
                         missing = confirmation.doubt
                 except SdkError as error:
                     missing = error.message
-                time.sleep(_RECEIPT_POLL_S)
+                if (time_left := deadline - time.monotonic()) <= 0:
+                    break
+                time.sleep(min(_RECEIPT_POLL_S, time_left))
         sent_text = "it was sent" if self._is_sent else "it may have been sent"
         text = f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}"
         raise CommandFailure(text, ExitCode.NETWORK, name="TIMEOUT")

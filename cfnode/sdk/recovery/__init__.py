@@ -47,6 +47,7 @@ from cfnode.sdk.recovery.formatting import (
     explained,
     for_tron,
     summary,
+    unlisted,
     unsigned,
     wallet_fields,
 )
@@ -57,6 +58,7 @@ from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction
 from cfnode.sdk.recovery.search import Progress
 from cfnode.sdk.recovery.sending import Confirmation, ConfirmReceipt, FetchReceipt, SendTransaction
+from cfnode.sdk.recovery.simulation import SimulateCall
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
 from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
@@ -102,6 +104,7 @@ __all__ = [
     "RecoveryError",
     "SendTransaction",
     "Signature",
+    "SimulateCall",
     "Swap",
     "TooExpensive",
     "Transaction",
@@ -126,6 +129,7 @@ __all__ = [
     "read_password",
     "read_payload",
     "summary",
+    "unlisted",
     "unsigned",
     "wallet_fields",
 ]

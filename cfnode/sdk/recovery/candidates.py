@@ -70,17 +70,24 @@ class FindCandidates(Call[Candidates]):
 
 @dataclass(frozen=True)
 class FindCallsOfBatch(Call[Candidates]):
-    """Find the failed calls for the transfers of a batch, by the batch's own broadcast id."""
+    """Find the calls of a broadcast, by its number, that the State Chain does not offer by this number.
+
+    These are the failed calls for the transfers of a batch, an aborted batch itself, and a call that the
+    State Chain has given up, if the vault still has the key that signed it. `progress` is called with each
+    part of a search.
+    """
 
     chain: str
     broadcast_id: int
     archive: str | None = None
     evm_url: str | None = None
+    progress: Callable[[Progress], None] | None = None
 
     def steps(self, session: Session) -> Steps[Candidates]:
         chain = chain_named(self.chain)
         owner = Batch(f"{chain} broadcast {self.broadcast_id}", chain, self.broadcast_id)
-        return (yield from _Search(session, owner, (chain,), self.archive, self.evm_url).steps())
+        search = _Search(session, owner, (chain,), self.archive, self.evm_url, self.progress)
+        return (yield from search.steps())
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,7 @@ class _Search:
 
     def _finding(self) -> Steps[Finding]:
         """Return the answer of the first source that knows the owner; raise NeedsArchive without one."""
-        recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
+        recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.offers, MAX_RECENT)
         try:
             finding = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
         except NoSuchCall:
@@ -179,7 +186,7 @@ class _Search:
         if not _is_answer(finding) and (self.archive is not None or not recent.is_cut):
             url = self.archive or recent.url
             limit = yield from blocks_to_read(self.session, url)
-            older = EventSearch(self.session, url, self.owner, self.calls, limit)
+            older = EventSearch(self.session, url, self.owner, self.offers, limit)
             name = f"the events of {'the archive node ' if self.archive else ''}{origin_of(url)}"
             finding = yield from self._read(older, name)
             findings += [finding] if finding.is_known else []
@@ -222,7 +229,7 @@ class _Search:
             owner = Batch(f"{chain} broadcast {self.owner.text}", chain, self.owner.number)
             try:
                 finding = yield from EventSearch(
-                    self.session, self.session.rpc_url, owner, self.calls, MAX_RECENT
+                    self.session, self.session.rpc_url, owner, self.offers, MAX_RECENT
                 ).steps()
             except NoSuchCall:
                 continue

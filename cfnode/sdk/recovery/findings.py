@@ -136,7 +136,8 @@ class Findings:
         if payment.broadcast_id is None:
             return payment
         newest = self.history.payloads.get((payment.chain, payment.broadcast_id))
-        call = None if newest is None else _payload(payment.chain, payment.broadcast_id, newest[1])
+        chain_id = self.history.chain_ids.get(payment.chain)
+        call = newest and _payload(payment.chain, payment.broadcast_id, newest[1], chain_id)
         return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
@@ -191,9 +192,10 @@ class Findings:
         )
         if not is_batch:
             return self._signed(payment)
-        recipients = tuple(self._recipients(egress)) or (None,)
+        recipients = tuple(dict.fromkeys(self._recipients(egress)))
         payments = [self._signed(replace(payment, recipient=recipient)) for recipient in recipients]
-        return next((payment for payment in payments if payment.signed is not None), payments[0])
+        unsigned = payments[0] if len(payments) == 1 else self._signed(payment)
+        return next((payment for payment in payments if payment.signed is not None), unsigned)
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
         """Return calls for a transfer of this asset and amount, preferably of the batch's own block."""
@@ -277,13 +279,13 @@ class Findings:
             return Finding(reason=f"transaction {owner.text} is a deposit that began no swap")
         return Finding(is_known=False)
 
-    def _of_batches(self, broadcasts: Iterable[BroadcastId], text: str) -> Finding:
+    def _of_batches(self, broadcasts: Collection[BroadcastId], text: str) -> Finding:
         recorded = [
             broadcast
             for broadcast in broadcasts
             if broadcast in self.history.ends or broadcast in self.history.batches
         ]
-        payments: list[Payment] = []
+        payments = [payment for broadcast in broadcasts for payment in self._of_number(broadcast)]
         reasons: list[str] = []
         for broadcast in recorded:
             keys = [key for key in self.history.batches.get(broadcast, ()) if key in self.history.egresses]
@@ -294,7 +296,23 @@ class Findings:
             elif broadcast in self.history.ends:
                 payments += self._unclaimed_of(broadcast)
         reason = reasons[0] if reasons else f"no transfer of {text} has failed"
-        return Finding(tuple(payments), reason, is_known=bool(recorded))
+        return Finding(tuple(payments), reason, is_known=bool(recorded or payments))
+
+    def _of_number(self, broadcast: BroadcastId) -> Iterator[Payment]:
+        """Yield the payment of a call with a number of its own.
+
+        It is the call in place of a failed transfer, or an aborted message whose egress is unknown.
+        """
+        chain, number = broadcast
+        for fallback in self.history.fallbacks[chain]:
+            if fallback.broadcast_id == number:
+                yield self._of_fallback(chain, fallback)
+        keys = self.history.batches.get(broadcast, ())
+        is_message = any(self.history.broadcasts[key][0] == MESSAGE for key in keys)
+        if is_message and not any(key in self.history.egresses for key in keys):
+            state = self._state(broadcast)
+            if state in (State.ABORTED, State.EXPIRED):
+                yield self._signed(Payment(chain, broadcast_id=number, state=state))
 
     def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
         """Yield the calls in the block of a batch's success, if the payments of the batch are unknown."""
@@ -326,11 +344,11 @@ def _reference(broadcast: BroadcastId, end: tuple[int, Any] | None) -> str:
     return (end and reference_text(end[1])) or f"broadcast {broadcast[1]}"
 
 
-def _payload(chain: str, number: int, document: Mapping[str, Any]) -> Payload | None:
+def _payload(chain: str, number: int, document: Mapping[str, Any], chain_id: int | None) -> Payload | None:
     """Return the signed call of an event; None for a malformed one."""
     try:
         texts = {name: document[name].hex() for name in ("contract", "data")}
-        return read_payload(chain, number, {**document, **texts}, None)
+        return read_payload(chain, number, {**document, **texts}, chain_id)
     except (BadPayload, LookupError, AttributeError):
         return None
 

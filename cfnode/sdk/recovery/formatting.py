@@ -14,8 +14,8 @@ from cfnode.sdk.recovery.tokens import amount_text, asset_of
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "unsigned"]
-__all__ += ["wallet_fields"]
+__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "unlisted"]
+__all__ += ["unsigned", "wallet_fields"]
 
 _GWEI = 9
 
@@ -68,6 +68,16 @@ def explained(failed: FailedCall) -> list[str]:
     if payload.message is not None:
         lines.append(f"The receiver is called with {len(payload.message)} bytes of message.")
     return [*lines, _until(failed)]
+
+
+def unlisted(failed: FailedCall) -> list[str]:
+    """Return a sentence about a call that the State Chain has given up, and the vault may take; else none."""
+    if failed.payload.is_offered or failed.payload.is_batch:
+        return []
+    return [
+        "The State Chain does not list the call any more, and does not sign it again. The key that signed it "
+        "is the present one, so the vault may still take it."
+    ]
 
 
 def _origin(payload: Payload) -> str:

@@ -64,9 +64,13 @@ class Fallback:
 
 
 class History:
-    """The events of swaps in some blocks, by the ids that link them."""
+    """The events of swaps in some blocks, by the ids that link them.
 
-    def __init__(self) -> None:
+    `chain_ids` are the ids of EVM chains, for events that do not name theirs, as those of Tron.
+    """
+
+    def __init__(self, chain_ids: Mapping[str, int | None] | None = None) -> None:
+        self.chain_ids = chain_ids or {}
         self.first: int | None = None
         self.last = 0
         self.channels: dict[ChannelId, Mapping[str, Any]] = {}
@@ -186,10 +190,12 @@ def reference_text(reference: Any) -> str:
 
 
 def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
-    """Yield every 20-byte address of the chain in the value of an event."""
+    """Yield every 20-byte address of the chain in the value of an event, except the one deposited to."""
     match value:
         case (variant, bytes() as account) if variant == CHAINS[chain].address and len(account) == 20:
             yield account
+        case Mapping():
+            value = {name: item for name, item in value.items() if name != "deposit_address"}
     for item in _parts(value):
         yield from accounts_in(item, chain)
 

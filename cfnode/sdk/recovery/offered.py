@@ -29,12 +29,13 @@ class Offer:
     """The payloads of a chain, newest first, and the broadcasts without a payload.
 
     A broadcast without a payload is being signed: for the first time or, from the previous epoch's list,
-    again.
+    again. `chain_id` is the chain's own, None if the node does not return it.
     """
 
     chain: str
     calls: tuple[Payload, ...]
     waiting: tuple[int, ...]
+    chain_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,8 @@ def on_offer(session: Session, chain: str) -> Steps[Offer]:
     for start in range(0, len(offered), _AT_ONCE):
         chunk = offered[start : start + _AT_ONCE]
         payloads |= yield from payloads_of(session, chain, chunk, known_id, at)
-    return Offer(
-        chain, tuple(payloads.values()), tuple(number for number in numbers if number not in payloads)
-    )
+    waiting = tuple(number for number in numbers if number not in payloads)
+    return Offer(chain, tuple(payloads.values()), waiting, known_id)
 
 
 def being_signed(offers: Iterable[Offer]) -> BeingSigned:

@@ -11,33 +11,21 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.contracts import balance_of
 from cfnode.sdk.recovery.cost import check_cost
 from cfnode.sdk.recovery.errors import (
-    KeyRotated,
     NoFundsForGas,
     Pending,
-    RecoveryError,
-    WouldRevert,
-    WrongChain,
 )
 from cfnode.sdk.recovery.gas import Fees, check_estimate, current_fees, gas_for, latest_block, raised
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.pending import account_nonces, pending_of
 from cfnode.sdk.recovery.provider import at_pending, evm_call, evm_number, read_number, revert_reason
-from cfnode.sdk.recovery.tokens import amount_text, coin
+from cfnode.sdk.recovery.simulation import refusal
+from cfnode.sdk.recovery.tokens import coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, UnsignedTransaction
 from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["PrepareTransaction"]
-
-_USED = "KeyManager: nonce already used"
-_BAD_SIGNATURE = "KeyManager: Sig invalid"
-_ADVICE = {
-    "Governance: suspended": "the vault is suspended; try again later",
-    "SafeERC20: ERC20 operation did not succeed": "the token refuses the transfer to this receiver",
-    "Address: call to non-contract": "there is no token at that address: wrong chain or set-up",
-}
 
 
 class PrepareTransaction(Call[UnsignedTransaction]):
@@ -146,46 +134,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             reason = revert_reason(error)
             if "insufficient funds" in error.rpc_message.lower() and not reason:
                 raise NoFundsForGas(f"{call['from']} cannot pay the gas: {error.rpc_message}") from None
-            raise (yield from self._refusal(session, reason, error)) from None
-
-    def _refusal(
-        self, session: Session, reason: str, error: RpcCallError
-    ) -> Steps[RecoveryError | RpcCallError]:
-        """Return the error for a call that would fail, with what to do about it."""
-        payload = self.failed.payload
-        if reason == _USED:
-            return Pending("another transaction that makes this payment is pending: wait, and try again", ())
-        if reason == _BAD_SIGNATURE:
-            return KeyRotated(f"{reason}: the key was rotated; fetch the payload again in some minutes")
-        try:
-            balance = yield from balance_of(session, self.url, payload, payload.vault)
-        except (WrongChain, RpcCallError):  # no token there, or one without this function
-            balance = payload.transfer.amount
-        if balance < payload.transfer.amount:
-            advice = (
-                f"the vault holds {amount_text(payload, balance)}, less than is to be paid "
-                f"({amount_text(payload)}); wait and try again"
-            )
-        elif payload.message is not None:
-            advice = _ADVICE.get(reason, (yield from self._about_message(session)))
-        elif payload.is_native:
-            advice = _ADVICE.get(
-                reason, "the receiver still refuses; make it accept payments, then try again"
-            )
-        else:
-            advice = _ADVICE.get(reason, "the token or its receiver refuses; the text is the token's own")
-        return WouldRevert(f"sending it now would fail: {reason or error.message}. {advice}", reason)
-
-    def _about_message(self, session: Session) -> Steps[str]:
-        """Return why a receiver cannot take a message."""
-        receiver = checksum_address(self.failed.payload.transfer.recipient)
-        code = yield from evm_call(session, self.url, "eth_getCode", [receiver, "latest"])
-        if code in ("0x", "0x0"):
-            return (
-                f"there is no contract at {receiver}, so nothing can take the message, and the funds stay in "
-                "the vault: ask Chainflip, or have a contract deployed there"
-            )
-        return "the receiving contract refuses the message; the text is its own"
+            raise (yield from refusal(session, self.url, self.failed.payload, error)) from None
 
 
 def _is_same_call(one: bytes, other: bytes) -> bool:

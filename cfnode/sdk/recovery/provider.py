@@ -22,6 +22,7 @@ __all__ = [
     "at_pending",
     "evm_call",
     "evm_number",
+    "is_failed_execution",
     "is_revert",
     "optional_call",
     "read_number",
@@ -31,8 +32,11 @@ __all__ = [
 
 MAX_REASON = 1_000
 """Maximum characters of a contract's own text."""
+_EXECUTION_REVERTED = 3
+"""The code of geth's error for a call that reverted."""
 _ERROR = keccak_256(b"Error(string)")[:4].hex()
 _ERROR_DATA = re.compile(rf"0x({_ERROR}[0-9a-fA-F]*)")
+_EXECUTION_TEXT = re.compile(r"revert|execution|opcode|\bvm\b|\bgas\b", re.IGNORECASE)
 _REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?\Z", re.IGNORECASE)
 
 
@@ -96,6 +100,13 @@ def unbelievable(url: str, what: str, text: str) -> BadAnswer:
 def is_revert(error: RpcCallError) -> bool:
     """Return whether the contract reverted, as opposed to a refusal by the provider."""
     return "revert" in error.rpc_message.lower() or bool(revert_reason(error))
+
+
+def is_failed_execution(error: RpcCallError) -> bool:
+    """Return whether the node executed the call, which failed, as opposed to a refusal by the provider."""
+    text = f"{error.rpc_message} {error.data if isinstance(error.data, str) else ''}"
+    is_execution = error.rpc_code == _EXECUTION_REVERTED or _EXECUTION_TEXT.search(text)
+    return bool(is_execution or revert_reason(error))
 
 
 def revert_reason(error: RpcCallError) -> str:

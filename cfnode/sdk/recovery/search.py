@@ -14,7 +14,7 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cfnode.sdk.exchange import Steps
@@ -29,8 +29,8 @@ from cfnode.sdk.recovery.blocks import (
 from cfnode.sdk.recovery.errors import NoSuchCall
 from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
+from cfnode.sdk.recovery.offered import Offer
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
-from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
 from cfnode.swaps.identity import ChannelId
@@ -62,7 +62,7 @@ class Progress:
 
 @dataclass
 class EventSearch:
-    """A search of at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
+    """A search of at most `limit` blocks of the node at `url`; `offers` are what the chains have on offer.
 
     `is_cut` is set if the node lacks the states of the needed blocks; `lowest` and `highest` are the blocks
     that were read.
@@ -71,7 +71,7 @@ class EventSearch:
     session: Session
     url: str
     owner: Owner
-    calls: tuple[Payload, ...]
+    offers: Sequence[Offer]
     limit: int
     progress: Callable[[Progress], None] | None = None
     is_cut: bool = False
@@ -85,7 +85,7 @@ class EventSearch:
 
     def steps(self) -> Steps[Finding]:
         """Return the finding of the events; raise NoSuchCall if the owner never existed."""
-        history = History()
+        history = History({offer.chain: offer.chain_id for offer in self.offers})
         best = yield from best_block(self.session, self.url)
         first = yield from self._first(best)
         if first is not None and (yield from self._read(history, [first])):
@@ -155,7 +155,8 @@ class EventSearch:
 
     def _has_all(self, history: History) -> bool:
         if isinstance(self.owner, Account):
-            return all(Findings(history).explains(call.chain, call.broadcast_id) for call in self.calls)
+            calls = (call for offer in self.offers for call in offer.calls)
+            return all(Findings(history).explains(call.chain, call.broadcast_id) for call in calls)
         return Findings(history).has_beginning(self.owner)
 
     def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:

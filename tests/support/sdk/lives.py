@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from cfnode.core.assets import ASSETS
+from cfnode.core.scale import ByteCursor
+from cfnode.core.scale.metadata import Metadata
+from cfnode.ledger.decoding import Block
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
 from tests.sdk.scripted import NODE, Script, session
-from tests.support.swaps.lives import Call, Life
+from tests.support.devchain.vault_swaps import BITCOIN, transaction
+from tests.support.swaps.lives import BROKER, EVM, PROVIDERS, Call, Life
+from tests.support.swaps.model import Deposit
 
-__all__ = ["PayoutsOfLife", "Vaults"]
+__all__ = ["LifeNode", "PayoutsOfLife", "Vaults"]
 
 API = "CustomRuntimeApi_cf_"
 CHAINS = ("Ethereum", "Arbitrum", "Bsc", "Tron")
-STEPS = {"open": 4, "pay": 6, "fail": 10, "abort": 8, "wait": 6, "hold": 1, "epoch": 2, "rotate": 3}
+STEPS = {
+    "open": 4,
+    "pay": 6,
+    "fail": 10,
+    "abort": 8,
+    "refuse": 4,
+    "wait": 6,
+    "hold": 1,
+    "epoch": 2,
+    "rotate": 3,
+    "private": 3,
+    "message": 4,
+    "rebalance": 2,
+    "re_sign": 2,
+}
 """Steps of a life, by weight: most of them make a payout fail, or let time pass."""
+FLIP = 10**18
+_METADATA_VERSION = (15).to_bytes(4, "little")
 KEPT = (
     ("System", "Events"),
     ("Swapping", "SwapRequestIdCounter"),
     ("Validator", "CurrentEpoch"),
+    *((f"{chain}Broadcaster", "BroadcastIdCounter") for chain in CHAINS),
 )
 """Storage that a recovery reads at earlier blocks."""
 
@@ -57,6 +80,69 @@ class PayoutsOfLife(Life):
             for _ in range(6):
                 self.block()
 
+    def _refuse(self) -> None:
+        """All authorities fail to send what they were given to send; it may arrive nevertheless."""
+        self.block(self._opening(self.random.choice(self._chains)))
+        channel = self.model.channels[-1]
+        if channel.target is None or (chain := ASSETS[channel.target].chain) not in EVM:
+            return
+        self._held.append(chain)
+        self.block(Call(None, "Dev", "hold_broadcasts", {"chain": chain, "held": True}))
+        self.block(*self._deposits(channel, [3_000]))
+        for _ in range(6):
+            self.block()
+        while self.world.stored(f"{chain}Broadcaster", "PendingBroadcasts"):
+            before = len(self.refused)
+            self.block(Call(None, "Dev", "fail_broadcast", {"chain": chain, "broadcast_id": None}))
+            if len(self.refused) > before:
+                break
+        if self.random.random() < 0.7:
+            self._release()
+
+    def _message(self) -> None:
+        """A swap with a message, if its output goes to a chain that takes one."""
+        self.block(self._opening(self.random.choice(self._chains), message=True))
+        self.block(*self._deposits(self.model.channels[-1], [3_000]))
+
+    def _private(self) -> None:
+        """A swap by the broker's private channel, whose receiver does not take the transfer."""
+        chains = [each for each in self._chains if each in EVM]
+        target = self._assets[self.random.choice(chains)][0] if chains else "Eth"
+        if not self.world.stored("Swapping", "BrokerPrivateBtcChannels", BROKER.account):
+            self.block(Call(BROKER, "Swapping", "open_private_btc_channel", {}))
+        there, amount = self.address(ASSETS[target].chain), self.amount("Btc", 3_000)
+        _, details = transaction(self, BITCOIN, "Btc", target, destination_address=there)
+        identity = self.random.randbytes(32)
+        self.model.paying(Deposit(None, "Btc", amount, identity))
+        sent = {"details": ("Bitcoin", details), "sender": self.address("Bitcoin"), "amount": amount}
+        self.block(
+            self._failing_call(there, target, fails=True),
+            Call(None, "Dev", "send_to_vault", sent | {"transaction": identity, "is_final": True}),
+        )
+
+    def _rebalance(self) -> None:
+        """FLIP moves between accounts: no payout, in the midst of them."""
+        one, other = self.random.sample(PROVIDERS, 2)
+        there = {"recipient_account_id": other.account, "redemption_address": None}
+        self.block(Call(one, "Funding", "rebalance", there | {"amount": ("Exact", 10 * FLIP)}))
+
+    def _re_sign(self) -> None:
+        """Governance has an aborted transaction signed again, and sent.
+
+        Or it leaves that to anybody: then no list has the call, and only its swap leads to it.
+        """
+        chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
+        aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
+        if not aborted:
+            return
+        arguments = {
+            "broadcast_ids": [self.random.choice(aborted)],
+            "request_broadcast": self.rotates_always or self.random.random() < 0.5,
+            "refresh_replay_protection": False,
+        }
+        call = f"{chain}Broadcaster", ("re_sign_aborted_broadcasts", arguments)
+        self.block(Call(None, "Dev", "as_governance", {"call": call}))
+
     def _rotate(self) -> None:
         """All keys rotate, with the vaults'."""
         epoch = self.world.stored("Validator", "CurrentEpoch")
@@ -67,6 +153,74 @@ class PayoutsOfLife(Life):
             self.block()
 
 
+class InvalidMessages:
+    """Messages whose transaction the chain could not build: each second one of a life that has arrived.
+
+    The main net's chain says so in an event, and the development chain can always build it. So its events are
+    changed: there was never a transaction.
+    """
+
+    def __init__(self, life: PayoutsOfLife) -> None:
+        egresses = dict[tuple[str, int], Any]()
+        arrived = list[tuple[str, int]]()
+        for block in life.history:
+            for event in block.events:
+                chain, _, rest = event.pallet.partition("IngressEgress")
+                if event.name == "CcmBroadcastRequested" and not rest:
+                    egresses[chain, event.fields["broadcast_id"]] = event.fields["egress_id"]
+                elif event.name == "BroadcastSuccess":
+                    arrived.append((event.pallet.removesuffix("Broadcaster"), event.fields["broadcast_id"]))
+                elif event.name == "BroadcastAborted":
+                    egresses.pop((event.pallet.removesuffix("Broadcaster"), event.fields["broadcast_id"]), 0)
+        found = [each for each in arrived if each in egresses]
+        self.egresses = {each: egresses[each] for each in found[life.seed % 2 :: 2]}
+
+    def changed(self, pallet: str, name: str, fields: Any) -> tuple[str, Any] | None:
+        """An event's name and fields; None for one of a transaction that was never built."""
+        chain = pallet.removesuffix("IngressEgress").removesuffix("Broadcaster")
+        number = fields.get("broadcast_id") if isinstance(fields, Mapping) else None
+        egress = None if number is None else self.egresses.get((chain, number))
+        if egress is None:
+            return name, fields
+        if name == "CcmBroadcastRequested":
+            return "CcmEgressInvalid", {"egress_id": egress, "error": "InsufficientBalance"}
+        return None
+
+    def history(self, life: PayoutsOfLife) -> Iterator[Block]:
+        """The blocks of the life, with these events."""
+        for block in life.history:
+            changes = [(each, self.changed(each.pallet, each.name, each.fields)) for each in block.events]
+            events = [replace(each, name=new[0], fields=new[1]) for each, new in changes if new is not None]
+            yield replace(block, events=tuple(events))
+
+
+class EventsOfLife:
+    """A runtime's types, whose events are those of a life with invalid messages; each block is read once."""
+
+    def __init__(self, metadata: Metadata, invalid: InvalidMessages) -> None:
+        self.metadata = metadata
+        self.invalid = invalid
+        self.read: dict[bytes, list[dict[str, Any]]] = {}
+        self.event_codec = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.metadata, name)
+
+    def decode(self, data: bytes) -> list[dict[str, Any]]:
+        """The events of a block."""
+        if data not in self.read:
+            self.read[data] = list(self._records(data))
+        return self.read[data]
+
+    def _records(self, data: bytes) -> Iterator[dict[str, Any]]:
+        for record in self.metadata.event_codec.decode(data):
+            pallet, event = record["event"]
+            if not isinstance(event, tuple):
+                yield record
+            elif (changed := self.invalid.changed(pallet, *event)) is not None:
+                yield record | {"event": (pallet, changed)}
+
+
 class Vaults:
     """The vaults of all chains: which of the calls that the chain ever signed they take now.
 
@@ -75,10 +229,11 @@ class Vaults:
 
     def __init__(self, life: PayoutsOfLife) -> None:
         self.world = life.world
+        self.history = list(InvalidMessages(life).history(life))
         self.signed: list[Payload] = []
         self.ended: set[tuple[str, int]] = set()
         self.aborted: set[tuple[str, int]] = set()
-        for block in life.history:
+        for block in self.history:
             for event in block.events:
                 if event.pallet.endswith("Broadcaster"):
                     self._receive(event.pallet.removesuffix("Broadcaster"), event.name, event.fields)
@@ -115,6 +270,16 @@ class Vaults:
         """The calls that a vault takes, and that no authority is to send."""
         return [each for each in self.signed if self.takes(each) and not self.is_on_its_way(each)]
 
+    def sent_again(self) -> list[Payload]:
+        """The aborted calls that a vault takes, and that an authority is to send again."""
+        return [
+            each
+            for each in self.signed
+            if (each.chain, each.broadcast_id) in self.aborted
+            and self.takes(each)
+            and self.is_on_its_way(each)
+        ]
+
     def is_on_its_way(self, payload: Payload) -> bool:
         """Whether an authority has a call's transaction."""
         return payload.broadcast_id in self.world.stored(f"{payload.chain}Broadcaster", "PendingBroadcasts")
@@ -127,11 +292,12 @@ class LifeNode(Script):
         super().__init__()
         self.life = life
         self.world = life.world
+        self.types = EventsOfLife(self.world.metadata, InvalidMessages(life))
 
     def session(self) -> Session:
         """A session of the SDK that knows the runtime's types."""
         found = session(backend_url="http://backend.test")
-        found.metadata[NODE, self._spec] = self.world.metadata
+        found.metadata[NODE, self._spec] = self.types  # type: ignore[assignment]  # as far as it is used
         return found
 
     @property
@@ -152,6 +318,9 @@ class LifeNode(Script):
             return f"0x{world.hashes[params[0] if params else -1].hex()}"
         if method == "state_getRuntimeVersion":
             return {"specVersion": self._spec}
+        if method == "state_getMetadata":
+            answer = world.runtime.call("Metadata_metadata_at_version", _METADATA_VERSION, world.journal)
+            return "0x" + ByteCursor(answer[1:]).bytes().hex()
         if method == "cf_eth_vault":
             key, block = world.api(API + "eth_vault")
             return [key.hex(), block]

@@ -243,7 +243,7 @@ class Life(Swapper):
             refund_parameters=limits,
             dca_parameters=chunks and dict(zip(("number_of_chunks", "chunk_interval"), chunks, strict=True)),
             boost_fee=boost,
-            channel_metadata=ccm(b"hello") if takes_messages and self.random.random() < 0.2 else None,
+            channel_metadata=ccm(b"hello") if takes_messages and self._is_message(terms) else None,
             affiliate_fees=[{"account": AFFILIATE.account, "bps": 33}] if self.random.random() < 0.5 else [],
         )
 
@@ -253,6 +253,9 @@ class Life(Swapper):
 
         name = "request_swap_deposit_address_with_affiliates"
         return Call(pair, "Swapping", name, arguments, done)
+
+    def _is_message(self, terms: dict[str, Any]) -> bool:
+        return self.random.random() < 0.2 or terms.get("message", False)
 
     def _targets(self) -> list[str]:
         return ["Usdc", "Btc", *(each for assets in self._assets.values() for each in assets)]

@@ -56,7 +56,7 @@ from tests.runtime.memory_state import MemoryState
 from tests.support.swaps.lives import BROKER, OTHER, PARTNERS, PROVIDERS, Life
 from tests.support.swaps.model import Channel, Deposit, Swap
 
-__all__ = ["Rooms"]
+__all__ = ["Rooms", "development_record", "entries_of"]
 
 LONG: Final = Month("ever", 0, 2**52)
 """A period with all blocks."""
@@ -111,7 +111,7 @@ class Rooms:
             if new:
                 books.write(new, {})
         for block in new:
-            self.index.receive(*_entries(block))
+            self.index.receive(*entries_of(block))
 
     def _begin(self) -> None:
         """Books that begin after the newest block, with partners and webhooks."""
@@ -166,9 +166,7 @@ class Rooms:
     @contextmanager
     def _records(self) -> Iterator[list[SwapRecord]]:
         """What a development node and what a service of the books read."""
-        world = self.life.world
-        best: Any = _Best(world, self.index, {})
-        dev: Any = _IndexedSwaps(best, world.header.hash, world.metadata, best, {})
+        dev = development_record(self.life.world, self.index)
         with self.database.reading() as connection:
             yield [dev, BookRecord(SwapEvents(connection))]
 
@@ -485,7 +483,15 @@ def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
         return None
 
 
-def _entries(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
+def development_record(world: World, index: SwapIndex) -> SwapRecord:
+    """What a development node's swap service reads, at the best block of a world."""
+    best: Any = _Best(world, index, {})
+    record: SwapRecord = _IndexedSwaps(best, world.header.hash, world.metadata, best, {})
+    return record
+
+
+def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
+    """A block and its events, as the index of a development node receives them."""
     ref = BlockRef(bytes.fromhex(block.hash[2:]), block.number)
     return ref, [
         Entry(ref, block.time, each.index, each.pallet, each.name, each.fields)

@@ -1,0 +1,213 @@
+"""The cost of a recovery exceeds its maximum in no history of fees, and by no lie of a provider.
+
+Some fifty histories and twenty-five providers in an ordinary run, 500 and 100 with `--all`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+
+from cfnode.core.vault_calls import NATIVE
+from cfnode.sdk.errors import BadAnswer, SdkError
+from cfnode.sdk.recovery import FailedCall, Payload, PrepareTransaction, TooExpensive, UnsignedTransaction
+from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
+from cfnode.sdk.recovery.gas import MAX_TIP
+from cfnode.swaps.checksums import checksum_address
+from tests.lengths import repeats
+from tests.sdk.scripted import Script, session
+from tests.support.sdk.payloads import NAMES, payload_of, raw, vector
+
+EVM = "http://evm.test"
+SENDER = b"\x11" * 20
+GWEI = 10**9
+FULL = 30_000_000
+NONCE = 7
+ODD: tuple[Any, ...] = (None, True, -1, 0, "", "0x", "0x1g", "-0x5208", "1e18", [], {}, 2**300, "a block")
+"""Answers that are no number, or none that can be true."""
+
+
+@dataclass(frozen=True)
+class Fee:
+    """The fees of a block, in wei per gas; `base` is None without EIP-1559."""
+
+    base: int | None
+    tip: int
+
+    @property
+    def price(self) -> int:
+        return (self.base or 0) + self.tip
+
+
+def history(random: Random) -> list[Fee]:
+    """The fees of some hundred blocks, by the rule of EIP-1559: calm, a rush, or fees that collapse."""
+    base = random.choice([7, random.randrange(1, 10 ** random.randrange(1, 14))])
+    tip = random.randrange(10 ** random.randrange(1, 12))
+    if random.random() < 0.2:
+        return [Fee(None, random.randrange(1, 10 ** random.randrange(2, 13))) for _ in range(150)]
+    fees, fullness = list[Fee](), 0.5
+    for block in range(150):
+        if block % 25 == 0:
+            fullness = random.choice([0.5, 1.0, 1.0, 0.0])
+        used = int(FULL * min(max(fullness + random.uniform(-0.1, 0.1), 0), 1))
+        base = max(base + base * (used - FULL // 2) // (FULL // 2) // 8, 7)
+        fees.append(Fee(base, tip * random.choice([1, 1, 1, 2, 50])))
+    return fees
+
+
+class Provider(Script):
+    """A State Chain with honest prices, and an EVM node: a block at a time, and the sender's transaction."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self.random = random
+        found = vector(random.choice(NAMES))
+        manager, key = raw(found["inputs"]["key_manager"]), raw(found["agg_key"]["compressed"])
+        self.failed = FailedCall(payload_of(found), key, manager, 6, 6, None)
+        self.worth = self.payload.transfer.amount
+        if self.payload.transfer.token != NATIVE:
+            self.worth = random.randrange(10 ** random.randrange(12, 20))
+        self.max_fee = random.choice([None, random.randrange(1, 10 ** random.randrange(15, 20))])
+        self.gas = random.randrange(60_000, 10 ** random.randrange(5, 8))
+        self.fee = Fee(GWEI, GWEI)
+        self.pending: UnsignedTransaction | None = None
+
+    @property
+    def payload(self) -> Payload:
+        return self.failed.payload
+
+    @property
+    def maximum(self) -> int:
+        """What the gas may cost, in wei."""
+        return self.worth * MAX_FEE_PERCENT // 100 if self.max_fee is None else self.max_fee
+
+    def prepare(self, *, replace: bool = False) -> UnsignedTransaction:
+        wanted = PrepareTransaction(self.failed, EVM, SENDER, replace=replace, max_fee=self.max_fee)
+        return self.run(wanted, session())
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": request["id"], "result": self.result(**request)}
+
+    def result(self, method: str, params: list[Any], **_: Any) -> Any:
+        """The answer to a request."""
+        if method == "eth_getBlockByNumber":
+            return self._block(params[0])
+        if method == "eth_getTransactionCount":
+            return hex(NONCE + (params[1] == "pending" and self.pending is not None))
+        return {
+            "cf_swap_rate": {"intermediary": None, "output": hex(self.worth)},
+            "eth_call": "0x",
+            "eth_estimateGas": hex(self.gas),
+            "eth_gasPrice": hex(self.fee.price),
+            "eth_getBalance": hex(2**200),
+            "eth_maxPriorityFeePerGas": hex(self.fee.tip),
+            "txpool_contentFrom": {},
+        }[method]
+
+    def _block(self, at: str) -> dict[str, Any]:
+        base = {} if self.fee.base is None else {"baseFeePerGas": hex(self.fee.base)}
+        waiting = [_listed(self.pending)] if self.pending is not None and at == "pending" else []
+        return {"gasLimit": hex(FULL), "transactions": waiting} | base
+
+    def charged(self, sent: UnsignedTransaction) -> int | None:
+        """What a block charges for a transaction that uses all its gas; None if it leaves it out."""
+        fields, base = sent.fields(), self.fee.base or 0
+        highest: int = fields["gasPrice"] if sent.is_legacy else fields["maxFeePerGas"]
+        tip = fields.get("maxPriorityFeePerGas", highest)
+        return None if highest < max(base, 1) else fields["gas"] * min(highest, base + tip)
+
+
+def _listed(sent: UnsignedTransaction) -> dict[str, Any]:
+    """A transaction of the sender, as a node lists it in its pending block."""
+    fields = {name: hex(each) if isinstance(each, int) else each for name, each in sent.fields().items()}
+    data = fields.pop("data")
+    return fields | {"from": checksum_address(SENDER), "hash": "0x" + "77" * 32, "input": data}
+
+
+def recovered(provider: Provider, fees: list[Fee]) -> int | None:
+    """What is paid for a recovery that goes on through blocks, and may raise its fee; None for nothing."""
+    random, sent = provider.random, None
+    for fee in fees:
+        provider.fee = fee
+        if sent is None or random.random() < 0.1:
+            try:
+                sent = provider.prepare(replace=sent is not None)
+            except (TooExpensive, BadAnswer):
+                continue
+            assert (sent.nonce, sent.fields()["value"]) == (NONCE, 0)
+            assert sent.highest_cost <= provider.maximum
+            if provider.pending is None and not sent.is_legacy:
+                assert sent.max_priority_fee_per_gas <= max(fee.base or 0, MAX_TIP)
+            provider.pending = sent
+        elif random.random() < 0.1 and (paid := provider.charged(sent)) is not None:
+            return paid
+    return None
+
+
+def test_the_cost_exceeds_the_maximum_in_no_history_of_fees() -> None:
+    """Of each recovery one transaction is in a block: those that it replaces have its nonce."""
+    count, paid, unpaid = repeats(500, 50), 0, 0
+    for seed in range(count):
+        provider = Provider(random := Random(seed))
+        cost = recovered(provider, history(random))
+        assert cost is None or cost <= provider.maximum, seed
+        paid, unpaid = paid + (cost is not None), unpaid + (cost is None)
+    assert min(paid, unpaid) > count // 10
+
+
+class LyingProvider(Provider):
+    """A provider that lies about some methods, each time in another way or always in the same."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        methods = ["eth_call", "eth_estimateGas", "eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber"]
+        methods += ["eth_getTransactionCount", "eth_maxPriorityFeePerGas"]
+        self.lies = {each: self._lie() for each in random.sample(methods, random.randint(1, 3))}
+        self.is_steady = random.random() < 0.5
+
+    def _lie(self) -> Any:
+        number = self.random.randrange(10 ** self.random.randrange(1, 25))
+        near = self.random.randrange(10 ** self.random.randrange(5, 11))
+        return self.random.choice([self.random.choice(ODD), hex(number), hex(near), hex(near)])
+
+    def result(self, method: str, params: list[Any], **more: Any) -> Any:
+        if method not in self.lies:
+            return super().result(method, params, **more)
+        lie = self.lies[method] if self.is_steady else self._lie()
+        if method == "eth_getBlockByNumber" and self.random.random() < 0.8:
+            members = {each: self.random.choice([lie, self._lie()]) for each in ("baseFeePerGas", "gasLimit")}
+            return super().result(method, params) | members | {"transactions": [self._waiting()]}
+        return lie
+
+    def _waiting(self) -> dict[str, Any]:
+        """A transaction of the sender that makes the payment, and that was never sent."""
+        payload = self.payload
+        found = UnsignedTransaction(payload.chain_id, payload.vault, payload.data, NONCE, self.gas, 1, 1)
+        return _listed(found) | {"maxFeePerGas": self._lie(), "maxPriorityFeePerGas": self._lie()}
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_no_provider_that_lies_makes_it_cost_more_than_the_maximum(*, replace: bool) -> None:
+    """None makes it fail in an unknown way, either."""
+    count, sent = repeats(100, 25), 0
+    for seed in range(count):
+        provider = LyingProvider(Random(seed))
+        if replace:
+            payload = provider.payload
+            provider.pending = UnsignedTransaction(
+                payload.chain_id, payload.vault, payload.data, NONCE, provider.gas, GWEI, GWEI
+            )
+        try:
+            found = provider.prepare(replace=replace)
+        except SdkError:
+            continue
+        sent += 1
+        fields = found.fields()
+        cost = fields["gas"] * fields.get("maxFeePerGas", fields.get("gasPrice"))
+        assert cost == found.highest_cost
+        assert cost <= provider.maximum, (seed, provider.lies)
+        assert (fields["to"], fields["value"]) == (checksum_address(provider.payload.vault), 0)
+    assert sent > count // 20

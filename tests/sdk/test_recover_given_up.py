@@ -1,0 +1,80 @@
+"""`cfnode recover CHAIN NUMBER` for a call that the State Chain has given up, and the vault still takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from cfnode.sdk.recovery import Payload
+from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.support.sdk.lives import LifeNode, PayoutsOfLife, Vaults
+
+SEED = 1
+"""A life in which epochs end without a new key, after a message to Ethereum was aborted."""
+
+
+@pytest.fixture(scope="module")
+def life() -> PayoutsOfLife:
+    life = PayoutsOfLife(SEED, rotates_always=False)
+    for _ in range(24):
+        life.step()
+    return life
+
+
+@pytest.fixture
+def chain(life: PayoutsOfLife) -> Iterator[Loopback]:
+    node = LifeNode(life)
+
+    def handle(request: Request) -> bytes:
+        found: list[Any] = [node._reply(call) for call in request.calls]
+        is_one = isinstance(json.loads(request.body), dict)
+        return page(200, json.dumps(found[0] if is_one else found).encode())
+
+    with serving(handle) as server:
+        yield server
+
+
+def given_up(life: PayoutsOfLife) -> Payload:
+    """The newest call that the State Chain has given up, and that its vault takes."""
+    vaults = Vaults(life)
+    expired = {
+        (event.pallet.removesuffix("IngressEgress"), event.fields["broadcast_id"])
+        for block in vaults.history
+        for event in block.events
+        if event.name == "FailedForeignChainCallExpired"
+    }
+    *_, newest = [each for each in vaults.open() if (each.chain, each.broadcast_id) in expired]
+    return newest
+
+
+def recover(server: Loopback, call: Payload, *arguments: str) -> Result:
+    line = ["recover", call.chain.lower(), str(call.broadcast_id), "--node", server.url, *arguments]
+    return CliRunner().invoke(cli, line)
+
+
+def test_it_is_found_by_its_number_until_the_vault_has_another_key(
+    life: PayoutsOfLife, chain: Loopback
+) -> None:
+    call = given_up(life)
+    found = recover(chain, call)
+    assert found.exit_code == ExitCode.OK, found.output
+    lines = " ".join(found.output.split())
+    assert f"to {call.recipient_text}" in lines
+    assert re.search(r" until about \d{4}-\d\d-\d\d \d\d:\d\d UTC, in ", lines)
+    command = f"cfnode recover {call.chain.lower()} {call.broadcast_id} --network=mainnet --node={chain.url}"
+    assert f"{command} --eth-rpc=URL --key=FILE" in lines
+    assert "The State Chain does not list the call any more, and does not sign it again." in lines
+    document = json.loads(recover(chain, call, "--json").stdout)["payload"]
+    assert (document["data"], document["lastEpoch"]) == ("0x" + call.data.hex(), None)
+
+    life._rotate()
+    expired = recover(chain, call)
+    assert expired.exit_code == ExitCode.EXPIRED, expired.output
+    assert "it has expired, as calls do two epochs after the failure" in " ".join(expired.output.split())
