@@ -14,6 +14,7 @@ from cfnode.cli.stopping import stop_on_signal
 from cfnode.cli.tables import print_command
 
 if TYPE_CHECKING:
+    from cfnode.devchain.evm.chain import Mined
     from cfnode.devchain.evm.deployed import Contracts
     from cfnode.devchain.evm.server import EvmPort
 
@@ -43,6 +44,7 @@ class EvmSession:
         """Serve until a signal. Raises ListenError."""
         import trio
 
+        self.port.chain.on_mined = self.report
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stop_on_signal, nursery.cancel_scope)
             self.announce(await nursery.start(self.port.run, port))
@@ -70,6 +72,17 @@ class EvmSession:
             return aggregate_key(self.node)
         except CommandFailure:
             return None
+
+    def report(self, mined: Mined) -> None:
+        """Print a transaction."""
+        block, gas = mined.block.number, mined.receipt.gas_used
+        identity = "0x" + mined.transaction.hash.hex()
+        if self.node.as_json:
+            record = {"event": "mined", "blockNumber": block, "transaction": identity, "gas": gas}
+            print_json({**record, "succeeded": mined.has_succeeded}, is_line=True)
+        else:
+            outcome = "succeeded" if mined.has_succeeded else "failed"
+            print_text(f"Block {block}: {identity} {outcome}, {gas} gas")
 
     def report_key(self, block: int) -> None:
         """Print that the key manager has a new key."""

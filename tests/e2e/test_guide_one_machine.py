@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from cfnode.sdk import SwapSDK
-from tests.documentation import block
+from tests.documentation import block, outputs
+from tests.e2e.guide import differences
 from tests.e2e.shell import Shell, started_by
 from tests.process import environment
 from tests.support.devchain.local_evm import require_py_evm, started_evm
@@ -20,6 +22,12 @@ pytestmark = pytest.mark.world
 PAGE = "docs/guide/recover.md"
 EVM = "http://127.0.0.1:8545"
 _URL = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+def until_mined(evm: subprocess.Popen[str]) -> str:
+    """The line of the first block."""
+    assert evm.stdout is not None
+    return next(line for line in evm.stdout if line.startswith("Block 1: "))
 
 
 def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
@@ -38,12 +46,15 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
             assert found
             pasted = block(PAGE, "cfnode dev fail-receiver").replace(EVM, found[0])
             printed = shell.run(pasted)
+            assert re.search(r"^Block 1: 0x[0-9a-f]{64} succeeded, \d+ gas$", until_mined(evm), re.MULTILINE)
         with SwapSDK(network="dev", rpc_url=node.url) as sdk:
             egress = sdk.get_status_v2("5-Bitcoin-1").swap_egress
     assert egress is not None
     before, after = (int(each, 16) for each in re.findall(r'^"(0x[0-9a-f]+)"$', printed, re.MULTILINE))
     assert before == 0
     assert after == egress.amount
+    (documented,) = (text for text in outputs(PAGE) if text.startswith('"0x0"'))
+    length = len(documented.splitlines())
+    assert differences(documented, "\n".join(printed.splitlines()[-length:])) == []
     whole, part = divmod(after, 10**18)
     assert f"Done: {whole}.{f'{part:018}'.rstrip('0')} ETH paid to" in printed
-    assert "The contracts on the chain accept the signature, and it has not been used." in printed

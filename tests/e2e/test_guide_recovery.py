@@ -11,13 +11,14 @@ import pytest
 from tests.documentation import block
 from tests.e2e.shell import Shell, started_by
 from tests.process import NodeProcess
-from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
+from tests.support.devchain.local_evm import RunningEvm, require_py_evm, running_evm
 from tests.support.sdk.failed_swaps import RECEIVER, fail_a_transfer, failed_swap
-from tests.support.sdk.recover_command import ETHER
 
 pytestmark = pytest.mark.world
 
-CHAIN_ID = 31_337
+# The second account of other local chains, as the page for programmers has it
+USER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+USER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 PAGE = "docs/guide/recover.md"
 PROGRAMS = "docs/guide/recover-programs.md"
 EXIT_KEY_ROTATED = 15
@@ -26,8 +27,7 @@ EXIT_KEY_ROTATED = 15
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """The State Chain of the page for programmers, with a broker."""
-    require_anvil()
-    require_eth_account()
+    require_py_evm()
     home = tmp_path_factory.mktemp("home")
     Shell(home).run("cfnode key insert --dev --suri //Alice")
     with started_by(home, block(PROGRAMS, "cfnode run --dev --dev-seal instant")) as node:
@@ -36,11 +36,9 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 
 @pytest.fixture(scope="module")
-def evm(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    """The EVM chain whose first two contracts have the addresses that the State Chain was started with."""
-    key, _ = node.call("cf_eth_vault")
-    with evm_chain(CHAIN_ID, tmp_path_factory.mktemp("anvil") / "log") as chain:
-        chain.deploy_bed(bytes.fromhex(key.removeprefix("0x")), 100 * ETHER)
+def evm(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEvm]:
+    """An EVM chain whose contracts have the addresses that the State Chain was started with."""
+    with running_evm(tmp_path_factory.mktemp("evm"), node.url, f"--fund={USER}", "--keep-key") as chain:
         yield chain
 
 
@@ -51,7 +49,7 @@ def shell(node: NodeProcess, tmp_path: Path) -> Shell:
 
 
 def test_from_a_failed_payout_to_the_receivers_balance(
-    node: NodeProcess, evm: Evm, shell: Shell, tmp_path: Path
+    node: NodeProcess, evm: RunningEvm, shell: Shell, tmp_path: Path
 ) -> None:
     number, channel = failed_swap(node, "Ethereum")
     call = f"ethereum {number}"
@@ -59,7 +57,7 @@ def test_from_a_failed_payout_to_the_receivers_balance(
     def run(start_of_block: str) -> str:
         return shell.run(start_of_block.replace("ethereum 123", call).replace("https://…", evm.url))
 
-    looked = shell.run(block(PAGE, "cfnode swap status").replace("6739624-Bitcoin-34009", channel))
+    looked = shell.run(block(PAGE, "cfnode swap status 6739624").replace("6739624-Bitcoin-34009", channel))
     assert "Recover it:\ncfnode recover" in looked
     assert "ETH on Ethereum" in looked
     checked = run(block(PAGE, "cfnode recover ethereum 123 --eth-rpc https://…"))
@@ -88,7 +86,7 @@ def test_the_call_for_a_wallet_of_tron(node: NodeProcess, shell: Shell) -> None:
 
 
 def test_a_rotation_between_the_failure_and_its_recovery(
-    node: NodeProcess, evm: Evm, shell: Shell, tmp_path: Path
+    node: NodeProcess, evm: RunningEvm, shell: Shell, tmp_path: Path
 ) -> None:
     number = fail_a_transfer(node, "Ethereum")
     commands = block("docs/guide/development-chain.md", "cfnode dev rotate --json > rotation.json")

@@ -75,13 +75,14 @@ def test_the_key_manager_follows_the_development_chains_keys(node: NodeProcess, 
     with running_evm(tmp_path, node.url) as evm:
         assert recover(node, evm, "ethereum", number).exit_code == 0
         node.call("dev_rotate")
-        rotated = evm.next_line()
-        assert rotated["event"] == "keyRotated"
-        schema = SCHEMAS["dev evm"]
-        assert [*faults(evm.started, schema), *faults(rotated, schema)] == []
+        rotated = evm.next_event("keyRotated")
         node.call("dev_newBlock")
         done = recover(node, evm, "ethereum", number, f"--key={evm.started['keyFile']}", "--yes")
         assert done.exit_code == 0, done.output
+        mined = evm.next_event("mined")
+        assert (mined["blockNumber"], mined["succeeded"]) == (rotated["blockNumber"] + 1, True)
+        schema = SCHEMAS["dev evm"]
+        assert [fault for each in (evm.started, rotated, mined) for fault in faults(each, schema)] == []
         paid = int(json.loads(done.stdout)["payload"]["amount"])
         assert int(evm.call("eth_getBalance", RECEIVER, "latest"), 16) == paid
 

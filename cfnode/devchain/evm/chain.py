@@ -43,6 +43,8 @@ MAX_TRANSACTION: Final = 128 * 1024
 """Bytes of a signed transaction."""
 _BLOB_TYPE: Final = 3
 _CALL_STIPEND: Final = 2_300
+_SUCCESS: Final = b"\x01"
+"""What a receipt has in the place of the state root of older ones."""
 _MALFORMED: Final = (
     PyEVMError,
     ValidationError,
@@ -96,6 +98,11 @@ class Mined:
     transaction: SignedTransactionAPI
     receipt: ReceiptAPI
 
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether its receipt has status 1."""
+        return bool(self.receipt.state_root == _SUCCESS)
+
 
 class _Chain(MiningChain):  # type: ignore[misc]  # untyped, see pyproject.toml
     vm_configuration = ((0, CancunVM),)
@@ -106,10 +113,14 @@ class _Chain(MiningChain):  # type: ignore[misc]  # untyped, see pyproject.toml
 
 
 class EvmChain:
-    """The chain. `accounts` are those of genesis, by address; `clock` gives Unix seconds."""
+    """The chain. `accounts` are those of genesis, by address; `clock` gives Unix seconds.
+
+    `on_mined` is called with each transaction.
+    """
 
     def __init__(self, chain_id: int, accounts: Mapping[bytes, Account], clock: Callable[[], int]) -> None:
         self.chain_id = chain_id
+        self.on_mined: Callable[[Mined], None] | None = None
         self._clock = clock
         parameters = {
             "coinbase": Address(bytes(20)),
@@ -183,6 +194,8 @@ class EvmChain:
         self._numbers[block.hash] = len(self._blocks)
         self._blocks.append(block)
         self._transactions[transaction.hash] = mined
+        if self.on_mined is not None:
+            self.on_mined(mined)
         return mined
 
     def call(self, simulated: Simulated, number: int) -> bytes:

@@ -17,7 +17,6 @@ from cfnode.devchain.evm.chain import Mined
 
 __all__ = ["block_json", "log_topics", "logs_json", "quantity", "receipt_json", "text", "transaction_json"]
 
-_SUCCESS: Final = b"\x01"
 _INDEX: Final = "0x0"
 """The index of the one transaction of a block."""
 _LEGACY: Final = 0
@@ -121,7 +120,7 @@ def receipt_json(mined: Mined) -> dict[str, Any]:
         "cumulativeGasUsed": quantity(receipt.gas_used),
         "gasUsed": quantity(receipt.gas_used),
         "effectiveGasPrice": quantity(_paid_price(block, transaction)),
-        "status": quantity(int(receipt.state_root == _SUCCESS)),
+        "status": quantity(int(mined.has_succeeded)),
         "logsBloom": _bloom(receipt.bloom),
         "logs": list(logs_json(mined)),
     }

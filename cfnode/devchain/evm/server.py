@@ -38,7 +38,7 @@ MAX_BODY: Final = 512 * 1024
 MAX_BATCH: Final = 50
 _LIMITS: Final = JsonLimits(size=MAX_BODY, values=16_384, depth=16, filling=64 * 1024, wide=64 * 1024)
 _BUSY: Final = b"Too many connections. Please try again later.\n"
-_POST_ONLY: Final = b"An EVM chain's JSON-RPC: POST a call to this address.\n"
+_PAGE: Final = b"JSON-RPC of a local EVM chain: POST a call to this address, or give it to a wallet.\n"
 
 
 class EvmPort:
@@ -62,7 +62,7 @@ class EvmPort:
         """Answer one HTTP request; refuse a WebSocket."""
         if scope["type"] != "http":
             await receive()
-            await deny(send, HttpRefusal(404, _POST_ONLY))
+            await deny(send, HttpRefusal(404, _PAGE))
             return
         headers = joined(scope["headers"])
         origin = headers.get(b"origin")
@@ -72,8 +72,10 @@ class EvmPort:
             await respond(send, 403, refused, [TEXT])
         elif scope["method"] == "OPTIONS":
             await respond(send, 200, b"", self._origins.preflight_headers(origin, takes_tokens=False))
+        elif scope["method"] in ("GET", "HEAD"):
+            await respond(send, 200, _PAGE, [TEXT, *cors])
         elif scope["method"] != "POST":
-            await respond(send, 405, _POST_ONLY, [TEXT, (b"allow", b"POST"), *cors])
+            await respond(send, 405, _PAGE, [TEXT, (b"allow", b"GET, HEAD, POST"), *cors])
         elif not is_json(headers):
             await respond(send, 415, NOT_JSON, [TEXT, *cors])
         else:

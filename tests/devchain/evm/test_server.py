@@ -71,7 +71,8 @@ async def test_other_requests_are_refused() -> None:
 
     async with serving() as client:
         body = json.dumps(CALL).encode()
-        assert await status(client, "GET") == 405
+        assert (await client.get("/")).text.startswith("JSON-RPC of a local EVM chain: POST a call")
+        assert await status(client, "PUT", content=body, headers=JSON) == 405
         assert await status(client, content=body, headers={"content-type": "text/plain"}) == 415
         assert await status(client, content=body, headers=JSON | {"host": "evil.example"}) == 403
         assert await status(client, content=body, headers=JSON | {"origin": "https://evil.example"}) == 403

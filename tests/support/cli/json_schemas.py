@@ -93,6 +93,9 @@ SCHEMAS: dict[str, Schema] = {
     "dev evm": {  # each line
         "event": "text",
         "blockNumber?": "number",
+        "transaction?": "hash",
+        "gas?": "number",
+        "succeeded?": "bool",
         "url?": "text",
         "chain?": "text",
         "chainId?": "number",

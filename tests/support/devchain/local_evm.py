@@ -150,11 +150,37 @@ class RunningEvm:
         assert "result" in answer, answer
         return answer["result"]
 
-    def next_line(self) -> dict[str, Any]:
-        """The next line that it prints."""
+    def balance(self, account: str) -> int:
+        """An account's balance in wei."""
+        return int(self.call("eth_getBalance", account, "latest"), 16)
+
+    def send(self, data: str, to: str) -> None:
+        """Send a call from the payer's account; it succeeds."""
+        from eth_account import Account
+
+        payer = Account.from_key(Path(self.started["keyFile"]).read_text().strip())
+        fields = {
+            "chainId": self.started["chainId"],
+            "nonce": int(self.call("eth_getTransactionCount", payer.address, "latest"), 16),
+            "gas": 1_000_000,
+            "gasPrice": int(self.call("eth_gasPrice"), 16),
+            "to": bytes.fromhex(to.removeprefix("0x")),
+            "data": data,
+        }
+        raw = payer.sign_transaction(fields).raw_transaction
+        receipt = self.call(
+            "eth_getTransactionReceipt", self.call("eth_sendRawTransaction", hexed(bytes(raw)))
+        )
+        assert receipt["status"] == "0x1", receipt
+
+    def next_event(self, name: str) -> dict[str, Any]:
+        """The next line that it prints about an event of this name."""
         assert self.process.stdout is not None
-        line: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return line
+        for line in self.process.stdout:
+            event: dict[str, Any] = json.loads(line)
+            if event["event"] == name:
+                return event
+        raise AssertionError(f"it ended without {name}")
 
 
 @contextmanager

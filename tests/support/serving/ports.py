@@ -1,4 +1,4 @@
-"""Each listening port of cfnode, served in the test's own process: JSON-RPC, swap service, page, metrics."""
+"""Each listening port of cfnode, served in the test's own process."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cfnode.swap_service.live.server import ListenAddress, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import OfficialNode, tokens
 from tests.rpc.clients import served
+from tests.support.devchain.local_evm import local_evm, require_py_evm
 
 __all__ = ["PORTS", "Served", "serving"]
 
@@ -69,12 +70,23 @@ async def _metrics(folder: Path) -> AsyncIterator[Served]:
         nursery.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def _evm_chain(folder: Path) -> AsyncIterator[Served]:
+    require_py_evm()
+    from cfnode.devchain.evm.server import EvmPort
+
+    async with trio.open_nursery() as nursery:
+        yield Served(await nursery.start(EvmPort(local_evm().chain).run, 0), "/")
+        nursery.cancel_scope.cancel()
+
+
 PORTS: dict[str, Callable[[Path], AbstractAsyncContextManager[Served]]] = {
     "JSON-RPC": _json_rpc,
     "swap service": _service("/healthcheck"),
     "partners' API": _service("/v1/openapi.json"),
     "page": _service("/web/login"),
     "metrics": _metrics,
+    "local EVM chain": _evm_chain,
 }
 
 
