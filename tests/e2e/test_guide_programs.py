@@ -37,14 +37,14 @@ def test_each_program_prints_what_is_under_it(
     monkeypatch.setitem(NETWORKS, "dev", here)
     path = ROOT / PAGE
     found = []
-    for program, shown in zip(PROGRAMS, outputs(PAGE), strict=True):
+    for program, documented in zip(PROGRAMS, outputs(PAGE), strict=True):
         source = program.replace(NODE, node.url)
         exec(compile(source, f"{PAGE}: {program}", "exec", dont_inherit=True), {"__name__": "example"})
         printed = capsys.readouterr().out
-        if differences(shown, printed):
-            found += differences(shown, printed)
+        if differences(documented, printed):
+            found += differences(documented, printed)
             new = f"```python\n{program}```\n\n```text\n{masked(printed)}```\n"
-            written = path.read_text().replace(f"```python\n{program}```\n\n```text\n{shown}```\n", new)
+            written = path.read_text().replace(f"```python\n{program}```\n\n```text\n{documented}```\n", new)
             if os.environ.get("CFNODE_TEST_WRITE"):
                 path.write_text(written)
     assert found == [], "documented (-) and printed (+); CFNODE_TEST_WRITE=1 writes what is printed"
