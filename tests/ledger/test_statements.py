@@ -145,7 +145,7 @@ def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDat
         connection.execute(insert(schema.unread), [unread | {"block": each} for each in times])
     november = LedgerStatement(books, NOVEMBER)
     assert list(november.lines()) == []
-    assert november.notes == ["2 events are not in it: `cfnode ledger show unread`"]
+    assert november.notes == ["the statement lacks 2 unread events: `cfnode ledger show unread` lists them"]
 
 
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
