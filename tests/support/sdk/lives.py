@@ -10,7 +10,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata
-from cfnode.ledger.decoding import Block
+from cfnode.ledger.decoding import DecodedBlock
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
@@ -186,7 +186,7 @@ class InvalidMessages:
             return "CcmEgressInvalid", {"egress_id": egress, "error": "InsufficientBalance"}
         return None
 
-    def history(self, life: PayoutsOfLife) -> Iterator[Block]:
+    def history(self, life: PayoutsOfLife) -> Iterator[DecodedBlock]:
         """The blocks of the life, with these events."""
         for block in life.history:
             changes = [(each, self.changed(each.pallet, each.name, each.fields)) for each in block.events]
