@@ -55,6 +55,7 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
     assert after == egress.amount
     (documented,) = (text for text in outputs(PAGE) if text.startswith('"0x0"'))
     length = len(documented.splitlines())
-    assert differences(documented, "\n".join(printed.splitlines()[-length:])) == []
+    last = "\n".join(printed.splitlines()[-length:])
+    assert not differences(documented, last), last
     whole, part = divmod(after, 10**18)
     assert f"Done: {whole}.{f'{part:018}'.rstrip('0')} ETH paid to" in printed
