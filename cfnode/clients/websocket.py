@@ -2,18 +2,22 @@
 
 A server may stay silent, drip, send a head without end or break the protocol, and at the end not answer the
 goodbye. So connecting and closing have limits in time, messages one in size, and what the libraries raise
-about a server is one of the errors below. What the caller's own block raises stays as it is.
+about a server is one of the errors below. What the caller's own block raises stays as it is. Under asyncio
+the connection is open in a trio run inside the loop (`guest.py`).
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.clients.guest import Call, Ended, Held, held, is_under_trio
 from cfnode.core.foreign import ANSWER, read_json
 from cfnode.core.jsonrpc_client import encoded
 from cfnode.core.messages import reason_of
@@ -37,6 +41,7 @@ CLOSE_TIMEOUT_S: Final = 2.0
 """Seconds that the server has for its part of closing."""
 LARGE_MESSAGE_BYTES: Final = 64 * 1024
 """Bytes from which a message is parsed in a thread."""
+_LEFT: Final = "the connection is closed"
 _CLOSE_CODE_TOO_BIG: Final = 1009
 """The close code of a message over the limit."""
 
@@ -93,11 +98,55 @@ class Socket:
         return await trio.to_thread.run_sync(read_json, message)
 
 
+class _GuestSocket(Socket):
+    """Open connection of a trio run inside an asyncio loop, for that loop.
+
+    What a cancelled `receive` waits for is the next one's, so that no message is lost.
+    """
+
+    def __init__(self, holder: Held[Socket]) -> None:
+        self._holder = holder
+        self._unclaimed: deque[Call[Any]] = deque()
+
+    async def send(self, document: Any) -> None:
+        holder = self._holder
+        try:
+            call = holder.start(partial(holder.value.send, document))
+            await call.finish()
+            holder.result(call)
+        except Ended:
+            raise Broken(_LEFT) from None
+
+    async def receive(self) -> Any:
+        holder = self._holder
+        try:
+            call = self._unclaimed.popleft() if self._unclaimed else holder.start(holder.value.receive)
+            try:
+                await call.wait()
+            except BaseException:
+                self._unclaimed.append(call)
+                raise
+            return holder.result(call)
+        except Ended:
+            raise Broken(_LEFT) from None
+
+
 @asynccontextmanager
 async def opened(
     url: str, seconds: float, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> AsyncIterator[Socket]:
-    """Connect to an http(s) or ws(s) address within some seconds. Raise SocketError."""
+    """Connect to an http(s) or ws(s) address within some seconds. Raise SocketError. For trio and asyncio."""
+    connecting = partial(_opened, url, seconds, headers)
+    if is_under_trio():
+        async with connecting() as socket:
+            yield socket
+    else:
+        async with held(connecting) as holder:
+            yield _GuestSocket(holder)
+
+
+@asynccontextmanager
+async def _opened(url: str, seconds: float, headers: Sequence[tuple[bytes, bytes]]) -> AsyncIterator[Socket]:
     from trio_websocket import ConnectionRejected, DisconnectionTimeout, open_websocket_url
 
     address = "ws" + url.removeprefix("ws").removeprefix("http")

@@ -1,4 +1,4 @@
-"""JSON-RPC subscriptions to a State Chain node over a WebSocket, under trio.
+"""JSON-RPC subscriptions to a State Chain node over a WebSocket, under trio and asyncio.
 
 HTTP has no subscriptions (`cf_subscribe_scheduled_swaps`, `chain_subscribeFinalizedHeads`, …). Unread
 messages wait in the connection, so a slow reader slows the node's sending until the node disconnects it; this
@@ -44,19 +44,19 @@ async def subscription(
     `token_file`, is the bearer token that the node requires. Raises RpcCallError if the node refuses,
     TransportError if the connection fails, ValidationError for a malformed token.
     """
-    import trio
+    import anyio
 
     from cfnode.clients.websocket import NotConnected, Rejected, SocketError, opened
 
     headers = _headers(url, given_token("token", token, token_file))
-    scope = trio.CancelScope(deadline=trio.current_time() + seconds)
+    scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
     connected = False
     try:
         with scope:
             async with opened(url, seconds, headers) as socket:
                 identity = await _agreed(socket, method, params, url)
                 connected, scope.deadline = True, float("inf")
-                yield _results(socket, identity, url)
+                yield _Results(socket, identity, url)
     except Rejected as error:
         raise _rejected(url, error.status) from error
     except NotConnected as error:
@@ -85,11 +85,20 @@ async def _agreed(socket: Socket, method: str, params: Sequence[Any], url: str) 
     return outcome
 
 
-async def _results(socket: Socket, identity: Any, url: str) -> AsyncIterator[Any]:
-    while True:
-        params = (await _received(socket, url)).get("params")
-        if isinstance(params, dict) and params.get("subscription") == identity:
-            yield params.get("result")
+class _Results:
+    """Iterator over the results of a subscription, which goes on after a cancelled step."""
+
+    def __init__(self, socket: Socket, identity: Any, url: str) -> None:
+        self._socket, self._identity, self._url = socket, identity, url
+
+    def __aiter__(self) -> _Results:
+        return self
+
+    async def __anext__(self) -> Any:
+        while True:
+            params = (await _received(self._socket, self._url)).get("params")
+            if isinstance(params, dict) and params.get("subscription") == self._identity:
+                return params.get("result")
 
 
 async def _received(socket: Socket, url: str) -> dict[str, Any]:

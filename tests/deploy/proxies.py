@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,16 @@ MakeProxy = Callable[[Path, int, dict[str, str]], list[str]]
 
 
 def write_certificate(folder: Path) -> None:
-    """Write fullchain.pem, privkey.pem and both in cfnode.pem, for the name in the files, into a folder."""
+    """Write fullchain.pem, privkey.pem and both in cfnode.pem: for the name in the files, and 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "cfnode test")])
+    names = [x509.DNSName(NAME), x509.IPAddress(ip_address("127.0.0.1"))]
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .sign(key, SHA256())
     )
     chain = made.public_bytes(Encoding.PEM)

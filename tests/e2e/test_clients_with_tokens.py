@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 import pytest
-import trio
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
@@ -23,6 +22,7 @@ from cfnode.sdk.subscriptions import subscription
 from tests.process import NodeProcess, running_node
 from tests.sdk.place import RECEIVER as EVM
 from tests.sdk.place import REFUND
+from tests.support.loops import LOOPS, Run
 
 TOKENS = {name: f"token-of-{name}-0123456789abcdef" for name in ("watch", "shop", "ops")}
 GROUPS = {"watch": "read", "shop": "broker", "ops": "broker,lp,admin"}
@@ -214,24 +214,28 @@ def test_node_and_broker_have_tokens_of_their_own(place: Place) -> None:
     assert json.loads(done.output)["depositChannelId"].split("-")[1] == "Bitcoin"
 
 
-async def test_the_async_client_and_a_subscription_send_it(
-    place: Place, caplog: pytest.LogCaptureFixture
+@LOOPS
+def test_the_async_client_and_a_subscription_send_it(
+    loop: Run, place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     url = place.node.url
-    options = {"network": "dev", "rpc_url": url, "backend_url": url}
-    async with AsyncSwapSDK(**options, rpc_token_file=place.file("watch")) as sdk:
-        assert (await sdk.get_swap_limits()).minimum_swap_amounts["Ethereum"]["ETH"] > 0
-        assert await sdk.get_status_v2(place.channel)
-    async with AsyncSwapSDK(**options) as sdk:
-        with pytest.raises(BadStatus) as refused:
-            await sdk.get_swap_limits()
-    assert refused.value.status == 401
-    with trio.fail_after(60):
+
+    async def scenario() -> None:
+        options = {"network": "dev", "rpc_url": url, "backend_url": url}
+        async with AsyncSwapSDK(**options, rpc_token_file=place.file("watch")) as sdk:
+            assert (await sdk.get_swap_limits()).minimum_swap_amounts["Ethereum"]["ETH"] > 0
+            assert await sdk.get_status_v2(place.channel)
+        async with AsyncSwapSDK(**options) as sdk:
+            with pytest.raises(BadStatus) as refused:
+                await sdk.get_swap_limits()
+        assert refused.value.status == 401
         async with subscription(url, "chain_subscribeNewHeads", token_file=place.file("watch")) as heads:
             assert "number" in await anext(heads)
-    with pytest.raises(BadStatus) as refused:
-        async with subscription(url.replace("http", "ws"), "chain_subscribeNewHeads"):
-            raise AssertionError("refused above")
-    assert refused.value.status == 401
+        with pytest.raises(BadStatus) as refused:
+            async with subscription(url.replace("http", "ws"), "chain_subscribeNewHeads"):
+                raise AssertionError("refused above")
+        assert refused.value.status == 401
+
+    loop(scenario)
     assert not any(token in caplog.text + place.node.log for token in TOKENS.values())

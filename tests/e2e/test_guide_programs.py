@@ -51,4 +51,4 @@ def test_each_program_prints_what_is_under_it(
 
 
 def test_each_of_the_sections_has_a_program() -> None:
-    assert len(PROGRAMS) == (ROOT / PAGE).read_text().count("\n## ") == 9
+    assert len(PROGRAMS) == (ROOT / PAGE).read_text().count("\n## ") == 10

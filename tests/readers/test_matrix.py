@@ -35,6 +35,7 @@ from cfnode.sdk.subscriptions import subscription
 from cfnode.swap_service.live.link import NodeLink
 from cfnode.testing import DevChain, dev_calls
 from tests.readers.hostile import ANSWERS, answering
+from tests.support.loops import Run, under_asyncio, under_trio
 
 pytestmark = pytest.mark.world
 
@@ -106,15 +107,21 @@ def _service(url: str, folder: Path) -> str:
     return trio.run(ask)
 
 
-def _subscription(url: str, folder: Path) -> str:
-    async def ask() -> str:
-        with pytest.raises(SdkError) as caught:
-            async with subscription(url, "chain_subscribeNewHeads", seconds=LIMIT_S) as heads:
-                async for _ in heads:
-                    pass
-        return str(caught.value)
+def _subscription(loop: Run) -> Callable[[str, Path], str]:
+    def client(url: str, folder: Path) -> str:
+        found: list[SdkError] = []
 
-    return trio.run(ask)
+        async def ask() -> None:
+            with pytest.raises(SdkError) as caught:
+                async with subscription(url, "chain_subscribeNewHeads", seconds=LIMIT_S) as heads:
+                    async for _ in heads:
+                        pass
+            found.append(caught.value)
+
+        loop(ask)
+        return str(found[0])
+
+    return client
 
 
 CLIENTS: dict[str, Callable[[str, Path], str]] = {
@@ -128,7 +135,8 @@ CLIENTS: dict[str, Callable[[str, Path], str]] = {
     "cfnode.testing": _testing,
     "ledger": _ledger,
     "swap service": _service,
-    "SDK, subscription": _subscription,
+    "SDK, subscription": _subscription(under_trio),
+    "SDK, subscription under asyncio": _subscription(under_asyncio),
 }
 """Each client asks once at a URL, fails, and gives the text of its error."""
 

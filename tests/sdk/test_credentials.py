@@ -14,6 +14,7 @@ from cfnode.sdk.exchange import SdkHttpCall
 from cfnode.sdk.subscriptions import subscription
 from cfnode.sdk.transport import Transport
 from tests.sdk.loopback import Request, page, serving
+from tests.support.loops import LOOPS, Run
 
 TOKEN = "node-token-0123456789abcdef"
 
@@ -147,22 +148,27 @@ def test_a_malformed_file_is_refused_and_not_repeated(
 
 
 @pytest.mark.parametrize(("status", "advice"), [(401, "rpc_token_file"), (403, "--rpc-allowed-hosts")])
-async def test_a_refusal_says_what_to_do_and_no_log_has_the_token(
-    status: int, advice: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@LOOPS
+def test_a_refusal_says_what_to_do_and_no_log_has_the_token(
+    loop: Run, status: int, advice: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     file = file_with(tmp_path, f"{TOKEN}\n")
     errors: list[TransportError] = []
+
+    async def subscribe() -> None:
+        with pytest.raises(BadStatus) as refused:
+            async with subscription(server.url, "chain_subscribeNewHeads", token_file=file):
+                raise AssertionError("refused above")
+        errors.append(refused.value)
+
     with serving(lambda request: page(status, b"no")) as server:
         with SwapSDK(network="dev", rpc_url=server.url, backend_url=server.url, rpc_token_file=file) as sdk:
             for ask in (sdk.get_swap_limits, lambda: sdk.get_status_v2("1-Bitcoin-1")):
                 with pytest.raises(BadStatus) as refused:
                     ask()
                 errors.append(refused.value)
-        with pytest.raises(BadStatus) as refused:
-            async with subscription(server.url, "chain_subscribeNewHeads", token_file=file):
-                raise AssertionError("refused above")
-        errors.append(refused.value)
+        loop(subscribe)
         assert [is_sent(request) for request in server.requests] == [True, True, True]
     for error in errors:
         assert (error.status, error.retryable, advice in error.message) == (status, False, True)  # type: ignore[attr-defined]

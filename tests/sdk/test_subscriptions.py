@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import anyio
 import pytest
-import trio
 
 from cfnode.sdk import RpcCallError, TimedOut, Unreachable
 from cfnode.sdk.subscriptions import subscription
 from tests.process import NodeProcess, running_node
 from tests.sdk.loopback import Request, page, serving, unused_url
+from tests.support.loops import LOOPS, Run
 
 
 @pytest.fixture(scope="module")
@@ -19,52 +20,78 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
         yield running
 
 
+@LOOPS
 @pytest.mark.parametrize("scheme", ["http://", "ws://"])
-async def test_new_heads_arrive_in_order(node: NodeProcess, scheme: str) -> None:
+def test_new_heads_arrive_in_order(loop: Run, node: NodeProcess, scheme: str) -> None:
     numbers: list[int] = []
-    with trio.fail_after(30):
+
+    async def scenario() -> None:
         async with subscription(node.url.replace("http://", scheme), "chain_subscribeNewHeads") as heads:
             async for head in heads:
                 numbers.append(int(head["number"], 16))
                 if len(numbers) == 4:
                     break
-                await trio.to_thread.run_sync(node.call, "dev_newBlock")
+                await anyio.to_thread.run_sync(node.call, "dev_newBlock")
+
+    loop(scenario)
     assert numbers == list(range(numbers[0], numbers[0] + 4))
 
 
-async def test_a_refusal_of_the_node(node: NodeProcess) -> None:
-    with pytest.raises(RpcCallError) as caught:
-        async with subscription(node.url, "cf_subscribe_nothing"):
-            raise AssertionError("refused above")
-    assert caught.value.rpc_code == -32601
+@LOOPS
+def test_a_refusal_of_the_node(loop: Run, node: NodeProcess) -> None:
+    async def scenario() -> None:
+        with pytest.raises(RpcCallError) as caught:
+            async with subscription(node.url, "cf_subscribe_nothing"):
+                raise AssertionError("refused above")
+        assert caught.value.rpc_code == -32601
+
+    loop(scenario)
 
 
-async def test_an_error_of_the_caller_is_its_own(node: NodeProcess) -> None:
-    with pytest.raises(ZeroDivisionError):
-        async with subscription(node.url, "chain_subscribeNewHeads"):
-            _ = 1 / 0
+@LOOPS
+def test_an_error_of_the_caller_is_its_own(loop: Run, node: NodeProcess) -> None:
+    async def scenario() -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with subscription(node.url, "chain_subscribeNewHeads"):
+                _ = 1 / 0
+
+    loop(scenario)
 
 
-async def test_a_subscription_without_a_server_is_unreachable() -> None:
-    with pytest.raises(Unreachable) as caught:
-        async with subscription(unused_url(), "chain_subscribeNewHeads"):
-            raise AssertionError("not connected")
-    assert caught.value.retryable
+@LOOPS
+def test_a_subscription_without_a_server_is_unreachable(loop: Run) -> None:
+    async def scenario() -> None:
+        with pytest.raises(Unreachable) as caught:
+            async with subscription(unused_url(), "chain_subscribeNewHeads"):
+                raise AssertionError("not connected")
+        assert caught.value.retryable
+
+    loop(scenario)
 
 
-async def test_a_server_without_websockets() -> None:
+@LOOPS
+def test_a_server_without_websockets(loop: Run) -> None:
     def handle(request: Request) -> None:
         request.connection.sendall(page(200, b"<html>", "text/html"))
 
-    with serving(handle) as server, pytest.raises(Unreachable):
-        async with subscription(server.url, "chain_subscribeNewHeads"):
-            raise AssertionError("not connected")
+    async def scenario() -> None:
+        with pytest.raises(Unreachable):
+            async with subscription(server.url, "chain_subscribeNewHeads"):
+                raise AssertionError("not connected")
+
+    with serving(handle) as server:
+        loop(scenario)
 
 
-async def test_a_server_that_never_agrees() -> None:
+@LOOPS
+def test_a_server_that_never_agrees(loop: Run) -> None:
     def handle(request: Request) -> None:
         request.release.wait(30)
 
-    with serving(handle) as server, pytest.raises(TimedOut):
-        async with subscription(server.url, "chain_subscribeNewHeads", seconds=0.3):
-            raise AssertionError("not connected")
+    async def scenario() -> None:
+        with pytest.raises(TimedOut):
+            async with subscription(server.url, "chain_subscribeNewHeads", seconds=0.3):
+                raise AssertionError("not connected")
+
+    with serving(handle) as server:
+        loop(scenario)

@@ -1,8 +1,8 @@
-"""Unbuffered feeds from a task to an iterator, and subscriptions at a client's node, under trio."""
+"""Unbuffered feeds from a task to an iterator, and subscriptions at a client's node; trio and asyncio."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +10,7 @@ from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.subscriptions import sole, subscription
 
 if TYPE_CHECKING:
-    import trio
+    from anyio.streams.memory import MemoryObjectSendStream
 
 __all__ = ["fed", "subscribed"]
 
@@ -18,19 +18,21 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> AsyncIterator[AsyncIterator[T]]:
+async def fed(
+    run: Callable[[MemoryObjectSendStream[T]], Coroutine[Any, Any, None]],
+) -> AsyncIterator[AsyncIterator[T]]:
     """Run a task; yield an iterator over the values that it sends.
 
     The channel holds no value back: `run` waits until the reader takes one. The task ends with the block.
     """
-    import trio
+    import anyio
 
-    sender, receiver = trio.open_memory_channel[Any](0)
+    sender, receiver = anyio.create_memory_object_stream[Any](0)
     try:
-        async with trio.open_nursery() as nursery, receiver:
-            nursery.start_soon(run, sender)
+        async with sender, receiver, anyio.create_task_group() as tasks:
+            tasks.start_soon(run, sender)
             yield receiver
-            nursery.cancel_scope.cancel()
+            tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         raise sole(group) from group
 

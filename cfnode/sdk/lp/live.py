@@ -1,4 +1,4 @@
-"""Order book and balances at each new best block, by a subscription, under trio."""
+"""Order book and balances at each new best block, by a subscription, under trio and asyncio."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cfnode.sdk.lp.following import FILL_SECONDS, Patience, failures_in_a_minute
 from cfnode.sdk.names import AssetName
 
 if TYPE_CHECKING:
-    import trio
+    from anyio.streams.memory import MemoryObjectSendStream
 
 __all__ = ["live_balances", "live_book"]
 
@@ -60,8 +60,8 @@ def _live(
     seconds: float,
     on_lost: Callable[[SdkError], None] | None,
 ) -> AbstractAsyncContextManager[AsyncIterator[T]]:
-    async def run(sender: trio.MemorySendChannel[T]) -> None:
-        import trio
+    async def run(sender: MemoryObjectSendStream[T]) -> None:
+        import anyio
 
         patience, last = Patience(failures_in_a_minute(seconds)), None
         while True:
@@ -77,6 +77,6 @@ def _live(
                 patience.fail(error)
                 if on_lost is not None:
                     on_lost(error)
-                await trio.sleep(seconds)
+                await anyio.sleep(seconds)
 
     return fed(run)

@@ -1,11 +1,11 @@
-"""Fills of an account by the node's subscription, under trio.
+"""Fills of an account by the node's subscription, under trio and asyncio.
 
 Blocks that were missed are read afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor, failures_in_a_minu
 from cfnode.sdk.lp.session import account_of
 
 if TYPE_CHECKING:
-    import trio
+    from anyio.streams.memory import MemoryObjectSendStream
 
 __all__ = ["live_fills"]
 
@@ -33,7 +33,7 @@ async def live_fills(
     and the missed blocks are read then. Raises the errors of `LiquidityProvider.fills`.
     """
 
-    def run(sender: trio.MemorySendChannel[BlockFills]) -> Awaitable[None]:
+    def run(sender: MemoryObjectSendStream[BlockFills]) -> Coroutine[Any, Any, None]:
         return _Feed(client, FillCursor(since, failures_in_a_minute(seconds)), sender).run(seconds)
 
     async with fed(run) as blocks:
@@ -44,12 +44,12 @@ class _Feed:
     """The task that reads fills; the receiver takes one block after the other."""
 
     def __init__(
-        self, client: AsyncLiquidityProvider, cursor: FillCursor, sender: trio.MemorySendChannel[BlockFills]
+        self, client: AsyncLiquidityProvider, cursor: FillCursor, sender: MemoryObjectSendStream[BlockFills]
     ) -> None:
         self._client, self._cursor, self._sender = client, cursor, sender
 
     async def run(self, seconds: float) -> None:
-        import trio
+        import anyio
 
         while True:
             try:
@@ -59,7 +59,7 @@ class _Feed:
                         await self._take(note)
             except SdkError as error:
                 self._cursor.receive(error)
-                await trio.sleep(seconds)
+                await anyio.sleep(seconds)
 
     async def _take(self, note: Any) -> None:
         session, cursor = self._client.session, self._cursor

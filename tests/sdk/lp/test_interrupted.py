@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import trio
 
@@ -24,6 +25,7 @@ from tests.lengths import repeats
 from tests.process import NodeProcess, environment, running_node
 from tests.sdk.lp.bot import orders_of
 from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
+from tests.support.loops import LOOPS, Run
 from tests.support.sdk.orders import ladder, nonce
 
 
@@ -199,23 +201,26 @@ def test_the_async_stream_yields_the_same(tmp_path: Path) -> None:
     assert found == read[:1]
 
 
-async def test_the_subscription_goes_on_behind_a_restart(tmp_path: Path) -> None:
+@LOOPS
+def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) -> None:
     base, found = f"--base-path={tmp_path}/base", list[BlockFills]()
-    with market(tmp_path) as place:
-        port = place.node.url.rpartition(":")[2]
+
+    async def scenario() -> None:
         async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
             first = await lp.get_finalized_block() + 1
             await lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
-            with trio.fail_after(120):
-                async with live_fills(lp, first, seconds=1) as fills:
-                    await trio.to_thread.run_sync(place.swap, ETHER)
-                    found.append(await anext(fills))
-                    await trio.to_thread.run_sync(place.swap, 2 * ETHER)
-                    await trio.to_thread.run_sync(place.node.stop)
-                    flags = (base, *FLAGS, f"--rpc-port={port}")
-                    with running_node(tmp_path, *flags, log_name="again.log") as node:
-                        await trio.to_thread.run_sync(Market(node).swap, 3 * ETHER)
-                        found += [await anext(fills), await anext(fills)]
+            async with live_fills(lp, first, seconds=1) as fills:
+                await anyio.to_thread.run_sync(place.swap, ETHER)
+                found.append(await anext(fills))
+                await anyio.to_thread.run_sync(place.swap, 2 * ETHER)
+                await anyio.to_thread.run_sync(place.node.stop)
+                flags = (base, *FLAGS, f"--rpc-port={place.node.url.rpartition(':')[2]}")
+                with running_node(tmp_path, *flags, log_name="again.log") as node:
+                    await anyio.to_thread.run_sync(Market(node).swap, 3 * ETHER)
+                    found.extend([await anext(fills), await anext(fills)])
+
+    with market(tmp_path) as place:
+        loop(scenario)
     bought = [amount for _, amount in amounts(found)]
     assert bought == pytest.approx([ETHER, 2 * ETHER, 3 * ETHER], rel=0.01)
 

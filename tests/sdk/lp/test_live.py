@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-import trio
 
 from cfnode.cli.exits import ExitCode
-from cfnode.sdk.lp import AsyncLiquidityProvider, LimitOrder, live_balances, live_book
+from cfnode.sdk.lp import AsyncLiquidityProvider, LimitOrder, live_balances, live_book, live_fills
 from tests.e2e.terminal import terminal
 from tests.process import command, environment, running_node
 from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
+from tests.support.loops import LOOPS, Run
 
 
 def asks(book: dict[str, Any]) -> list[tuple[int, str]]:
@@ -109,15 +110,49 @@ def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
     assert bought == pytest.approx([ETHER, 2 * ETHER], rel=0.01)
 
 
-async def test_books_and_balances_are_read_at_each_block(place: Market) -> None:
+@LOOPS
+def test_books_and_balances_are_read_at_each_block(loop: Run, place: Market) -> None:
     tick = place.tick() + 400
     order = LimitOrder("ETH", "sell", 1, "2", tick=tick)
-    async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
-        with trio.fail_after(60):
-            async with live_book(lp, "ETH") as books, live_balances(lp) as balances:
-                first, before = await anext(books), await anext(balances)
-                assert tick not in [each.tick for each in first.asks]
-                await lp.set_orders([order])
-                seen = await anext(books)
-                assert (order.price, order.amount) in [(each.price, each.amount) for each in seen.asks]
-                assert before["Eth"] - (await anext(balances))["Eth"] == order.amount
+
+    async def scenario() -> None:
+        async with (
+            AsyncLiquidityProvider(place.node.url, ACCOUNT, cancel_on_exit=True) as lp,
+            live_book(lp, "ETH") as books,
+            live_balances(lp) as balances,
+        ):
+            first, before = await anext(books), await anext(balances)
+            assert tick not in [each.tick for each in first.asks]
+            await lp.set_orders([order])
+            seen = await anext(books)
+            assert (order.price, order.amount) in [(each.price, each.amount) for each in seen.asks]
+            assert before["Eth"] - (await anext(balances))["Eth"] == order.amount
+
+    loop(scenario)
+
+
+@LOOPS
+def test_fills_arrive_by_the_subscription(loop: Run, place: Market) -> None:
+    bought: list[int] = []
+
+    async def scenario() -> None:
+        async with AsyncLiquidityProvider(place.node.url, ACCOUNT, cancel_on_exit=True) as lp:
+            await lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
+            first = await lp.get_finalized_block() + 1
+            async with live_fills(lp, first) as fills:
+                await anyio.to_thread.run_sync(place.swap, ETHER)
+                bought.extend(each.bought["Eth"] for each in (await anext(fills)).fills)
+
+    loop(scenario)
+    assert bought == pytest.approx([ETHER], rel=0.01)
+
+
+@LOOPS
+def test_an_error_in_the_block_of_a_live_view_is_the_callers(loop: Run, place: Market) -> None:
+    async def scenario() -> None:
+        async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
+            with pytest.raises(ZeroDivisionError):
+                async with live_book(lp, "ETH"):
+                    _ = 1 / 0
+
+    loop(scenario)

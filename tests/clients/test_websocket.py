@@ -1,0 +1,411 @@
+"""The WebSocket client under trio and asyncio, with a server that does what servers may do."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Event,
+    Ping,
+    Pong,
+    RejectConnection,
+    Request,
+    TextMessage,
+)
+
+from cfnode.clients import websocket
+from cfnode.clients.websocket import Broken, NotConnected, Rejected, Socket, SocketMessageTooLarge, opened
+from cfnode.core.foreign import ForeignError
+from tests.deploy.proxies import write_certificate
+from tests.sdk.loopback import unused_url
+from tests.support.loops import LOOPS, Run
+
+STEP = threading.Event()
+"""Never set: a server that drips waits for it in each step."""
+
+
+class Server:
+    """One connection to a server, in a thread."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._protocol = WSConnection(ConnectionType.SERVER)
+
+    def send(self, *events: Event) -> None:
+        self.write(b"".join(self._protocol.send(event) for event in events))
+
+    def write(self, data: bytes) -> None:
+        self._connection.sendall(data)
+
+    def linger(self) -> None:
+        """Read until the client leaves."""
+        while self._connection.recv(65536):
+            pass
+
+    def stall_after(self, seconds: float) -> None:
+        """Let a write that the client does not take fail after some seconds."""
+        self._connection.settimeout(seconds)
+
+    def wait_for(self, kind: type[Event]) -> Any:
+        """The next event, which has to be of a kind."""
+        while (event := next(self._protocol.events(), None)) is None:
+            self._protocol.receive_data(self._connection.recv(65536) or None)
+        assert isinstance(event, kind)
+        return event
+
+
+@contextmanager
+def serving(
+    play: Callable[[Server], None], tls: ssl.SSLContext | None = None, seconds: float = 30
+) -> Iterator[str]:
+    """The address of a server that plays this with its first connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def work() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.settimeout(seconds)
+                play(Server(tls.wrap_socket(connection, server_side=True) if tls else connection))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}/path?query=1"
+        thread.join(30)
+
+
+def accepted(server: Server) -> Request:
+    """The handshake of the client, which the server accepts."""
+    request: Request = server.wait_for(Request)
+    server.send(AcceptConnection())
+    return request
+
+
+@LOOPS
+def test_messages_go_both_ways_and_the_goodbye_is_answered(loop: Run) -> None:
+    found: list[Any] = []
+
+    def play(server: Server) -> None:
+        request = accepted(server)
+        found.extend((request.target, dict(request.extra_headers)[b"authorization"]))
+        found.append(server.wait_for(TextMessage).data)
+        server.send(
+            TextMessage(data='["a', message_finished=False), Ping(payload=b"?"),
+            TextMessage(data='b"]'), BytesMessage(data=b'{"c": 1}'),
+        )  # fmt: skip
+        found.append(bytes(server.wait_for(Pong).payload))
+        server.send(server.wait_for(CloseConnection).response())
+
+    async def scenario() -> None:
+        async with opened(url, 10, [(b"authorization", b"Bearer x")]) as connection:
+            await connection.send({"d": 2})
+            found.append(await connection.receive())
+            found.append(await connection.receive())
+
+    with serving(play) as url:
+        loop(scenario)
+    assert found[:3] == ["/path?query=1", b"Bearer x", '{"d":2}']
+    assert [each for each in found[3:] if each != b"?"] == [["ab"], {"c": 1}]
+    assert b"?" in found
+
+
+@LOOPS
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_server_with_tls_needs_a_certificate_that_the_system_trusts(
+    loop: Run, is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    write_certificate(tmp_path)
+    tls.load_cert_chain(tmp_path / "fullchain.pem", tmp_path / "privkey.pem")
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "fullchain.pem"))
+
+    def play(server: Server) -> None:
+        accepted(server)
+        server.send(TextMessage(data="1"))
+        server.send(server.wait_for(CloseConnection).response())
+
+    async def scenario() -> None:
+        async with opened(url, 10 if is_trusted else 0.5) as connection:
+            assert await connection.receive() == 1
+
+    with serving(play, tls, seconds=30 if is_trusted else 1) as url:
+        if is_trusted:
+            loop(scenario)
+        else:
+            with pytest.raises(NotConnected):
+                loop(scenario)
+
+
+@LOOPS
+def test_a_large_message_is_bounded(loop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "MAX_MESSAGE_BYTES", 100_000)
+    codes: list[int] = []
+
+    def play(server: Server) -> None:
+        accepted(server)
+        server.send(TextMessage(data=f'"{"x" * 99_998}"'), TextMessage(data="y" * 100_001))
+        codes.append(server.wait_for(CloseConnection).code)
+
+    async def scenario() -> None:
+        async with opened(url, 10) as connection:
+            assert await connection.receive() == "x" * 99_998
+            with pytest.raises(SocketMessageTooLarge, match="more than 100000 bytes"):
+                await connection.receive()
+
+    with serving(play) as url:
+        loop(scenario)
+    assert codes == [1009]
+
+
+@LOOPS
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (lambda server: server.send(CloseConnection(code=1001)), r"closed the connection \(1001\)"),
+        (lambda server: None, "closed the connection"),
+        (lambda server: server.write(b"\xff\xff\xff"), r"closed the connection \(1002\)"),
+        (lambda server: server.write(b"\x81\x02\xff\xff"), r"closed the connection \(1007\)"),
+    ],
+)
+def test_a_connection_that_ends(loop: Run, ending: Callable[[Server], None], text: str) -> None:
+    def play(server: Server) -> None:
+        accepted(server)
+        ending(server)
+
+    async def scenario() -> None:
+        async with opened(url, 10) as connection:
+            with pytest.raises(Broken, match=text):
+                await connection.receive()
+
+    with serving(play) as url:
+        loop(scenario)
+
+
+@LOOPS
+def test_a_message_that_is_no_json_leaves_the_connection_open(loop: Run) -> None:
+    def play(server: Server) -> None:
+        accepted(server)
+        server.send(TextMessage(data="{"), TextMessage(data="1"))
+
+    async def scenario() -> None:
+        async with opened(url, 10) as connection:
+            with pytest.raises(ForeignError):
+                await connection.receive()
+            assert await connection.receive() == 1
+
+    with serving(play) as url:
+        loop(scenario)
+
+
+def drip(server: Server) -> None:
+    """Send a head without end, slowly."""
+    server.wait_for(Request)
+    server.write(b"HTTP/1.1 101 Switching Protocols\r\n")
+    while True:  # until the client leaves
+        server.write(b"a")
+        STEP.wait(0.02)
+
+
+def send_headers(server: Server) -> None:
+    """Send a head without end, fast, to a client that at last reads no more."""
+    server.wait_for(Request)
+    server.stall_after(0.5)
+    server.write(b"HTTP/1.1 101 Switching Protocols\r\n")
+    while True:  # until the client leaves
+        server.write(b"a: b\r\n" * 1000)
+
+
+def refuse(server: Server) -> None:
+    server.wait_for(Request)
+    server.send(RejectConnection(status_code=403))
+
+
+def stay_silent(server: Server) -> None:
+    """Accept the handshake, and send nothing until the client leaves."""
+    accepted(server)
+    server.linger()
+
+
+@LOOPS
+@pytest.mark.parametrize(
+    ("play", "error", "text"),
+    [
+        (drip, NotConnected, r"no answer within 0\.5 s"),
+        (lambda server: server.wait_for(Request), NotConnected, r"no answer within 0\.5 s"),
+        (refuse, Rejected, "HTTP 403"),
+        (send_headers, NotConnected, "."),
+        (lambda server: server.write(b"SSH-2.0-x\r\n\r\n"), NotConnected, "."),
+    ],
+)
+def test_a_handshake_that_fails(
+    loop: Run, play: Callable[[Server], None], error: type[Exception], text: str
+) -> None:
+    async def scenario() -> None:
+        with pytest.raises(NotConnected, match=text) as caught:
+            async with opened(url, 0.5):
+                raise AssertionError("not connected")
+        assert type(caught.value) is error
+
+    with serving(play) as url:
+        loop(scenario)
+
+
+@LOOPS
+def test_no_server_and_no_address(loop: Run) -> None:
+    async def scenario() -> None:
+        for bad, text in ((unused_url(), "refused"), ("ftp://x", "scheme")):
+            with pytest.raises(NotConnected, match=text):
+                async with opened(bad, 10):
+                    raise AssertionError("not connected")
+
+    loop(scenario)
+
+
+@LOOPS
+@pytest.mark.parametrize("is_failing", [True, False])
+def test_a_server_that_does_not_answer_the_goodbye_delays_the_end_of_the_block_by_a_limit(
+    loop: Run, is_failing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "CLOSE_TIMEOUT_S", 0.1)
+
+    async def scenario() -> None:
+        with anyio.fail_after(5), pytest.raises(ZeroDivisionError):
+            async with opened(url, 10):
+                if is_failing:
+                    _ = 1 / 0
+            _ = 1 / 0
+
+    with serving(stay_silent) as url:
+        loop(scenario)
+
+
+@LOOPS
+@pytest.mark.parametrize("play", [Server.linger, stay_silent])
+def test_a_cancellation_needs_neither_the_handshake_nor_the_goodbye(
+    loop: Run, play: Callable[[Server], None]
+) -> None:
+    """The limits would be ten and two seconds."""
+
+    async def scenario() -> None:
+        start = anyio.current_time()
+        with anyio.move_on_after(0.2) as scope:
+            async with opened(url, 10) as connection:
+                await connection.receive()
+        assert scope.cancelled_caught
+        assert anyio.current_time() - start < 1.5
+
+    with serving(play) as url:
+        loop(scenario)
+
+
+@LOOPS
+def test_a_cancelled_step_loses_no_message(loop: Run) -> None:
+    def play(server: Server) -> None:
+        accepted(server)
+        for number in range(3):
+            assert server.wait_for(TextMessage).data == str(number)
+            server.send(TextMessage(data=str(number)))
+        server.send(server.wait_for(CloseConnection).response())
+
+    async def scenario() -> None:
+        async with opened(url, 10) as connection:
+            for number in range(3):
+                with anyio.move_on_after(0.05) as scope:
+                    await connection.receive()
+                assert scope.cancelled_caught
+                await connection.send(number)
+                assert await connection.receive() == number
+
+    with serving(play) as url:
+        loop(scenario)
+
+
+@LOOPS
+def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
+    found: list[Exception] = []
+
+    def play(server: Server) -> None:
+        accepted(server)
+        server.send(server.wait_for(CloseConnection).response())
+
+    async def scenario() -> None:
+        async def receive(connection: Socket, started: anyio.Event) -> None:
+            started.set()
+            try:
+                await connection.receive()
+            except Broken as error:
+                found.append(error)
+
+        async with anyio.create_task_group() as tasks, opened(url, 10) as connection:
+            started = anyio.Event()
+            tasks.start_soon(receive, connection, started)
+            await started.wait()
+        with pytest.raises(Broken):
+            await connection.receive()
+        with pytest.raises(Broken):
+            await connection.send(1)
+
+    with serving(play) as url:
+        loop(scenario)
+    assert len(found) == 1
+
+
+@LOOPS
+def test_several_connections_at_once(loop: Run) -> None:
+    def play(server: Server) -> None:
+        accepted(server)
+        for _ in range(20):
+            server.send(TextMessage(data=server.wait_for(TextMessage).data))
+        server.send(server.wait_for(CloseConnection).response())
+
+    async def echo(url: str, name: str) -> None:
+        async with opened(url, 10) as connection:
+            for number in range(20):
+                await connection.send([name, number])
+                assert await connection.receive() == [name, number]
+
+    async def scenario() -> None:
+        async with anyio.create_task_group() as tasks:
+            for name, url in addresses.items():
+                tasks.start_soon(echo, url, name)
+
+    with ExitStack() as servers:
+        addresses = {name: servers.enter_context(serving(play)) for name in "abcd"}
+        loop(scenario)
+
+
+@LOOPS
+def test_messages_that_nobody_receives_wait_at_the_server(loop: Run) -> None:
+    sent: list[int] = []
+    stalled = threading.Event()
+
+    def play(server: Server) -> None:
+        accepted(server)
+        server.stall_after(0.3)
+        try:
+            for number in range(100):
+                server.send(TextMessage(data=f'"{"x" * 1_000_000}"'))
+                sent.append(number)
+        finally:
+            stalled.set()
+
+    async def scenario() -> None:
+        async with opened(url, 10) as connection:
+            await connection.receive()
+            await anyio.to_thread.run_sync(stalled.wait, 30)
+
+    with serving(play) as url:
+        loop(scenario)
+    assert 1 <= len(sent) < 50
