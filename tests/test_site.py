@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pytest
 from markdown_it import MarkdownIt
 
+from cfnode import __version__
 from scripts.dead_links import LINK
 from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
 from tests.conftest import ROOT
@@ -93,6 +94,22 @@ def test_no_section_is_empty() -> None:
     sections = [(tab, section) for tab, sections in SECTIONS.items() for section in sections]
     assert list(dict.fromkeys(found[:2] for found in placed([*PAGES, "about.md"]))) == sections
     assert len(SECTIONS) == 5
+
+
+@pytest.mark.parametrize("page", ["README.md", "guide/install.md", "design/house.md"])
+def test_the_version_is_at_the_foot_of_each_page(site: Path, page: str) -> None:
+    (foot,) = re.findall(r"<footer.*?</footer>", built(site, page), re.DOTALL)
+    assert re.search(rf"\bcfnode {re.escape(__version__)}\s*<", foot)
+
+
+def test_the_first_page_has_the_three_ways_in_with_their_commands(site: Path) -> None:
+    text = (DOCS / "README.md").read_text()
+    first = re.findall(r"^## (.+)\n\nFirst command: `(cfnode [^`]+)`$", text, re.MULTILINE)
+    assert first == [
+        ("Run a node", "cfnode run --chain=berghain --sync=light-rpc --rpc-methods=safe"),
+        ("Integrate swaps", "cfnode run --dev --dev-broker //Alice"),
+        ("Recover a transfer", "cfnode recover --for ADDRESS"),
+    ]
 
 
 def test_the_pages_of_operators_are_together() -> None:
@@ -213,6 +230,8 @@ def small_project(tmp_path: Path) -> Path:
     """A project with the site's configuration and two pages."""
     shutil.copytree(ROOT / "scripts" / "site", tmp_path / "scripts" / "site")
     (tmp_path / "README.md").write_text("# A project\n\n[Docs](docs/README.md)\n")
+    (tmp_path / "cfnode").mkdir()
+    (tmp_path / "cfnode" / "__init__.py").write_text('__version__ = "1.2.3"\n')
     (tmp_path / "docs" / "guide").mkdir(parents=True)
     (tmp_path / "docs" / "README.md").write_text("# Docs\n\n[one](guide/one.md#a-thing--its-name)\n")
     (tmp_path / "docs" / "guide" / "one.md").write_text("# One\n\n## A thing – its `name`\n")

@@ -1,4 +1,4 @@
-"""Navigation of the documentation's site: the section of each page.
+"""Navigation of the documentation's site: the section of each page; and the version at its foot.
 
 A page is in the section that names it, else in that of the longest pattern that matches it. A page in no
 section ends the build with its name. The project's README becomes a page of the site.
@@ -18,7 +18,8 @@ from mkdocs.structure.files import File, Files
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
-PROJECT: Final = Path(__file__).resolve().parents[2] / "README.md"
+ROOT: Final = Path(__file__).resolve().parents[2]
+PROJECT: Final = ROOT / "README.md"
 ABOUT: Final = "about.md"
 """The page of the site that has the project's README."""
 
@@ -27,8 +28,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "A first swap": (
             "README.md",
             ABOUT,
+            "guide/install.md",
             "guide/quick-start.md",
             "guide/screens.md",
+            "reference/glossary.md",
         ),
         "Project": ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"),
     },
@@ -144,6 +147,21 @@ def _in_order(patterns: tuple[str, ...], pages: list[str]) -> Iterator[str]:
 def about(readme: str) -> str:
     """Return the project's README with its links as they are inside of docs/."""
     return re.sub(r"\]\(docs/", "](", readme)
+
+
+def version() -> str:
+    """Return the project's version."""
+    found = re.search(
+        r'^__version__ = "([^"]+)"', (ROOT / "cfnode" / "__init__.py").read_text(), re.MULTILINE
+    )
+    assert found is not None
+    return found[1]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the version at the foot of each page (a hook of mkdocs)."""
+    config.copyright = f"cfnode {version()}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
