@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import pkgutil
 import sys
@@ -22,35 +21,10 @@ PAGES = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 from cfnode.cli.official.flags import Treatment  # noqa: E402
+from scripts.cli_page import anchor_of, cli_page  # noqa: E402
 from scripts.raised_codes import raised_codes  # noqa: E402
 from scripts.sdk_pages import PAGES as SDK_PAGES  # noqa: E402
 from scripts.sdk_pages import unclear  # noqa: E402
-
-
-def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    """Yield (command line, its help) for a command and all below it."""
-    name, settings = path.rsplit(" ", 1)[-1], command.context_settings
-    command = copy.copy(command)
-    command._help_option = None  # click keeps the option of the first context, which may lack -h
-    with click.Context(command, info_name=name, parent=parent, max_content_width=100, **settings) as ctx:
-        ctx.terminal_width = 100
-        yield path, command.get_help(ctx)
-        if isinstance(command, click.Group):
-            for name in command.list_commands(ctx):
-                below = command.get_command(ctx, name)
-                assert below is not None
-                yield from commands(below, f"{path} {name}", ctx)
-
-
-def cli_page() -> str:
-    """Return the page of every command's `--help`."""
-    from cfnode.cli import cli
-
-    parts = ["# Command line\n\nGenerated from `--help`.\n"]
-    for path, text in commands(cli, "cfnode", None):
-        lines = "\n".join(line.rstrip() for line in text.splitlines())
-        parts.append(f"## {path}\n\n```text\n{lines}\n```\n")
-    return "\n".join(parts)
 
 
 def official_flags_page() -> str:
@@ -91,7 +65,8 @@ def settings_page() -> str:
         for path, command in commands_below(cli, ctx):
             options = [option for option in options_of(command) if not option.hidden]
             rows = [
-                f"| `{key_of(option)}` | {', '.join(f'`{name}`' for name in variables_of(path, option))} |"
+                f"| [`{key_of(option)}`](cli.md#{anchor_of(path, option)}) "
+                f"| {', '.join(f'`{name}`' for name in variables_of(path, option))} |"
                 for option in options
             ]
             parts.append(
