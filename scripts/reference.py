@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +31,14 @@ def official_flags_page() -> str:
     """Return the page of the official node's flags, and what `cfnode run` does with each."""
     from cfnode.cli.official.flags import EXCLUDING, FLAGS, Treatment
     from cfnode.cli.official.subcommands import SUBCOMMANDS
+    from cfnode.cli.run import run
+    from cfnode.cli.settings.names import options_of
 
+    options = [option for option in options_of(run) if not option.hidden]
+    own = {spelling: anchor_of(("run",), option) for option in options for spelling in option.opts}
     parts = [f"# Flags of the official node\n\n{OFFICIAL_FLAGS_HEAD}\n"]
     for treatment, title in OFFICIAL_FLAGS_SECTIONS.items():
-        rows = "\n".join(_official_flag(flag) for flag in FLAGS if flag.treatment is treatment)
+        rows = "\n".join(_official_flag(flag, own) for flag in FLAGS if flag.treatment is treatment)
         head = "| flag | other names | values | default | note |\n|---|---|---|---|---|"
         parts.append(f"## {title}\n\n{head}\n{rows}\n")
     assert list(OFFICIAL_FLAGS_SECTIONS) == list(Treatment)
@@ -45,14 +49,15 @@ def official_flags_page() -> str:
     return "\n".join(parts)
 
 
-def _official_flag(flag: Flag) -> str:
-    """Return the row of a flag."""
+def _official_flag(flag: Flag, own: Mapping[str, str]) -> str:
+    """Return the row of a flag, with a link to the entry of a flag of `cfnode run` by that name."""
+    name = f"[`{flag.name}`](cli.md#{own[flag.name]})" if flag.name in own else f"`{flag.name}`"
     other_names = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
     words = ", ".join(f"`{value}`" for value in flag.values)
     case = " in any case" if flag.in_any_case else ""
     values = f"{flag.takes.value}{f': {words}{case}' if words else ''}"
     default = f"`{flag.default}`" if flag.default else ""
-    return f"| `{flag.name}` | {other_names} | {values} | {default} | {flag.note} |"
+    return f"| {name} | {other_names} | {values} | {default} | {flag.note} |"
 
 
 def settings_page() -> str:

@@ -30,7 +30,7 @@ HEAD = """# Screens
 What a terminal of 80 columns prints during a first swap, a refund, a failed payout, and of a node that is
 watched. A test makes this page, on a chain that begins on January 1st, 2026. Colours follow the meaning
 (green, yellow, red for states, cyan for amounts) unless NO_COLOR is set, and repeat what the text says.
-The first swap with its colours: [a picture](first-swap.svg).
+The first swap with its colours is [a picture](first-swap.svg), which the test makes, too.
 """
 START = "--dev-start-time=2026-01-01T00:00:00Z"
 ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
