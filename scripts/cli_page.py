@@ -12,7 +12,8 @@ import click
 
 from cfnode.cli.settings.names import key_of
 
-WIDTH = 100
+WIDTH = 80
+"""Columns of a command's help: what the site displays next to its navigation without scrolling."""
 HEAD = """# Command line
 
 Generated from the commands. Each flag links to itself, so that others can link to it; `-h` or `--help` prints

@@ -96,6 +96,18 @@ def test_no_section_is_empty() -> None:
     assert len(SECTIONS) == 5
 
 
+def test_no_two_pages_of_the_navigation_have_one_title(site: Path) -> None:
+    text = built(site, "README.md")
+    (part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
+    links = re.findall(
+        r'<a href="?([^"\s>#]+)"? class="md-nav__link[^>]*>\s*<span class="?md-ellipsis"?>\s*([^<]+?)\s*<',
+        part,
+    )
+    pages = {title: link for link, title in links if link.endswith("/") or link == "."}
+    assert {"Home", "The project", "Quick start", "Glossary"} < pages.keys()
+    assert len(set(pages.values())) == len(pages) > 60
+
+
 @pytest.mark.parametrize("page", ["README.md", "guide/install.md", "design/house.md"])
 def test_the_version_is_at_the_foot_of_each_page(site: Path, page: str) -> None:
     (foot,) = re.findall(r"<footer.*?</footer>", built(site, page), re.DOTALL)

@@ -23,6 +23,9 @@ PROJECT: Final = ROOT / "README.md"
 ABOUT: Final = "about.md"
 """The page of the site that has the project's README."""
 
+TITLES: Final = {"README.md": "Home", ABOUT: "The project"}
+"""Titles in the navigation of pages whose heading is the project's name."""
+
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "Start": {
         "A first swap": (
@@ -80,7 +83,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "reference/metrics.md",
             "reference/*",
         ),
-        "Python": ("reference/sdk.md", "reference/sdk*", "reference/testing.md"),
+        "Python": (
+            "reference/sdk.md",
+            "reference/sdk-lp.md",
+            "reference/sdk-recovery.md",
+            "reference/sdk*",
+            "reference/testing.md",
+        ),
     },
     "Design": {
         "The whole": (
@@ -175,4 +184,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _nav(files: Files) -> list[dict[str, Any]]:
-    return [*navigation(file.src_uri for file in files.documentation_pages())]
+    tabs = navigation(file.src_uri for file in files.documentation_pages())
+    return [
+        {tab: [_titled(section) for section in sections]} for each in tabs for tab, sections in each.items()
+    ]
+
+
+def _titled(section: dict[str, list[str]]) -> dict[str, list[str | dict[str, str]]]:
+    """Return a section with the titles of pages that have one in `TITLES`."""
+    return {
+        name: [{TITLES[page]: page} if page in TITLES else page for page in pages]
+        for name, pages in section.items()
+    }
