@@ -22,7 +22,12 @@ from tests.support.remembered import remember
 
 __all__ = ["patient_clock"]
 
-pytest_plugins = ("tests.support.collecting", "tests.support.costs", "tests.support.tiers")
+pytest_plugins = (
+    "tests.support.collecting",
+    "tests.support.costs",
+    "tests.support.scheduling",
+    "tests.support.tiers",
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
