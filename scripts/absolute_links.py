@@ -6,12 +6,14 @@ import re
 import sys
 from pathlib import Path
 
-LINK = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
+LINK = re.compile(r"(!\[[^\]]*)?\]\((?!https?:|#)([^)\s]+)\)")
 
 
 def absolute(text: str, url: str) -> str:
-    """Return a page of the project's root, with links that lead to the repository at `url`."""
-    return LINK.sub(lambda link: f"]({url}/blob/main/{link[1]})", text)
+    """Return a page of the project's root, with links to the repository at `url`, and pictures from it."""
+    return LINK.sub(
+        lambda link: f"{link[1] or ''}]({url}/{'raw' if link[1] else 'blob'}/main/{link[2]})", text
+    )
 
 
 def project_urls(url: str) -> str:

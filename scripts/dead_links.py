@@ -16,12 +16,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 
 @cache
 def headings(page: Path) -> set[str]:
-    """Return the anchors of a page."""
-    return {anchor_of(title) for title in HEADING.findall(FENCE.sub("", page.read_text()))}
+    """Return the anchors of a page: of its headings, and those that it sets itself."""
+    text = FENCE.sub("", page.read_text())
+    return {anchor_of(title) for title in HEADING.findall(text)} | set(ANCHOR.findall(text))
 
 
 def anchor_of(title: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,45 +21,24 @@ PAGES = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 from cfnode.cli.official.flags import Treatment  # noqa: E402
+from scripts.cli_page import anchor_of, cli_page  # noqa: E402
 from scripts.raised_codes import raised_codes  # noqa: E402
 from scripts.sdk_pages import PAGES as SDK_PAGES  # noqa: E402
 from scripts.sdk_pages import unclear  # noqa: E402
-
-
-def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    """Yield (command line, its help) for a command and all below it."""
-    name, settings = path.rsplit(" ", 1)[-1], command.context_settings
-    command = copy.copy(command)
-    command._help_option = None  # click keeps the option of the first context, which may lack -h
-    with click.Context(command, info_name=name, parent=parent, max_content_width=100, **settings) as ctx:
-        ctx.terminal_width = 100
-        yield path, command.get_help(ctx)
-        if isinstance(command, click.Group):
-            for name in command.list_commands(ctx):
-                below = command.get_command(ctx, name)
-                assert below is not None
-                yield from commands(below, f"{path} {name}", ctx)
-
-
-def cli_page() -> str:
-    """Return the page of every command's `--help`."""
-    from cfnode.cli import cli
-
-    parts = ["# Command line\n\nGenerated from `--help`.\n"]
-    for path, text in commands(cli, "cfnode", None):
-        lines = "\n".join(line.rstrip() for line in text.splitlines())
-        parts.append(f"## {path}\n\n```text\n{lines}\n```\n")
-    return "\n".join(parts)
 
 
 def official_flags_page() -> str:
     """Return the page of the official node's flags, and what `cfnode run` does with each."""
     from cfnode.cli.official.flags import EXCLUDING, FLAGS, Treatment
     from cfnode.cli.official.subcommands import SUBCOMMANDS
+    from cfnode.cli.run import run
+    from cfnode.cli.settings.names import options_of
 
+    options = [option for option in options_of(run) if not option.hidden]
+    own = {spelling: anchor_of(("run",), option) for option in options for spelling in option.opts}
     parts = [f"# Flags of the official node\n\n{OFFICIAL_FLAGS_HEAD}\n"]
     for treatment, title in OFFICIAL_FLAGS_SECTIONS.items():
-        rows = "\n".join(_official_flag(flag) for flag in FLAGS if flag.treatment is treatment)
+        rows = "\n".join(_official_flag(flag, own) for flag in FLAGS if flag.treatment is treatment)
         head = "| flag | other names | values | default | note |\n|---|---|---|---|---|"
         parts.append(f"## {title}\n\n{head}\n{rows}\n")
     assert list(OFFICIAL_FLAGS_SECTIONS) == list(Treatment)
@@ -71,14 +49,15 @@ def official_flags_page() -> str:
     return "\n".join(parts)
 
 
-def _official_flag(flag: Flag) -> str:
-    """Return the row of a flag."""
+def _official_flag(flag: Flag, own: Mapping[str, str]) -> str:
+    """Return the row of a flag, with a link to the entry of a flag of `cfnode run` by that name."""
+    name = f"[`{flag.name}`](cli.md#{own[flag.name]})" if flag.name in own else f"`{flag.name}`"
     other_names = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
     words = ", ".join(f"`{value}`" for value in flag.values)
     case = " in any case" if flag.in_any_case else ""
     values = f"{flag.takes.value}{f': {words}{case}' if words else ''}"
     default = f"`{flag.default}`" if flag.default else ""
-    return f"| `{flag.name}` | {other_names} | {values} | {default} | {flag.note} |"
+    return f"| {name} | {other_names} | {values} | {default} | {flag.note} |"
 
 
 def settings_page() -> str:
@@ -91,7 +70,8 @@ def settings_page() -> str:
         for path, command in commands_below(cli, ctx):
             options = [option for option in options_of(command) if not option.hidden]
             rows = [
-                f"| `{key_of(option)}` | {', '.join(f'`{name}`' for name in variables_of(path, option))} |"
+                f"| [`{key_of(option)}`](cli.md#{anchor_of(path, option)}) "
+                f"| {', '.join(f'`{name}`' for name in variables_of(path, option))} |"
                 for option in options
             ]
             parts.append(

@@ -71,9 +71,28 @@ class Page:
             for member in members:
                 yield f"### {member.name}\n"
                 yield from self._described(member.signature, member.text, member.name)
-                for title, signature, text in member.members():
-                    yield f"#### {title}\n"
-                    yield from self._described(signature, text, member.name)
+                yield from self._members(member)
+
+    def _members(self, owner: PublicName) -> Iterator[str]:
+        """Yield the methods and properties of a class.
+
+        A coroutine that differs from its blocking twin in nothing else is a link to that one.
+        """
+        twins = _twins(owner)
+        links = []
+        for title, signature, text in owner.members():
+            name = title.rpartition(".")[2]
+            is_coroutine = signature.startswith("async ")
+            if is_coroutine and twins.get(name) == _in_one_line(signature).removeprefix("async "):
+                links.append(f'<a id="{_anchor(title)}"></a>[`{name}`](#{_anchor(_blocking(title))})')
+            else:
+                yield f"#### {title}\n"
+                yield from self._described(signature, text, owner.name)
+        if links:
+            as_in = (
+                f"With arguments, results and errors as in {_link(_blocking(owner.name))}, but as coroutines"
+            )
+            yield f"{as_in}: {', '.join(links)}\n"
 
     def _described(self, signature: str, text: str, owner: str) -> Iterator[str]:
         yield f"```python\n{signature}\n```\n\n{markdown(text)}\n"
@@ -81,6 +100,30 @@ class Page:
         places |= {entry.name: "" for entry in self.names()}
         if used := [name for name in types_in(signature) if name in places and name != owner]:
             yield f"Types: {', '.join(_link(name, places[name]) for name in used)}\n"
+
+
+def _twins(owner: PublicName) -> dict[str, str]:
+    """Return the signatures of the blocking class of an async one, by method; none for another class."""
+    name = _blocking(owner.name)
+    if name == owner.name or name not in owner.package.__all__:
+        return {}
+    members = PublicName(owner.package, name).members()
+    return {title.rpartition(".")[2]: _in_one_line(signature) for title, signature, _ in members}
+
+
+def _blocking(name: str) -> str:
+    """Return the name of the blocking class, or of its method: `SwapSDK` of `AsyncSwapSDK`."""
+    return name.removeprefix("Async")
+
+
+def _in_one_line(signature: str) -> str:
+    """Return a signature on one line, to compare it."""
+    return re.sub(r",? ?\)", ")", " ".join(signature.split()).replace("( ", "("))
+
+
+def _anchor(title: str) -> str:
+    """Return the anchor of a heading on a code forge and on the site."""
+    return title.lower().replace(".", "")
 
 
 def _link(name: str, page: str = "") -> str:

@@ -22,11 +22,19 @@ from tests.support.remembered import remember
 
 __all__ = ["patient_clock"]
 
-pytest_plugins = ("tests.support.collecting", "tests.support.costs", "tests.support.tiers")
+pytest_plugins = (
+    "tests.support.collecting",
+    "tests.support.costs",
+    "tests.support.scheduling",
+    "tests.support.tiers",
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
 """Programs written by others, where `scripts/peers` puts them."""
+
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Garbage collections of a test process are rare: what a test leaves is small."""
 
 # A machine under load is no fault of the code: no example is timed. An ordinary run has the same examples
 # each time; `--all` looks for new ones.
@@ -75,6 +83,7 @@ def pytest_collection_finish() -> None:
     """
     sys.setrecursionlimit(1000)
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,10 +26,13 @@ def test_each_link_leads_somewhere(page: Path) -> None:
         ("one.md#no-heading", True),
         ("#nor-here", True),
         ("one.md#in-a-block", True),
+        ("one.md#set-by-hand", False),
+        ("one.md#set-in-a-block", True),
     ],
 )
 def test_a_dead_link_is_noticed(link: str, dead: bool, tmp_path: Path) -> None:
-    (tmp_path / "one.md").write_text("# One\n\n## A `heading`\n\n```sh\n# in a block\n```\n")
+    block = '```sh\n# in a block\n<a id="set-in-a-block"></a>\n```\n'
+    (tmp_path / "one.md").write_text(f'# One\n\n## A `heading`\n\n{block}\n- <a id="set-by-hand"></a>text\n')
     (tmp_path / "two.md").write_text(f"# Two\n\n## Here\n\n[text]({link})\n")
     assert dead_links(tmp_path / "two.md") == [link] * dead
 

@@ -1,4 +1,4 @@
-"""What a run of the tests computes once is what each process would have computed."""
+"""What a run of the tests computes once is what each process would have computed, and who plays what."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from cfnode.ledger.database import Database, sqlite_url
+from tests.process import ROOT
 from tests.support.collecting import module_names, rotated
 from tests.support.remembered import place
+from tests.support.scheduling import SPREAD
 
 
 def test_each_process_imports_all_files_and_begins_with_its_own() -> None:
@@ -44,3 +46,8 @@ def test_books_that_are_there_are_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         place(path, b"new books")
     assert path.read_bytes() == b"not books"
+
+
+def test_files_whose_tests_are_spread_share_no_fixture() -> None:
+    for name in SPREAD:
+        assert "scope=" not in (ROOT / name).read_text(), name

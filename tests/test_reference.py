@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import types
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,27 +14,53 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from cfnode.cli import exits
+from cfnode.cli import cli, exits
 from cfnode.devchain.methods import rows
 from cfnode.node.metrics import declared
 from cfnode.rpc import error_codes
 from cfnode.rpc import reference as rpc_reference
 from cfnode.sdk import lp
 from cfnode.sdk.errors import NoQuote
-from scripts import raised_codes, reference
+from scripts import cli_page, raised_codes, reference
 
 
 def test_everything_is_documented() -> None:
     assert list(reference.undocumented()) == []
 
 
-def test_the_command_line_is_the_same_after_a_command_was_run_alone() -> None:
-    command = click.Command("alone", help="Alone.")
-    with click.Context(command) as alone:
-        assert "-h, --help" not in command.get_help(alone)
-    command.context_settings["help_option_names"] = ["-h", "--help"]
-    ((_, text),) = reference.commands(command, "alone", None)
-    assert "-h, --help" in text
+def test_each_flag_has_an_entry_with_an_anchor_of_its_own() -> None:
+    page = (reference.PAGES / "cli.md").read_text()
+    anchors = Counter(re.findall(r'<a id="([^"]+)"></a>\[`', page))
+    contexts = list(cli_page.contexts(cli, "cfnode", None))
+    options = [
+        (cli_page.path_of(ctx), option)
+        for ctx in contexts
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    assert len(options) > 400
+    assert anchors == Counter(cli_page.anchor_of(path, option) for path, option in options)
+    headings = {ctx.command_path.replace(" ", "-") for ctx in contexts}
+    assert set(anchors.values()) == {1} and not headings & anchors.keys()
+    assert {"run-rpc-port", "swap-request-slippage", "cfnode-version"} < anchors.keys()
+
+
+def test_each_key_of_the_settings_leads_to_its_flag() -> None:
+    page = (reference.PAGES / "settings.md").read_text()
+    rows = re.findall(r"^\| \[`([^`]+)`\]\(cli\.md#([^)]+)\)", page, re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| .*`CFNODE_", page, re.MULTILINE)) > 300
+    assert all(anchor.endswith(f"-{key}") for key, anchor in rows)
+
+
+def test_the_text_of_an_entry_has_no_marks_of_markdown_but_code() -> None:
+    @click.command(help="Say.", context_settings={"help_option_names": ["-h", "--help"]})
+    @click.option("--word", metavar="A|B", help="dev_* or <b>, not `a*b`; 0<=x")
+    def say(word: str) -> None: ...
+
+    (ctx,) = cli_page.contexts(say, "say", None)
+    ((title, entries),) = cli_page._flags(ctx)
+    text = r"dev_\* or &lt;b>, not `a*b`; 0<=x"
+    assert (title, entries) == ("", f'- <a id="cfnode-word"></a>[`--word A|B`](#cfnode-word): {text}')
 
 
 def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

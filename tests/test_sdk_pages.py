@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-import cfnode.sdk
+import cfnode.sdk.lp
 import cfnode.testing
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.networks import NETWORKS
@@ -108,6 +108,27 @@ def test_each_method_of_the_clients_is_on_the_page_with_its_arguments() -> None:
             arguments = [name for name in inspect.signature(method).parameters if name != "self"]
             assert all(f"{argument}: " in section for argument in arguments), name
             assert f"{name}(" in section
+
+
+@pytest.mark.parametrize(
+    ("page", "client"),
+    [
+        ("sdk.md", cfnode.sdk.AsyncSwapSDK),
+        ("sdk-lp.md", cfnode.sdk.lp.AsyncLiquidityProvider),
+        ("testing.md", cfnode.testing.AsyncDevChain),
+    ],
+)
+def test_a_method_of_both_clients_is_described_once(page: str, client: type) -> None:
+    name = client.__name__
+    section = text_of(page).partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    linked = dict(re.findall(r'<a id="(\w+)"></a>\[`\w+`\]\(#(\w+)\)', section))
+    described = {title for title in headings(page) if title.startswith(f"{name}.")}
+    blocking = name.removeprefix("Async")
+    methods = [title.rpartition(".")[2] for title in headings(page) if title.startswith(f"{blocking}.")]
+    assert len(linked) > len(described)
+    for method in filter(client.__dict__.__contains__, methods):
+        anchor = f"{name}{method}".lower()
+        assert linked.get(anchor) == f"{blocking}{method}".lower() or f"{name}.{method}" in described, method
 
 
 def test_signatures_link_to_the_types_of_the_page() -> None:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import pytest
 from markdown_it import MarkdownIt
 
+from cfnode import __version__
 from scripts.dead_links import LINK
 from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
 from tests.conftest import ROOT
@@ -69,36 +70,90 @@ def test_a_page_reads_on_the_site_as_on_a_forge(site: Path, page: str) -> None:
     assert Tags(built(site, page), is_article=True).counts == expected
 
 
-def test_each_page_is_in_exactly_one_section() -> None:
-    listed = [
-        page for section in navigation([*PAGES, "about.md"]) for pages in section.values() for page in pages
+def placed(pages: list[str]) -> list[tuple[str, str, str]]:
+    """The tab, the section and the path of each page of a navigation."""
+    return [
+        (tab, section, page)
+        for tabs in navigation(pages)
+        for tab, sections in tabs.items()
+        for each in sections
+        for section, pages_of_it in each.items()
+        for page in pages_of_it
     ]
-    assert Counter(listed) == Counter([*PAGES, "about.md"])
-    named = Counter(pattern for patterns in SECTIONS.values() for pattern in patterns)
-    assert set(named.values()) == {1}
+
+
+def test_each_page_is_in_exactly_one_section() -> None:
+    listed = Counter(page for _, _, page in placed([*PAGES, "about.md"]))
+    assert listed == Counter([*PAGES, "about.md"])
+    patterns = [each for sections in SECTIONS.values() for patterns in sections.values() for each in patterns]
+    assert set(Counter(patterns).values()) == {1}
+    assert [path for path in patterns if "*" not in path and path not in listed] == []
 
 
 def test_no_section_is_empty() -> None:
-    assert [name for section in navigation([*PAGES, "about.md"]) for name in section] == list(SECTIONS)
+    sections = [(tab, section) for tab, sections in SECTIONS.items() for section in sections]
+    assert list(dict.fromkeys(found[:2] for found in placed([*PAGES, "about.md"]))) == sections
+    assert len(SECTIONS) == 5
 
 
-def test_the_navigation_of_each_page_leads_to_all_sections(site: Path) -> None:
-    tabs = re.findall(r'class="?md-tabs__link"?[^>]*>\s*([^<]+?)\s*<', built(site, "README.md"))
-    assert tabs == list(SECTIONS)
+def test_no_two_pages_of_the_navigation_have_one_title(site: Path) -> None:
+    text = built(site, "README.md")
+    (part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
+    links = re.findall(
+        r'<a href="?([^"\s>#]+)"? class="md-nav__link[^>]*>\s*<span class="?md-ellipsis"?>\s*([^<]+?)\s*<',
+        part,
+    )
+    pages = {title: link for link, title in links if link.endswith("/") or link == "."}
+    assert {"Home", "The project", "Quick start", "Glossary"} < pages.keys()
+    assert len(set(pages.values())) == len(pages) > 60
+
+
+@pytest.mark.parametrize("page", ["README.md", "guide/install.md", "design/house.md"])
+def test_the_version_is_at_the_foot_of_each_page(site: Path, page: str) -> None:
+    (foot,) = re.findall(r"<footer.*?</footer>", built(site, page), re.DOTALL)
+    assert re.search(rf"\bcfnode {re.escape(__version__)}\s*<", foot)
+
+
+def test_the_first_page_has_the_three_ways_in_with_their_commands(site: Path) -> None:
+    text = (DOCS / "README.md").read_text()
+    first = re.findall(r"^## (.+)\n\nFirst command: `(cfnode [^`]+)`$", text, re.MULTILINE)
+    assert first == [
+        ("Run a node", "cfnode run --chain=berghain --sync=light-rpc --rpc-methods=safe"),
+        ("Integrate swaps", "cfnode run --dev --dev-broker //Alice"),
+        ("Recover a transfer", "cfnode recover --for ADDRESS"),
+    ]
+
+
+def test_the_pages_of_operators_are_together() -> None:
+    operators = {page for tab, _, page in placed(PAGES) if tab == "Operate"}
+    assert {
+        f"guide/{name}.md" for name in ("operating", "deployment", "keys", "ledger", "web-page")
+    } < operators
+
+
+@pytest.mark.parametrize("page", ["README.md", "guide/ledger.md", "reference/cli.md"])
+def test_the_navigation_of_each_page_leads_to_all_tabs_and_pages(site: Path, page: str) -> None:
+    text = built(site, page)
+    assert re.findall(r'class="?md-tabs__link"?[^>]*>\s*([^<]+?)\s*<', text) == list(SECTIONS)
+    (navigation_part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
+    path = site / page.removesuffix(".md").removesuffix("README")
+    found = {(path / link).resolve() for link in re.findall(r'href="?([^"\s>#]+)', navigation_part)}
+    names = [each.removesuffix(".md").removesuffix("README") for each in [*PAGES, "about.md"]]
+    assert [name for name in names if (site / name).resolve() not in found] == []
 
 
 @pytest.mark.parametrize(
     ("page", "section"),
     [
-        ("guide/a-new-page.md", "Guide"),
-        ("guide/deployment.md", "Operators"),
-        ("guide/recover-tron.md", "Recover"),
-        ("guide/scenarios/new.md", "Scenarios"),
-        ("design/new.md", "Design"),
-        ("reference/metrics.md", "Reference"),
+        ("guide/a-new-page.md", ("Integrate", "Tests")),
+        ("guide/deployment.md", ("Operate", "A node")),
+        ("guide/recover-tron.md", ("Integrate", "Recovery")),
+        ("guide/scenarios/new.md", ("Integrate", "Scenarios")),
+        ("design/new.md", ("Design", "The parts")),
+        ("reference/metrics.md", ("Reference", "Node")),
     ],
 )
-def test_a_later_page_finds_its_section(page: str, section: str) -> None:
+def test_a_later_page_finds_its_section(page: str, section: tuple[str, str]) -> None:
     assert section_of(page) == section
 
 
@@ -112,7 +167,11 @@ def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
     assert "](docs/" in readme
     for link in LINK.findall(about(readme)):
         assert link.startswith("http") or (DOCS / link).exists()
-    assert "It trusts no peer" in built(site, "about.md")
+    page = built(site, "about.md")
+    assert "It trusts no peer" in page
+    pictures = re.findall(r"<img[^>]*\bsrc=\"?([^\"\s>]+)", page)
+    assert [Path(each).name for each in pictures] == ["first-swap.svg", "web-page-now.png"]
+    assert all((site / "about" / each).exists() for each in pictures)
 
 
 def test_reading_requests_nothing_from_the_internet(site: Path) -> None:
@@ -183,6 +242,8 @@ def small_project(tmp_path: Path) -> Path:
     """A project with the site's configuration and two pages."""
     shutil.copytree(ROOT / "scripts" / "site", tmp_path / "scripts" / "site")
     (tmp_path / "README.md").write_text("# A project\n\n[Docs](docs/README.md)\n")
+    (tmp_path / "cfnode").mkdir()
+    (tmp_path / "cfnode" / "__init__.py").write_text('__version__ = "1.2.3"\n')
     (tmp_path / "docs" / "guide").mkdir(parents=True)
     (tmp_path / "docs" / "README.md").write_text("# Docs\n\n[one](guide/one.md#a-thing--its-name)\n")
     (tmp_path / "docs" / "guide" / "one.md").write_text("# One\n\n## A thing – its `name`\n")

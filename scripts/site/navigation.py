@@ -1,4 +1,4 @@
-"""Navigation of the documentation's site: the section of each page.
+"""Navigation of the documentation's site: the section of each page; and the version at its foot.
 
 A page is in the section that names it, else in that of the longest pattern that matches it. A page in no
 section ends the build with its name. The project's README becomes a page of the site.
@@ -18,37 +18,91 @@ from mkdocs.structure.files import File, Files
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
-PROJECT: Final = Path(__file__).resolve().parents[2] / "README.md"
+ROOT: Final = Path(__file__).resolve().parents[2]
+PROJECT: Final = ROOT / "README.md"
 ABOUT: Final = "about.md"
 """The page of the site that has the project's README."""
 
-SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Start": ("README.md", ABOUT, "guide/quick-start.md", "guide/first-broker.md"),
-    "Guide": ("guide/development-chain.md", "guide/keys.md", "guide/*"),
-    "Recover": ("guide/recover.md", "guide/recover-programs.md", "guide/recover*"),
-    "Operators": (
-        "guide/operating.md",
-        "guide/deployment.md",
-        "guide/moving-over.md",
-        "guide/web-page.md",
-        "guide/operat*",
-    ),
-    "Integrators": ("guide/testing.md", "guide/javascript.md", "guide/swap-service.md"),
-    "SDK": (
-        "guide/sdk.md",
-        "guide/sdk-programs.md",
-        "guide/sdk*",
-        "reference/sdk.md",
-        "reference/sdk*",
-        "reference/testing.md",
-    ),
-    "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
-    "Design": ("design/house.md", "design/*"),
-    "Reference": ("reference/*",),
-    "Project": ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"),
+TITLES: Final = {"README.md": "Home", ABOUT: "The project"}
+"""Titles in the navigation of pages whose heading is the project's name."""
+
+SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "Start": {
+        "A first swap": (
+            "README.md",
+            ABOUT,
+            "guide/install.md",
+            "guide/quick-start.md",
+            "guide/screens.md",
+            "reference/glossary.md",
+        ),
+        "Project": ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"),
+    },
+    "Operate": {
+        "A node": (
+            "guide/first-broker.md",
+            "guide/operating.md",
+            "guide/deployment.md",
+            "guide/moving-over.md",
+            "guide/keys.md",
+            "guide/operat*",
+        ),
+        "Books and partners": (
+            "guide/ledger.md",
+            "guide/swap-service.md",
+            "guide/partners.md",
+            "guide/webhooks.md",
+            "guide/web-page.md",
+        ),
+        "Liquidity": ("guide/liquidity-provider.md", "guide/market-maker.md"),
+    },
+    "Integrate": {
+        "Swaps": (
+            "guide/sdk.md",
+            "guide/sdk-programs.md",
+            "guide/javascript.md",
+            "guide/json.md",
+            "guide/sdk*",
+        ),
+        "Recovery": ("guide/recover.md", "guide/recover-programs.md", "guide/recover*"),
+        "Tests": ("guide/development-chain.md", "guide/testing.md", "guide/*"),
+        "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
+    },
+    "Reference": {
+        "Commands": (
+            "reference/cli.md",
+            "reference/settings.md",
+            "reference/official-flags.md",
+            "reference/exit-codes.md",
+            "reference/wrong-inputs.md",
+        ),
+        "Node": (
+            "reference/rpc.md",
+            "reference/errors.md",
+            "reference/wire.md",
+            "reference/metrics.md",
+            "reference/*",
+        ),
+        "Python": (
+            "reference/sdk.md",
+            "reference/sdk-lp.md",
+            "reference/sdk-recovery.md",
+            "reference/sdk*",
+            "reference/testing.md",
+        ),
+    },
+    "Design": {
+        "The whole": (
+            "design/house.md",
+            "design/threat-model.md",
+            "design/tests.md",
+            "design/dependencies.md",
+        ),
+        "The parts": ("design/*",),
+    },
 }
-"""Pages by their paths below docs/, in the order of the navigation. Of several patterns that match a page the
-longest counts; a full path is the longest of all.
+"""Tabs, the sections of each, and their pages by paths below docs/, in the order of the navigation. Of
+several patterns that match a page the longest counts; a full path is the longest of all.
 """
 
 
@@ -56,11 +110,12 @@ class InNoSection(Exception):
     """Error for a page that no section names or matches."""
 
 
-def section_of(page: str) -> str:
-    """Return the section of a page, by its path below docs/. Raise InNoSection."""
+def section_of(page: str) -> tuple[str, str]:
+    """Return the tab and the section of a page, by its path below docs/. Raise InNoSection."""
     matching = [
-        (len(pattern), section)
-        for section, patterns in SECTIONS.items()
+        (len(pattern), tab, section)
+        for tab, sections in SECTIONS.items()
+        for section, patterns in sections.items()
         for pattern in patterns
         if fnmatchcase(page, pattern)
     ]
@@ -69,26 +124,31 @@ def section_of(page: str) -> str:
             f"docs/{page} is in no section of the site: add it to SECTIONS in scripts/site/navigation.py, "
             f"or move it to docs/guide, docs/design or docs/reference"
         )
-    return max(matching)[1]
+    _, tab, section = max(matching)
+    return tab, section
 
 
-def navigation(pages: Iterable[str]) -> list[dict[str, list[str]]]:
-    """Return the navigation for mkdocs: each section with its pages, named ones first.
+def navigation(pages: Iterable[str]) -> list[dict[str, list[dict[str, list[str]]]]]:
+    """Return the navigation for mkdocs: each tab with its sections, and their pages, named ones first.
 
     Raises InNoSection.
     """
-    sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
+    placed: dict[tuple[str, str], list[str]] = {}
     for page in sorted(pages):
-        sections[section_of(page)].append(page)
-    return [
-        {section: list(_in_order(section, section_pages))}
-        for section, section_pages in sections.items()
-        if section_pages
-    ]
+        placed.setdefault(section_of(page), []).append(page)
+    tabs = {
+        tab: [
+            {section: list(_in_order(patterns, placed[tab, section]))}
+            for section, patterns in sections.items()
+            if (tab, section) in placed
+        ]
+        for tab, sections in SECTIONS.items()
+    }
+    return [{tab: sections} for tab, sections in tabs.items() if sections]
 
 
-def _in_order(section: str, pages: list[str]) -> Iterator[str]:
-    named = [page for page in SECTIONS[section] if page in pages]
+def _in_order(patterns: tuple[str, ...], pages: list[str]) -> Iterator[str]:
+    named = [page for page in patterns if page in pages]
     yield from named
     yield from (page for page in pages if page not in named)
 
@@ -96,6 +156,21 @@ def _in_order(section: str, pages: list[str]) -> Iterator[str]:
 def about(readme: str) -> str:
     """Return the project's README with its links as they are inside of docs/."""
     return re.sub(r"\]\(docs/", "](", readme)
+
+
+def version() -> str:
+    """Return the project's version."""
+    found = re.search(
+        r'^__version__ = "([^"]+)"', (ROOT / "cfnode" / "__init__.py").read_text(), re.MULTILINE
+    )
+    assert found is not None
+    return found[1]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the version at the foot of each page (a hook of mkdocs)."""
+    config.copyright = f"cfnode {version()}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -109,4 +184,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _nav(files: Files) -> list[dict[str, Any]]:
-    return [*navigation(file.src_uri for file in files.documentation_pages())]
+    tabs = navigation(file.src_uri for file in files.documentation_pages())
+    return [
+        {tab: [_titled(section) for section in sections]} for each in tabs for tab, sections in each.items()
+    ]
+
+
+def _titled(section: dict[str, list[str]]) -> dict[str, list[str | dict[str, str]]]:
+    """Return a section with the titles of pages that have one in `TITLES`."""
+    return {
+        name: [{TITLES[page]: page} if page in TITLES else page for page in pages]
+        for name, pages in section.items()
+    }

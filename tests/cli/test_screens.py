@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -19,14 +20,17 @@ from cfnode.cli.exits import ExitCode
 from tests.conftest import ROOT
 from tests.process import NodeProcess
 from tests.sdk.place import RECEIVER, REFUND, node_with_broker
-from tests.support.cli.terminals import PLACES, plain
+from tests.support.cli.terminals import PLACES, plain, svg
 
 PAGE = ROOT / "docs" / "guide" / "screens.md"
+PICTURE = ROOT / "docs" / "guide" / "first-swap.svg"
+SVG_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 HEAD = """# Screens
 
 What a terminal of 80 columns prints during a first swap, a refund, a failed payout, and of a node that is
 watched. A test makes this page, on a chain that begins on January 1st, 2026. Colours follow the meaning
 (green, yellow, red for states, cyan for amounts) unless NO_COLOR is set, and repeat what the text says.
+The first swap with its colours is [a picture](first-swap.svg), which the test makes, too.
 """
 START = "--dev-start-time=2026-01-01T00:00:00Z"
 ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
@@ -46,6 +50,7 @@ class Terminal:
     def __init__(self, node: NodeProcess, place: str) -> None:
         self.node, self.place = node, place
         self.screen: list[str] = []
+        self.printed: list[str] = []
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
         """The output, which is put on the screen below its command."""
@@ -59,13 +64,22 @@ class Terminal:
         if code == ExitCode.FAILURE:
             lines.append(done.stderr[done.stderr.index("Error: ") :].rstrip())
         self.screen += [f"$ cfnode {' '.join(arguments)}", *lines, ""]
+        self.printed += [f"\x1b[1m$ cfnode {' '.join(arguments)}\x1b[0m", *done.stdout.splitlines(), ""]
         return "\n".join(lines)
 
     def block(self) -> str:
         """The screen as a block of the page, without what differs from one run to the next."""
-        text = "\n".join(self.screen).replace(self.node.url, "http://127.0.0.1:9944").rstrip()
+        text = self._the_same_in_each_run(self.screen)
         self.screen = []
-        return f"```text\n{_BEHIND.sub('… behind the clock', _CLOCK.sub('12:00:00', text))}\n```\n"
+        return f"```text\n{text}\n```\n"
+
+    def picture(self) -> str:
+        """The screen with its colours, as SVG."""
+        return svg(self._the_same_in_each_run(self.printed), columns=90)
+
+    def _the_same_in_each_run(self, lines: list[str]) -> str:
+        text = "\n".join(lines).replace(self.node.url, "http://127.0.0.1:9944").rstrip()
+        return _BEHIND.sub("… behind the clock", _CLOCK.sub("12:00:00", text))
 
 
 def channel_in(screen: str) -> str:
@@ -86,6 +100,13 @@ def swapped(terminal: Terminal, *terms: str, code: int = 0) -> None:
     terminal("swap", "watch", channel, code=code)
 
 
+def the_same(file: Path, text: str) -> None:
+    """Compare a file of the guide with what was printed, or write it."""
+    if os.environ.get("CFNODE_TEST_WRITE"):
+        file.write_text(text)
+    assert file.read_text() == text, "CFNODE_TEST_WRITE=1 writes the file anew"
+
+
 def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """One refresh of `status --watch`, and Ctrl-C."""
 
@@ -100,6 +121,7 @@ def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytes
     terminal = Terminal(node, "80 columns")
     parts = [HEAD, "## A first swap\n"]
     swapped(terminal, "--slippage=5")
+    the_same(PICTURE, terminal.picture())
     parts += [terminal.block(), "## A refund: the price was not reached\n"]
     swapped(terminal, "--min-price=1000", "--retry-blocks=5")
     parts += [terminal.block(), "## A failed payout\n"]
@@ -108,10 +130,25 @@ def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytes
     node.call("dev_failReceiver", RECEIVER, {"chain": "Ethereum", "asset": "ETH"}, False)
     parts += [terminal.block(), "## A node, watched\n"]
     watched(terminal, monkeypatch)
-    page = "\n".join([*parts, terminal.block()])
-    if os.environ.get("CFNODE_TEST_WRITE"):
-        PAGE.write_text(page)
-    assert PAGE.read_text() == page
+    the_same(PAGE, "\n".join([*parts, terminal.block()]))
+
+
+def test_the_picture_is_read_without_a_request() -> None:
+    """No font, sheet or image is loaded, and each word of the screen is text."""
+    picture = PICTURE.read_text()
+    root = ElementTree.fromstring(picture)
+    assert {name.rpartition("}")[2] for name in (each.tag for each in root.iter())} <= {
+        "svg", "style", "defs", "clipPath", "rect", "text", "g", "circle"
+    }  # fmt: skip
+    assert (
+        re.findall(
+            r"https?://|@import|url\((?!#)|href",
+            picture.replace(SVG_NAMESPACE, "").replace("http://127.0.0.1:9944", ""),
+        )
+        == []
+    )
+    words = "".join(root.itertext()).replace("\xa0", " ")
+    assert "COMPLETED: done" in words and "3.080479171293774591 ETH" in words
 
 
 @pytest.mark.parametrize("place", PLACES)

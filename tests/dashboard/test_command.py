@@ -102,7 +102,7 @@ def test_flags_that_contradict_each_other_and_missing_libraries_are_named(
 ) -> None:
     answer = run(empty, f"--web-token-file={files / 'own'}")
     assert answer.exit_code == 2
-    assert "add --web" in answer.output
+    assert "--web-token-file needs --web: add it" in answer.output
     for name in [name for name in sys.modules if name.startswith("cfnode.dashboard")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette.applications", None)

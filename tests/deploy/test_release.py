@@ -28,7 +28,9 @@ def test_links_of_the_readme_are_absolute_and_lead_to_files(copy: Path) -> None:
     assert LINK.findall(text) == []
     paths = re.findall(rf"\]\({URL}/blob/main/([^)#]+)\)", text)
     assert "docs/guide/sdk.md" in paths
-    for path in paths:
+    pictures = re.findall(rf"!\[[^\]]+\]\({URL}/raw/main/([^)]+)\)", text)
+    assert pictures == ["docs/guide/first-swap.svg", "docs/guide/web-page-now.png"]
+    for path in paths + pictures:
         assert (ROOT / path).exists(), path
 
 

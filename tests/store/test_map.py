@@ -44,10 +44,10 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
-from cfnode.store.database import Database
+from cfnode.store.database import LmdbDatabase
 from tests.support.store.rows import get, put
 
-database = Database(Path(sys.argv[1]), sync=False)
+database = LmdbDatabase(Path(sys.argv[1]), sync=False)
 print(database.map_size)
 for number in range(12):
     put(database, b"row %d" % number, bytes(8 << 20))

@@ -55,7 +55,7 @@ def check_web(ctx: click.Context, *, is_served: bool) -> None:
     """Raise UsageError for a token file on the command line without the page."""
     source = ctx.get_parameter_source("web_token_file")
     if source is click.core.ParameterSource.COMMANDLINE and not is_served:
-        raise click.UsageError("--web-token-file needs --web", ctx)
+        raise click.UsageError("--web-token-file needs --web: add it", ctx)
 
 
 def _token_source(database: Database, tokens: Tokens | None, path: Path | None) -> TokenSource:

@@ -1,0 +1,61 @@
+"""The glossary has the words that the guide uses, and its names are those of the code."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from scripts.dead_links import headings
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+PAGE = DOCS / "reference" / "glossary.md"
+TERMS = re.findall(r"^### (.+)$", PAGE.read_text(), re.MULTILINE)
+ASKED = (
+    "Channel",
+    "Request",
+    "Chunk",
+    "Ingress",
+    "Egress",
+    "Broadcast",
+    "Epoch",
+    "Deposit",
+    "Boost",
+    "Authority",
+)
+NAME = re.compile(r"`([A-Z]\w*[a-z]\w*|c[fn]\w*_\w+|dev_\w+[a-z]|cfnode[/.][\w./]+|--[\w-]+)`")
+"""Names of code: events and classes, methods, files and modules, flags."""
+
+
+@cache
+def sources() -> str:
+    """All modules of the package, one behind the other."""
+    return "\n".join(path.read_text() for path in sorted((ROOT / "cfnode").rglob("*.py")))
+
+
+@pytest.mark.parametrize("term", ASKED)
+def test_a_word_of_the_chain_has_an_entry(term: str) -> None:
+    assert term in TERMS
+
+
+@pytest.mark.parametrize("name", sorted(set(NAME.findall(PAGE.read_text()))))
+def test_a_name_in_it_exists(name: str) -> None:
+    path = ROOT / name.replace(".", "/") if name.startswith("cfnode.") else ROOT / name
+    assert path.exists() or re.search(rf"(?<![\w-]){re.escape(name)}\b", sources()), name
+
+
+def test_no_entry_is_long() -> None:
+    entries = re.split(r"^##+ .+$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    assert max(len(entry.split()) for entry in entries) < 90
+
+
+@pytest.mark.parametrize(
+    "page", ["quick-start", "sdk", "recover", "ledger", "partners", "operating", "development-chain"]
+)
+def test_the_guide_leads_to_it(page: str) -> None:
+    links = re.findall(
+        r"\]\(\.\./reference/glossary\.md#([^)]+)\)", (DOCS / "guide" / f"{page}.md").read_text()
+    )
+    assert links and set(links) <= headings(PAGE)
