@@ -47,6 +47,8 @@ class Recovery:
         """The options with which a printed command uses the same services."""
         self.owner = ""
         """The value of --for; "" for a call that was chosen by its number."""
+        self.archive: tuple[str, ...] = ()
+        """The option of the archive node with which a printed command finds the owner's call again."""
         self.is_verbose = False
         self.is_unsigned = False
         self.prints_command = True
@@ -85,6 +87,7 @@ class Recovery:
             check_key,
             described,
             explained,
+            underway,
             unlisted,
         )
 
@@ -105,7 +108,7 @@ class Recovery:
         self._say_summary()
         self._say_command()
         details = explained(failed) if self.is_verbose else ()
-        for line in (*unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
+        for line in (*underway(failed), *unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
             self.say(line)
 
     def _say_summary(self) -> None:
@@ -122,8 +125,9 @@ class Recovery:
         payload = self.failed.payload
         if not self.prints_command or payload.chain == "Tron":
             return
-        by_owner = self.owner and self._words("--for", self.owner)
-        command = self.command(payload) or by_owner or self._by_number(payload)
+        is_stored = payload.broadcast_id and (payload.is_offered or payload.is_batch)
+        by_owner = self.owner and self._words("--for", self.owner, *self.archive)
+        command = by_owner if by_owner and not is_stored else self._by_number(payload)
         command = f"{command}{'' if self.eth_rpc else ' --eth-rpc=URL'} --key=FILE"
         self.report["command"] = command
         if not self.as_json:
@@ -132,9 +136,7 @@ class Recovery:
 
     def command(self, payload: Payload) -> str | None:
         """Return the command that selects a call by its number; None for one without."""
-        if not payload.broadcast_id or not (payload.is_offered or payload.is_batch):
-            return None
-        return self._by_number(payload)
+        return self._by_number(payload) if payload.broadcast_id else None
 
     def _by_number(self, payload: Payload) -> str:
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
@@ -160,9 +162,14 @@ class Recovery:
     def prepare(
         self, sender: bytes, max_fee: int | None, *, replace: bool, refuses: bool
     ) -> UnsignedTransaction:
-        """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
-        from cfnode.sdk.recovery import address_text, coin, unsigned, wallet_fields
+        """Build the transaction and print its cost.
 
+        With `refuses`, one that costs too much is an error, and one whose call is on its way already.
+        """
+        from cfnode.sdk.recovery import address_text, coin, underway, unsigned, wallet_fields
+
+        if refuses and self.failed.is_on_its_way:
+            raise CommandFailure(f"{' '.join(underway(self.failed))} Nothing was sent.", ExitCode.PENDING)
         transaction = self._prepared(sender, max_fee, replace=replace)
         self.report["transaction"] = unsigned(transaction)
         self.report["highestCostWei"] = str(transaction.highest_cost)
