@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.recover.steps import Recovery
-from cfnode.sdk.recovery import FetchKeys, FindCandidates, NoSuchCall, Payload
+from cfnode.sdk.recovery import FetchKeys, FindCandidates, NoSuchCall, Payload, address_text
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.support.sdk.lives import LifeNode, PayoutsOfLife, Vaults
 from tests.support.swaps.lives import Call
@@ -52,6 +52,15 @@ class SignedAgain:
             for each in vaults.signed
             if each.is_batch and each.chain != "Tron" and (each.chain, each.broadcast_id) in vaults.aborted
         ]
+
+    def deposit_address(self) -> str:
+        """The address of the channel whose receiver the batch pays."""
+        (channel,) = [
+            each
+            for each in self.life.model.channels
+            if each.destination is not None and each.destination[1] == self.batch.transfer.recipient
+        ]
+        return address_text(*channel.address)
 
     def stored(self, item: str) -> Any:
         return self.life.world.stored(f"{self.batch.chain}Broadcaster", item)
@@ -129,3 +138,22 @@ def test_one_that_an_authority_has_is_not_sent_without_a_question(sent: SignedAg
     with pytest.raises(CommandFailure, match=r"pays no receiver twice.* Nothing was sent") as caught:
         work.prepare(bytes(20), None, replace=False, refuses=True)
     assert caught.value.exit_code == ExitCode.PENDING
+
+
+def test_one_that_is_not_sent_is_found_by_the_deposit_address_without_its_events(unsent: SignedAgain) -> None:
+    """The State Chain still stores the channel, which names the receiver."""
+    node, batch = Forgetful(unsent.life), unsent.batch
+    found = node.run(FindCandidates(unsent.deposit_address(), batch.chain), node.session())
+    assert batch.nonce in {each.nonce for each in found.calls}
+    assert "the open channels of http://node.test" in found.asked
+
+
+class Forgetful(LifeNode):
+    """A node that keeps the state of the best block only."""
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        params, best = request["params"], f"0x{self.world.hashes[-1].hex()}"
+        if request["method"].startswith("state_get") and best not in params:
+            error = {"code": 4003, "message": "State already discarded"}
+            return {"jsonrpc": "2.0", "id": request["id"], "error": error}
+        return super()._reply(request)

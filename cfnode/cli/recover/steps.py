@@ -276,13 +276,13 @@ class Recovery:
         raise CommandFailure(text, ExitCode.NETWORK, name="TIMEOUT")
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
-        from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
+        from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert
 
         self.report |= {"blockNumber": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
         if confirmation is not None:
-            paid = f"Done: {amount_text(payload)} paid to {payload.recipient_text} in block {receipt.block}"
-            self.finish(f"{paid}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
+            done = f"Done: {_outcome(payload, confirmation)} in block {receipt.block}"
+            self.finish(f"{done}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
             return
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
@@ -306,6 +306,16 @@ class Recovery:
         self.say(text)
 
 
+def _outcome(payload: Payload, confirmation: Confirmation) -> str:
+    """Return what a transaction has done; a batch is accepted also if a receiver rejects its transfer."""
+    from cfnode.sdk.recovery import amount_text
+
+    amount, has_grown = amount_text(payload), (confirmation.rise or 0) >= payload.transfer.amount
+    if payload.is_batch and not has_grown:
+        return f"the batch with {amount} for {payload.recipient_text} is"
+    return f"{amount} paid to {payload.recipient_text}"
+
+
 def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
     """Explain why the receiver's balance has not grown by the payment; "" if it has, or if unknown."""
     if confirmation.rise is None or confirmation.rise >= payload.transfer.amount:
@@ -315,4 +325,4 @@ def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
             " The receiver's balance has not grown: it forwarded the funds, or rejected them. After a "
             "rejection a new call pays it in some minutes: run the same command again then."
         )
-    return " The receiver forwarded the funds."
+    return " The receiver's balance has not grown by that: it forwarded or spent funds in the same block."

@@ -9,8 +9,8 @@ each payout, and which call makes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
@@ -29,6 +29,7 @@ from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, Progress, blocks_to_read
 from cfnode.sdk.recovery.services import find_by_service, services
 from cfnode.sdk.recovery.stored import MAX_UNSENT, pending_numbers, stored_calls, stored_numbers
+from cfnode.swaps.journey import State
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
@@ -254,6 +255,7 @@ class _Search:
         self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
         fitting = tuple(payment for payment in payments if any(fits(payment, call) for call in self.calls))
+        fitting += tuple((yield from self._unsent(payments)))
         if not payments or fitting:
             return Finding(fitting, is_known=bool(fitting), is_whole=False)
         return Finding(
@@ -262,6 +264,18 @@ class _Search:
             "earlier failure has expired",
             is_whole=False,
         )
+
+    def _unsent(self, payments: Iterable[Payment]) -> Steps[list[Payment]]:
+        """Return the payments with the unsent batches that make them."""
+        found = list[Payment]()
+        for payment in payments:
+            if payment.chain not in self.chains:
+                continue
+            for batch in (yield from self.fates.unsent(payment.chain)):
+                if paying(payment, batch) is not None:
+                    number = batch.broadcast_id
+                    found.append(replace(payment, broadcast_id=number, state=State.ABORTED, is_batch=True))
+        return found
 
     def _by_services(self) -> Steps[Finding]:
         for url in (yield from services(self.session)):

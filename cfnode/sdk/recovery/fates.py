@@ -144,8 +144,9 @@ class Fates:
             return being_signed_again(on_list) if on_list else being_signed(self.offers)
         if found is Fate.EXPIRED and payment.is_batch:
             return Expired(
-                f"{payout} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip "
-                "to sign it again"
+                f"{payout} failed: {batch}, and is signed by an earlier key of the State Chain, which the "
+                "vault gives up when it gets the present one (--eth-rpc URL checks that): ask Chainflip to "
+                "sign it again"
             )
         if found is Fate.EXPIRED:
             return Expired(
