@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
+from cfnode.cli.recover.choosing import _print_table
+from cfnode.cli.recover.steps import Recovery
 from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
@@ -197,6 +200,22 @@ def test_the_text_begins_with_amount_receiver_deadline_and_the_complete_command(
         assert json.loads(recover(server, "--json").stdout)["command"] == command
         unsigned = recover(server, "--unsigned")
         assert "Send it" not in unsigned.output
+
+
+def test_a_call_that_was_given_up_has_a_command_with_the_archive_node_that_has_its_events(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    payload = replace(payload_of(vector("native-ethereum-even-key")), broadcast_id=7, is_offered=False)
+    work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
+    work.flags, work.owner, work.archive = ("--network=dev",), "9-Bitcoin-1", ("--archive=http://old.test",)
+    work.failed = FailedCall(payload, b"", b"", 6, None, 2000)
+    work._say_command()
+    command = (
+        "cfnode recover --for 9-Bitcoin-1 --archive=http://old.test --network=dev --eth-rpc=URL --key=FILE"
+    )
+    assert command in " ".join(capsys.readouterr().out.split())
+    _print_table(work, (payload, payload))
+    assert capsys.readouterr().out.count("cfnode recover ethereum 7 --network=dev") == 2
 
 
 @pytest.mark.parametrize(

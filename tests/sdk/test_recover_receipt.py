@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cfnode.cli.exits import ExitCode
+from cfnode.cli.recover.steps import Recovery
 from cfnode.core.vault_calls import NATIVE, Transfer
 from cfnode.core.vault_calls import transfer_fallback as fallback
-from tests.sdk.anvil import Evm
-from tests.support.sdk.payloads import raw
+from cfnode.sdk.recovery import Confirmation, FailedCall, Receipt
+from tests.sdk.anvil import USER, Evm
+from tests.support.sdk.payloads import payload_of, raw, vector
 from tests.support.sdk.providers import Liar, lying, offered, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
@@ -78,5 +81,38 @@ def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
     evm.call("anvil_setCode", receiver, FORWARDS)
     with state_chain(offered(fallback(Transfer(NATIVE, raw(receiver), ETHER)))) as server:
         done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
-    ended(done, ExitCode.OK, "Done: 1 ETH", "The receiver forwarded the funds.")
+    ended(done, ExitCode.OK, "Done: 1 ETH", "it forwarded or spent funds in the same block.")
     assert (evm.balance(receiver), evm.balance("0x" + "00" * 18 + "dead")) == (0, ETHER)
+
+
+def test_a_receiver_that_sends_the_call_itself(evm: Evm, key: Path) -> None:
+    """Its balance grows by less than the payment: it has paid the gas."""
+    before = evm.balance(USER)
+    with state_chain(offered(fallback(Transfer(NATIVE, raw(USER), ETHER)))) as server:
+        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(done, ExitCode.OK, "Done: 1 ETH")
+    assert "in the same block" not in done.output
+    assert 0 < evm.balance(USER) - before < ETHER
+
+
+@pytest.mark.parametrize(
+    ("rise", "words"),
+    [
+        (ETHER, "Done: 0.5 ETH paid to 0x"),
+        (0, "Done: the batch with 0.5 ETH for 0x"),
+        (None, "Done: the batch with 0.5 ETH for 0x"),
+    ],
+)
+def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
+    rise: int | None, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    single = payload_of(vector("native-ethereum-even-key"))
+    transfer = Transfer(NATIVE, raw(USER), ETHER // 2)
+    batch = replace(single, function="allBatch", transfer=transfer, transfers=(transfer,))
+    work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
+    work.failed = FailedCall(batch, b"", b"", 6, None, 2000)
+    confirmation = Confirmation(None, rise)
+    work._report_receipt(Receipt(9, 80_000, True, "0x"), confirmation, None)  # type: ignore[arg-type]
+    printed = " ".join(capsys.readouterr().out.split())
+    assert words in printed
+    assert ("rejected them" in printed) is (rise == 0)

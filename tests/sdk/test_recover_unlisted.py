@@ -98,6 +98,9 @@ def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path
         assert [int(each["amount"]) for each in transfers] == list(paid.values())
         again = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
+        words = " ".join(again.output.split())
+        assert "each receiver that took its transfer has been paid" in words
+        assert "so the receiver has been paid; nothing is left to do" not in words
     assert {to: evm.balance(to) for to in paid} == paid
 
 

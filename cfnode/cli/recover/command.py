@@ -109,6 +109,7 @@ def recover(
             ("--eth-rpc", options.eth_rpc),
         )
         recovery.flags, recovery.owner = repeated_options(services), owner or ""
+        recovery.archive = repeated_options([("--archive", archive)])
         recovery.is_verbose, recovery.is_unsigned = is_verbose(), options.unsigned
         recovery.prints_command = not (options.sends or options.unsigned)
         if owner is not None:
@@ -224,7 +225,8 @@ def _proceed(recovery: Recovery, options: Sending, signer: Signer | None, sender
 
 def _confirmed(recovery: Recovery) -> bool:
     """Return whether the person wants the transaction to be sent; only `y` means so."""
-    return click.confirm("Send it nevertheless?" if recovery.excess else "Send it?", default=False, err=True)
+    is_doubtful = bool(recovery.excess) or recovery.failed.is_on_its_way
+    return click.confirm("Send it nevertheless?" if is_doubtful else "Send it?", default=False, err=True)
 
 
 def _sender(options: Sending) -> bytes | None:

@@ -47,6 +47,8 @@ class Recovery:
         """The options with which a printed command uses the same services."""
         self.owner = ""
         """The value of --for; "" for a call that was chosen by its number."""
+        self.archive: tuple[str, ...] = ()
+        """The option of the archive node with which a printed command finds the owner's call again."""
         self.is_verbose = False
         self.is_unsigned = False
         self.prints_command = True
@@ -85,6 +87,7 @@ class Recovery:
             check_key,
             described,
             explained,
+            underway,
             unlisted,
         )
 
@@ -105,7 +108,7 @@ class Recovery:
         self._say_summary()
         self._say_command()
         details = explained(failed) if self.is_verbose else ()
-        for line in (*unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
+        for line in (*underway(failed), *unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
             self.say(line)
 
     def _say_summary(self) -> None:
@@ -122,8 +125,9 @@ class Recovery:
         payload = self.failed.payload
         if not self.prints_command or payload.chain == "Tron":
             return
-        by_owner = self.owner and self._words("--for", self.owner)
-        command = self.command(payload) or by_owner or self._by_number(payload)
+        is_stored = payload.broadcast_id and (payload.is_offered or payload.is_batch)
+        by_owner = self.owner and self._words("--for", self.owner, *self.archive)
+        command = by_owner if by_owner and not is_stored else self._by_number(payload)
         command = f"{command}{'' if self.eth_rpc else ' --eth-rpc=URL'} --key=FILE"
         self.report["command"] = command
         if not self.as_json:
@@ -132,9 +136,7 @@ class Recovery:
 
     def command(self, payload: Payload) -> str | None:
         """Return the command that selects a call by its number; None for one without."""
-        if not payload.broadcast_id or not (payload.is_offered or payload.is_batch):
-            return None
-        return self._by_number(payload)
+        return self._by_number(payload) if payload.broadcast_id else None
 
     def _by_number(self, payload: Payload) -> str:
         return self._words(payload.chain.lower(), str(payload.broadcast_id))
@@ -160,9 +162,14 @@ class Recovery:
     def prepare(
         self, sender: bytes, max_fee: int | None, *, replace: bool, refuses: bool
     ) -> UnsignedTransaction:
-        """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
-        from cfnode.sdk.recovery import address_text, coin, unsigned, wallet_fields
+        """Build the transaction and print its cost.
 
+        With `refuses`, one that costs too much is an error, and one whose call is on its way already.
+        """
+        from cfnode.sdk.recovery import address_text, coin, underway, unsigned, wallet_fields
+
+        if refuses and self.failed.is_on_its_way:
+            raise CommandFailure(f"{' '.join(underway(self.failed))} Nothing was sent.", ExitCode.PENDING)
         transaction = self._prepared(sender, max_fee, replace=replace)
         self.report["transaction"] = unsigned(transaction)
         self.report["highestCostWei"] = str(transaction.highest_cost)
@@ -269,13 +276,13 @@ class Recovery:
         raise CommandFailure(text, ExitCode.NETWORK, name="TIMEOUT")
 
     def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
-        from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
+        from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert
 
         self.report |= {"blockNumber": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
         if confirmation is not None:
-            paid = f"Done: {amount_text(payload)} paid to {payload.recipient_text} in block {receipt.block}"
-            self.finish(f"{paid}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
+            done = f"Done: {_outcome(payload, confirmation)} in block {receipt.block}"
+            self.finish(f"{done}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
             return
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
@@ -299,6 +306,16 @@ class Recovery:
         self.say(text)
 
 
+def _outcome(payload: Payload, confirmation: Confirmation) -> str:
+    """Return what a transaction has done; a batch is accepted also if a receiver rejects its transfer."""
+    from cfnode.sdk.recovery import amount_text
+
+    amount, has_grown = amount_text(payload), (confirmation.rise or 0) >= payload.transfer.amount
+    if payload.is_batch and not has_grown:
+        return f"the batch with {amount} for {payload.recipient_text} is"
+    return f"{amount} paid to {payload.recipient_text}"
+
+
 def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
     """Explain why the receiver's balance has not grown by the payment; "" if it has, or if unknown."""
     if confirmation.rise is None or confirmation.rise >= payload.transfer.amount:
@@ -308,4 +325,4 @@ def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
             " The receiver's balance has not grown: it forwarded the funds, or rejected them. After a "
             "rejection a new call pays it in some minutes: run the same command again then."
         )
-    return " The receiver forwarded the funds."
+    return " The receiver's balance has not grown by that: it forwarded or spent funds in the same block."

@@ -9,16 +9,16 @@ each payout, and which call makes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
-from cfnode.sdk.exchange import Steps, origin_of
+from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
-from cfnode.sdk.recovery.contracts import unused
-from cfnode.sdk.recovery.errors import AlreadySent, NeedsArchive, NoSuchCall
+from cfnode.sdk.recovery.contracts import already_sent, unused
+from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.fates import Fates
 from cfnode.sdk.recovery.node import CHAINS, chain_named
 from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again, on_offer
@@ -28,6 +28,8 @@ from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, Progress, blocks_to_read
 from cfnode.sdk.recovery.services import find_by_service, services
+from cfnode.sdk.recovery.stored import MAX_UNSENT, pending_numbers, stored_calls, stored_numbers
+from cfnode.swaps.journey import State
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
@@ -137,17 +139,19 @@ class _Search:
             finding = yield from self._finding()
             if not finding.payments and self._may_wait():
                 raise being_signed(self.offers)
+            if not finding.payments and isinstance(self.owner, Address):
+                raise NoSuchCall((yield from self._about_address(self.owner, finding.reason)))
             calls = yield from self.fates.calls(finding)
         return Candidates((yield from self._unpaid(calls)), tuple(self.asked))
 
     def _paid_to_owner(self) -> Steps[tuple[Payload, ...]]:
-        """Return the calls that pay the owner's address, or the aborted batch that the owner names.
+        """Return the calls that pay the owner's address, or the unsent batch that the owner names.
 
-        Calls for an address may also be in aborted batches.
+        Calls for an address may also be in unsent batches.
         """
         owner = self.owner
         if isinstance(owner, Batch):
-            batches = yield from self.fates.aborted(owner.chain)
+            batches = yield from self.fates.unsent(owner.chain)
             return tuple(batch for batch in batches if batch.broadcast_id == owner.broadcast_id)
         if not isinstance(owner, Address):
             return ()
@@ -157,7 +161,7 @@ class _Search:
         payloads = yield from self.fates.signed_now(to_owner)
         for chain in chains:
             payment = Payment(chain, recipient=owner.raw)
-            batches = yield from self.fates.aborted(chain)
+            batches = yield from self.fates.unsent(chain)
             payloads += [payload for batch in batches if (payload := paying(payment, batch)) is not None]
         if to_owner and not payloads:
             raise being_signed_again(to_owner)
@@ -194,7 +198,7 @@ class _Search:
             return next((answer for answer in findings if _is_answer(answer)), findings[-1])
         if self._may_wait():
             raise being_signed(self.offers)
-        raise self._unknown()
+        raise (yield from self._unknown())
 
     def _read(self, search: EventSearch, name: str) -> Steps[Finding]:
         """Return the finding of a search of events.
@@ -251,6 +255,7 @@ class _Search:
         self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
         fitting = tuple(payment for payment in payments if any(fits(payment, call) for call in self.calls))
+        fitting += tuple((yield from self._unsent(payments)))
         if not payments or fitting:
             return Finding(fitting, is_known=bool(fitting), is_whole=False)
         return Finding(
@@ -259,6 +264,18 @@ class _Search:
             "earlier failure has expired",
             is_whole=False,
         )
+
+    def _unsent(self, payments: Iterable[Payment]) -> Steps[list[Payment]]:
+        """Return the payments with the unsent batches that make them."""
+        found = list[Payment]()
+        for payment in payments:
+            if payment.chain not in self.chains:
+                continue
+            for batch in (yield from self.fates.unsent(payment.chain)):
+                if paying(payment, batch) is not None:
+                    number = batch.broadcast_id
+                    found.append(replace(payment, broadcast_id=number, state=State.ABORTED, is_batch=True))
+        return found
 
     def _by_services(self) -> Steps[Finding]:
         for url in (yield from services(self.session)):
@@ -273,14 +290,15 @@ class _Search:
                 return finding
         return Finding(is_known=False)
 
-    def _unknown(self) -> SdkError:
+    def _unknown(self) -> Steps[SdkError]:
         sources = ", then ".join(self.asked)
         if isinstance(self.owner, Address):
-            return NoSuchCall(
+            text = (
                 f"no call on offer pays {self.owner.text}, and it is the address of no deposit there "
                 f"(searched: {sources}). What failed before the last epoch has expired. If it is the address "
                 "of an older deposit, name an archive node of the State Chain (--archive)"
             )
+            return NoSuchCall((yield from self._about_address(self.owner, text)))
         hint = ""
         if isinstance(self.owner, Transaction) and self.evm_url is None:
             hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
@@ -289,17 +307,35 @@ class _Search:
             f"Chain{hint}"
         )
 
+    def _about_address(self, owner: Address, text: str) -> Steps[str]:
+        """Return why no call pays an address, with what pays it later and what was not searched."""
+        at = yield from rpc(self.session, self.session.rpc_url, "chain_getBlockHash", [])
+        underway, unread = list[str](), list[str]()
+        for chain in (chain for chain in self.chains if owner.may_be_paid_on(chain)):
+            if (yield from stored_numbers(self.session, chain, at)) is None:
+                unread.append(chain)
+            numbers = sorted((yield from pending_numbers(self.session, chain, at)))[:MAX_UNSENT]
+            calls = yield from stored_calls(self.session, chain, numbers, at)
+            payment = Payment(chain, recipient=owner.raw)
+            paid = [number for number, (call, _) in calls.items() if paying(payment, call) is not None]
+            underway += [f"{chain} broadcast {number}" for number in paid]
+        if underway:
+            text = f"a payout to {owner.text} is on its way ({', '.join(underway)}); {text}"
+        if unread:
+            text += (
+                f". A batch on {' or '.join(unread)} that was aborted, and signed again without being sent, "
+                "was not searched, as the node does not list its stored calls: name another node (--node), "
+                "or the swap"
+            )
+        return text
+
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
         """Return the calls that the EVM chain has not executed yet; raise AlreadySent if it has all."""
         if self.evm_url is None or all(call.chain == "Tron" for call in calls):
             return calls
         unpaid = yield from unused(self.session, self.evm_url, calls)
         if calls and not unpaid:
-            numbers = ", ".join(str(call.nonce) for call in calls)
-            raise AlreadySent(
-                f"already sent: nonce {numbers} is used on {calls[0].chain}, so the receiver has been paid; "
-                "nothing is left to do"
-            )
+            raise already_sent(calls)
         return unpaid
 
 

@@ -6,7 +6,7 @@ contract holds the key that signed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cfnode.core.hashing import keccak_256
@@ -21,7 +21,7 @@ from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["CheckContracts", "balance_of", "is_used", "unused"]
+__all__ = ["CheckContracts", "already_sent", "balance_of", "is_used", "unused"]
 
 
 class CheckContracts(Call[None]):
@@ -59,10 +59,7 @@ class CheckContracts(Call[None]):
         """Check that the nonce is unused, and that the contract holds the key that signed."""
         payload, manager = self.failed.payload, self.failed.key_manager
         if (yield from is_used(session, self.url, manager, payload.nonce)):
-            raise AlreadySent(
-                f"already sent: nonce {payload.nonce} is used on {payload.chain}, so the receiver has been "
-                "paid; nothing is left to do"
-            )
+            raise already_sent([payload])
         key = yield from _view(session, self.url, manager, "getAggregateKey()")
         if not payload.is_signed_by(bytes([2 + (key[63] & 1)]) + key[:32], manager):
             check_key(self.failed)
@@ -70,6 +67,22 @@ class CheckContracts(Call[None]):
                 f"key rotated: the key manager on {payload.chain} holds another key than the one that "
                 "signed; fetch the payload again in some minutes"
             )
+
+
+def already_sent(calls: Sequence[Payload]) -> AlreadySent:
+    """Return the error for calls whose nonces the key manager has accepted.
+
+    A batch pays all receivers but those who reject their transfer; any other call pays, or it reverts.
+    """
+    numbers = ", ".join(str(call.nonce) for call in calls)
+    used = f"already sent: nonce {numbers} is used on {calls[0].chain}"
+    if any(call.is_batch for call in calls):
+        return AlreadySent(
+            f"{used}, so the batch has been sent, and each receiver that took its transfer has been paid. A "
+            "receiver that rejected it gets a call of its own some minutes later: cfnode recover --for "
+            "RECEIVER finds that"
+        )
+    return AlreadySent(f"{used}, so the receiver has been paid; nothing is left to do")
 
 
 def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:

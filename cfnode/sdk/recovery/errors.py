@@ -60,7 +60,10 @@ class BeingSigned(RecoveryError):
 
 
 class AlreadySent(RecoveryError):
-    """The signature's nonce is used: the call has been sent, and the receiver has the funds."""
+    """The signature's nonce is used: the call has been sent, and the receiver has the funds.
+
+    A receiver that rejected its transfer of a batch gets a call of its own.
+    """
 
     code: ClassVar[ErrorCode] = "ALREADY_SENT"
 

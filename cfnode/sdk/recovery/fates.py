@@ -17,7 +17,7 @@ from cfnode.sdk.recovery.node import FetchKeys, check_key
 from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
-from cfnode.sdk.recovery.stored import aborted_batches
+from cfnode.sdk.recovery.stored import unsent_batches
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
 from cfnode.swaps.journey import State
 
@@ -61,11 +61,14 @@ class Fates:
         payment_fate = min(fates, key=_MOST_LEFT_TO_DO.index)
         raise self._reason(payment_fate, fates[payment_fate])
 
-    def aborted(self, chain: str) -> Steps[tuple[Payload, ...]]:
-        """Return the aborted batches of a chain, which are read once."""
+    def unsent(self, chain: str) -> Steps[tuple[Payload, ...]]:
+        """Return the batches of a chain that no authority is to send, which are read once."""
         if chain not in self._batches:
             at = yield from rpc(self.session, self.session.rpc_url, "chain_getBlockHash", [])
-            self._batches[chain] = yield from aborted_batches(self.session, chain, at)
+            offers = [offer for offer in self.offers if offer.chain == chain]
+            listed = {call.broadcast_id for offer in offers for call in offer.calls}
+            listed.update(number for offer in offers for number in offer.waiting)
+            self._batches[chain] = yield from unsent_batches(self.session, chain, at, listed)
         return self._batches[chain]
 
     def _fate(self, payment: Payment) -> Steps[tuple[Fate, list[Payload]]]:
@@ -104,7 +107,7 @@ class Fates:
         """Return the signed call of a payout that is on no list; of a batch the newest one in the storage."""
         is_aborted = payment.state is State.ABORTED and payment.chain in CALL_CHAINS
         if is_aborted and (payment.is_batch or payment.signed is None):
-            for batch in (yield from self.aborted(payment.chain)):
+            for batch in (yield from self.unsent(payment.chain)):
                 is_its = payment.broadcast_id in (None, batch.broadcast_id)
                 if is_its and (call := paying(payment, batch)) is not None:
                     return call
@@ -141,8 +144,9 @@ class Fates:
             return being_signed_again(on_list) if on_list else being_signed(self.offers)
         if found is Fate.EXPIRED and payment.is_batch:
             return Expired(
-                f"{payout} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip "
-                "to sign it again"
+                f"{payout} failed: {batch}, and is signed by an earlier key of the State Chain, which the "
+                "vault gives up when it gets the present one (--eth-rpc URL checks that): ask Chainflip to "
+                "sign it again"
             )
         if found is Fate.EXPIRED:
             return Expired(

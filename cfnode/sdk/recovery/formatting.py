@@ -14,8 +14,8 @@ from cfnode.sdk.recovery.tokens import amount_text, asset_of
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "unlisted"]
-__all__ += ["unsigned", "wallet_fields"]
+__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "underway"]
+__all__ += ["unlisted", "unsigned", "wallet_fields"]
 
 _GWEI = 9
 
@@ -80,6 +80,16 @@ def unlisted(failed: FailedCall) -> list[str]:
     ]
 
 
+def underway(failed: FailedCall) -> list[str]:
+    """Return a sentence about a call that an authority is to send, too; else none."""
+    if not failed.is_on_its_way:
+        return []
+    return [
+        "It is on its way: Chainflip has had the call signed again, and an authority is sending it. Sending "
+        "it yourself costs gas, and pays no receiver twice: wait, unless it does not arrive."
+    ]
+
+
 def _origin(payload: Payload) -> str:
     """Return the reason for the call: the transfer, batch or message that failed."""
     if payload.is_batch:
@@ -134,6 +144,7 @@ def described(failed: FailedCall) -> dict[str, Any]:
         "keyManager": address_text(payload.chain, failed.key_manager),
         "nonce": payload.nonce,
         "signedByCurrentKey": failed.is_signed_by_current_key,
+        "isOnItsWay": failed.is_on_its_way,
         "epoch": failed.epoch,
         "lastEpoch": failed.last_epoch,
         "lastBlock": failed.last_block,

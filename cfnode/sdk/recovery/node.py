@@ -23,7 +23,7 @@ from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch, KeyRotated, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
-from cfnode.sdk.recovery.stored import aborted_numbers, stored_calls
+from cfnode.sdk.recovery.stored import aborted_numbers, pending_numbers, stored_calls
 from cfnode.swaps.events import Name
 from cfnode.swaps.fate import Evidence, Fate, fate
 from cfnode.swaps.journey import State
@@ -63,6 +63,7 @@ class FailedCall:
     `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` is None if the node does not
     return it. `earlier_keys` are read only if the current key has not signed; None if the node does not
     return them. `block` is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
+    `is_on_its_way`: an authority is to send the call, too, as governance may have it do.
     """
 
     payload: Payload
@@ -75,6 +76,7 @@ class FailedCall:
     read_at_ms: int = 0
     epoch_blocks: int = 0
     earlier_keys: tuple[bytes, ...] | None = None
+    is_on_its_way: bool = False
 
     @property
     def last_block(self) -> int | None:
@@ -151,6 +153,7 @@ class FetchFailedCall(Call[FailedCall]):
             (yield from _height(session, at)),
             session.now_ms(),
             duration,
+            is_on_its_way=self.broadcast_id in (yield from pending_numbers(session, chain, at)),
         )
         if failed.is_signed_by_current_key:
             return failed
@@ -179,6 +182,7 @@ class FetchKeys(Call[FailedCall]):
             (yield from _height(session, at)),
             session.now_ms(),
             blocks,
+            is_on_its_way=self.payload.broadcast_id in (yield from pending_numbers(session, chain, at)),
         )
         if failed.is_signed_by_current_key:
             return failed

@@ -118,9 +118,11 @@ class ConfirmReceipt(Call[Confirmation]):
     def _rise(self, session: Session) -> Steps[int | None]:
         """Return how much the receiver's balance rose in the block.
 
-        Returns None if the node has pruned the block.
+        Returns None if the node has pruned the block, or if the receiver itself has paid the gas.
         """
-        payload, balances = self.failed.payload, []
+        payload, balances = self.failed.payload, list[int]()
+        if payload.is_native and payload.transfer.recipient == self.sender:
+            return None
         for number in (self.receipt.block - 1, self.receipt.block):
             try:
                 balances.append(

@@ -2,13 +2,14 @@
 
 A broadcaster keeps each call that it has had signed (`PendingApiCalls`) until the call has arrived or has
 expired. These are also the failed calls of a chain without a method for them, and the batches that no
-authority could send (`AbortedBroadcasts`). The storage has the members of a call, from which its data
-follows.
+authority could send (`AbortedBroadcasts`). Governance may have such a batch signed again without having it
+sent: then no list has it, so the keys of the stored calls are read, without those that an authority is to
+send (`PendingBroadcasts`). The storage has the members of a call, from which its data follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,17 +22,28 @@ from cfnode.core.vault_calls import (
     execute_x_swap_and_call,
     transfer_fallback,
 )
-from cfnode.sdk.exchange import Steps, rpc, rpc_batch
+from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.blocks import metadata_of
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import bad_answer, hex_bytes, storage_key
 
-__all__ = ["aborted_batches", "aborted_numbers", "stored_calls"]
+__all__ = [
+    "MAX_UNSENT",
+    "aborted_numbers",
+    "pending_numbers",
+    "stored_calls",
+    "stored_numbers",
+    "unsent_batches",
+]
 
-MAX_ABORTED = 500
-"""Maximum number of aborted broadcasts read for a chain, newest first."""
+MAX_UNSENT = 500
+"""Maximum number of calls read for a chain that no authority is to send, newest first."""
+MAX_STORED = 50_000
+"""Maximum number of stored calls of a chain whose keys are read."""
+_KEYS_PER_REQUEST = 1_000
 _AT_ONCE = 50
 
 
@@ -68,16 +80,28 @@ def stored_calls(
     return calls
 
 
-def aborted_numbers(session: Session, chain: str, at: str) -> Steps[list[int]]:
-    """Return the broadcasts of a chain that no authority could send, newest first."""
-    question = "state_getStorage", [storage_key(f"{chain}Broadcaster", "AbortedBroadcasts"), at]
-    (entry,) = yield from rpc_batch(session, session.rpc_url, [question])
-    return sorted(_numbers(hex_bytes(entry, session.rpc_url)), reverse=True)[:MAX_ABORTED]
+def aborted_numbers(session: Session, chain: str, at: str) -> Steps[set[int]]:
+    """Return the broadcasts of a chain that no authority could send."""
+    return (yield from _numbers(session, chain, "AbortedBroadcasts", at))
 
 
-def aborted_batches(session: Session, chain: str, at: str) -> Steps[tuple[Payload, ...]]:
-    """Return the batches that no authority could send and that the current key has signed, newest first."""
-    numbers = yield from aborted_numbers(session, chain, at)
+def pending_numbers(session: Session, chain: str, at: str) -> Steps[set[int]]:
+    """Return the broadcasts of a chain that wait for their signature, or that an authority is to send."""
+    return (yield from _numbers(session, chain, "PendingBroadcasts", at))
+
+
+def unsent_batches(
+    session: Session, chain: str, at: str, listed: Collection[int] = ()
+) -> Steps[tuple[Payload, ...]]:
+    """Return the batches that the current key has signed and no authority is to send, newest first.
+
+    They were aborted, or signed again afterwards and not sent; a node that lists no keys reveals the aborted
+    ones only. `listed` are the failed calls of the chain, which are no batches.
+    """
+    aborted = yield from aborted_numbers(session, chain, at)
+    stored = yield from stored_numbers(session, chain, at)
+    idle = stored - (yield from pending_numbers(session, chain, at)) if stored else set()
+    numbers = sorted(aborted | idle.difference(listed), reverse=True)[:MAX_UNSENT]
     if not numbers:
         return ()
     vault = yield from rpc(session, session.rpc_url, "cf_eth_vault", [at])
@@ -90,14 +114,34 @@ def aborted_batches(session: Session, chain: str, at: str) -> Steps[tuple[Payloa
     )
 
 
-def _numbers(entry: bytes) -> list[int]:
-    """Read a set of u32; empty for a malformed one."""
+def stored_numbers(session: Session, chain: str, at: str) -> Steps[set[int] | None]:
+    """Return the broadcasts whose calls are stored; None from a node that does not list keys."""
+    prefix, numbers = storage_key(f"{chain}Broadcaster", "PendingApiCalls"), set[int]()
+    last: Any = None
+    for _ in range(MAX_STORED // _KEYS_PER_REQUEST):
+        question = "state_getKeysPaged", [prefix, _KEYS_PER_REQUEST, last, at]
+        keys: Any
+        (keys,) = yield from rpc_outcomes(session, session.rpc_url, [question])
+        if isinstance(keys, RpcCallError) or not isinstance(keys, list):
+            return None
+        numbers |= {int.from_bytes(hex_bytes(key, session.rpc_url)[-4:], "little") for key in keys}
+        if len(keys) < _KEYS_PER_REQUEST:
+            break
+        last = keys[-1]
+    return numbers
+
+
+def _numbers(session: Session, chain: str, item: str, at: str) -> Steps[set[int]]:
+    """Return a stored set of u32 of a chain's broadcaster; empty for a malformed one."""
+    question = "state_getStorage", [storage_key(f"{chain}Broadcaster", item), at]
+    (text,) = yield from rpc_batch(session, session.rpc_url, [question])
+    entry = hex_bytes(text, session.rpc_url)
     try:
         count, offset = decode_compact(entry, 0) if entry else (0, 0)
     except ScaleError:
-        return []
+        return set()
     numbers = entry[offset : offset + 4 * min(count, len(entry) // 4)]
-    return [int.from_bytes(numbers[at : at + 4], "little") for at in range(0, len(numbers) - 3, 4)]
+    return {int.from_bytes(numbers[start : start + 4], "little") for start in range(0, len(numbers) - 3, 4)}
 
 
 def _call(chain: str, number: int, value: Any) -> tuple[Payload, bytes] | None:

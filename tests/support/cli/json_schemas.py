@@ -218,6 +218,7 @@ SCHEMAS: dict[str, Schema] = {
             "keyManager": "text",
             "nonce": "number",
             "signedByCurrentKey": "bool",
+            "isOnItsWay": "bool",
             "epoch": "number",
             "lastEpoch": "number",
             "lastBlock": "number",

@@ -129,7 +129,7 @@ class PayoutsOfLife(Life):
     def _re_sign(self) -> None:
         """Governance has an aborted transaction signed again, and sent.
 
-        Or it leaves that to anybody: then no list has the call, and only its swap leads to it.
+        Or it leaves that to anybody: then no list has the call.
         """
         chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
         aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
@@ -137,7 +137,7 @@ class PayoutsOfLife(Life):
             return
         arguments = {
             "broadcast_ids": [self.random.choice(aborted)],
-            "request_broadcast": self.rotates_always or self.random.random() < 0.5,
+            "request_broadcast": self.random.random() < 0.5,
             "refresh_replay_protection": False,
         }
         call = f"{chain}Broadcaster", ("re_sign_aborted_broadcasts", arguments)
@@ -326,9 +326,20 @@ class LifeNode(Script):
             return [key.hex(), block]
         if method.startswith("cf_failed_call_"):
             return _as_json(world.api(API + method.removeprefix("cf_"), params[0]))
+        if method == "state_getKeysPaged":
+            return self._keys(*params)
         assert method == "state_getStorage", method
         value = self._stored(bytes.fromhex(params[0][2:]), bytes.fromhex(params[1][2:]))
         return None if value is None else "0x" + value.hex()
+
+    def _keys(self, prefix: str, count: int, last: str | None, at: str) -> list[str]:
+        assert bytes.fromhex(at[2:]) == self.world.hashes[-1]
+        keys, start = list[str](), bytes.fromhex(prefix[2:])
+        key = self.world.state.next_key(bytes.fromhex((last or prefix)[2:]))
+        while key is not None and key.startswith(start) and len(keys) < count:
+            keys.append(f"0x{key.hex()}")
+            key = self.world.state.next_key(key)
+        return keys
 
     def _stored(self, key: bytes, at: bytes) -> bytes | None:
         number = self.world.hashes.index(at)
