@@ -40,7 +40,7 @@ def test_each_flag_is_accepted_in_every_spelling_and_takes_nothing_from_its_neig
             else:
                 check_accepted(flag, arguments, values)
             tried += 1
-    assert tried > 350
+    assert tried > 480
 
 
 def check_accepted(flag: Flag, arguments: list[str], values: list[str]) -> None:
@@ -97,6 +97,11 @@ def test_flags_that_exclude_each_other_are_refused_together(group: tuple[str, st
 
 def test_the_last_of_two_equal_flags_counts() -> None:
     assert parsed("--rpc-port", "1", "--dev", "--dev", "--rpc-port=2").params["rpc_port"] == 2
+
+
+@pytest.mark.parametrize("name", ["a.b@c", "https://node.example", "n" * 64])
+def test_a_name_that_the_official_node_refuses_is_accepted(name: str) -> None:
+    assert parsed("--name", name).params["name"] == name
 
 
 def test_a_flag_overrides_an_excluded_one_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,10 @@ def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcom
                 command.make_context(subcommand.name, [*needed, flag.name, "--json"])
 
 
+def test_the_flags_of_subcommands_are_many_and_written_in_many_ways() -> None:
+    assert sum(1 for each in SUBCOMMANDS for flag in each.flags for _ in spellings(flag)) > 530
+
+
 def test_a_missing_subcommand_says_so_whatever_follows() -> None:
     for name in MISSING:
         for arguments in (["--dev", "5"], ["--chain=dev", "--base-path", "/nowhere", "out.bin"]):
