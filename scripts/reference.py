@@ -46,18 +46,42 @@ def official_flags_page() -> str:
     parts.append(f"## Flags that exclude each other on a command line\n\n{groups}\n")
     rows = "\n".join(f"| `{subcommand.name}` | {subcommand.here} |" for subcommand in SUBCOMMANDS)
     parts.append(f"## Subcommands\n\n| official | here |\n|---|---|\n{rows}\n")
+    parts.append(_flags_of_subcommands())
     return "\n".join(parts)
+
+
+def _flags_of_subcommands() -> str:
+    """Return the section of the flags that subcommands have, each with its subcommands."""
+    from cfnode.cli.official.subcommands import SUBCOMMANDS
+
+    names: dict[Flag, list[str]] = {}
+    for subcommand in SUBCOMMANDS:
+        for flag in subcommand.flags:
+            names.setdefault(flag, []).append(f"`{subcommand.name}`")
+    rows = "\n".join(
+        f"| {_names_and_values(flag, {})} | {_default(flag)} | {', '.join(subcommands)} |"
+        for flag, subcommands in names.items()
+    )
+    head = "| flag | other names | values | default | subcommands |\n|---|---|---|---|---|"
+    return f"## Flags of subcommands\n\n{FLAGS_OF_SUBCOMMANDS}\n\n{head}\n{rows}\n"
 
 
 def _official_flag(flag: Flag, own: Mapping[str, str]) -> str:
     """Return the row of a flag, with a link to the entry of a flag of `cfnode run` by that name."""
+    return f"| {_names_and_values(flag, own)} | {_default(flag)} | {flag.note} |"
+
+
+def _default(flag: Flag) -> str:
+    return f"`{flag.default}`" if flag.default else ""
+
+
+def _names_and_values(flag: Flag, own: Mapping[str, str]) -> str:
+    """Return the first three cells of a flag's row."""
     name = f"[`{flag.name}`](cli.md#{own[flag.name]})" if flag.name in own else f"`{flag.name}`"
     other_names = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
     words = ", ".join(f"`{value}`" for value in flag.values)
     case = " in any case" if flag.in_any_case else ""
-    values = f"{flag.takes.value}{f': {words}{case}' if words else ''}"
-    default = f"`{flag.default}`" if flag.default else ""
-    return f"| {name} | {other_names} | {values} | {default} | {flag.note} |"
+    return f"{name} | {other_names} | {flag.takes.value}{f': {words}' if words else ''}{case}"
 
 
 def settings_page() -> str:
@@ -219,6 +243,9 @@ OFFICIAL_FLAGS_SECTIONS = {
     Treatment.DEVELOPMENT: "Accepted with `--dev`, else refused",
     Treatment.REFUSED: "Refused with the reason",
 }
+FLAGS_OF_SUBCOMMANDS = """\
+Read by the same grammar. One without meaning for the command is accepted, and named in one line. `--dev` of
+`build-spec` is refused. The last five subcommands above end with their sentence, whatever their flags."""
 
 WRITERS: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,

@@ -37,17 +37,6 @@ def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
         raise click.UsageError(f"{param.opts[0]}: {BY_NAME[param.opts[0]].note}", ctx)
 
 
-SHARED = (
-    "--log",
-    "--detailed-log-output",
-    "--disable-log-color",
-    "--enable-log-reloading",
-    "--tracing-targets",
-    "--tracing-receiver",
-)
-"""Flags that subcommands of the official node have, too."""
-DATABASE = ("--database", "--db-cache")
-PRUNING = ("--state-pruning", "--blocks-pruning")
 CALLBACKS = {
     Treatment.IGNORED: note_ignored,
     Treatment.DEVELOPMENT: note_development,

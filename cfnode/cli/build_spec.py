@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.accepted import SHARED, also_accepted
+from cfnode.cli.accepted import also_accepted
+from cfnode.cli.chain import BUILT_IN_NAMES, DEV
 from cfnode.cli.failures import explained_by_a_runtime
+from cfnode.cli.official.flags import LOGGING, NODE_KEY
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, written_to
@@ -16,6 +18,20 @@ from cfnode.cli.output import output_option, written_to
 if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec
     from cfnode.core.chainspec.authorities import Rewritten
+
+
+def _refuse_built_in(ctx: click.Context, chain: str) -> None:
+    """Raise UsageError for a built-in chain, which the official command prints."""
+    raise click.UsageError(
+        f"build-spec gives the chain specification in a file new authorities; "
+        f"`cfnode export-chain-spec --chain {chain}` prints a built-in one",
+        ctx,
+    )
+
+
+def _refuse_dev(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        _refuse_built_in(ctx, DEV)
 
 
 @click.command("build-spec", cls=ClapCommand)
@@ -38,10 +54,14 @@ if TYPE_CHECKING:
 @click.option(
     "--disable-default-bootnode", is_flag=True, hidden=True, expose_value=False, help="None is added."
 )
+@click.option("--dev", is_flag=True, hidden=True, expose_value=False, callback=_refuse_dev)
 @json_errors_option
-@also_accepted(*SHARED)
+@also_accepted("--base-path", *NODE_KEY, *LOGGING)
 @output_option
-def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path | None) -> None:
+@click.pass_context
+def build_spec(
+    ctx: click.Context, chain: str, dev_authorities: str, forget_time: bool, output: Path | None
+) -> None:
     """Copy a chain specification with new authorities, for a chain of your own in the same runtime.
 
     Each replaced or removed storage item is listed on standard error. `run --dev` starts the chain right
@@ -53,6 +73,8 @@ def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path
     """
     from cfnode.core.chainspec import genesis_hash, to_json
 
+    if chain in BUILT_IN_NAMES and not Path(chain).exists():
+        _refuse_built_in(ctx, chain)
     with explained_by_a_runtime():
         spec, changes = _rewritten(chain, dev_authorities, forget_time)
         text = to_json(spec)

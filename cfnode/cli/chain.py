@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.accepted import DATABASE, SHARED, also_accepted
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
+from cfnode.cli.official.flags import DATABASE, LOGGING
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
@@ -164,7 +165,7 @@ def export_chain_spec(
 @click.command("purge-chain", cls=ClapCommand)
 @chain_options
 @base_path_option
-@also_accepted(*SHARED, *DATABASE)
+@also_accepted(*LOGGING, *DATABASE)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool, as_json: bool) -> None:

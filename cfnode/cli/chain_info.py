@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.accepted import DATABASE, PRUNING, SHARED, also_accepted
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
+from cfnode.cli.official.flags import DATABASE, LOGGING, PRUNING
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
 
@@ -24,7 +25,7 @@ __all__ = ["chain_info"]
 @click.command("chain-info", cls=ClapCommand)
 @chain_options
 @base_path_option
-@also_accepted(*SHARED, *DATABASE, *PRUNING)
+@also_accepted(*LOGGING, *DATABASE, *PRUNING)
 @json_errors_option
 def chain_info(chain: str | None, dev: bool, base_path: Path | None) -> None:
     """Print the first, the best and the last final block of a chain's database, as JSON.

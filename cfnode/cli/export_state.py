@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from cfnode.cli.accepted import DATABASE, PRUNING, SHARED, also_accepted
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
 from cfnode.cli.failures import explained
+from cfnode.cli.official.flags import DATABASE, LOGGING, PRUNING
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option, node_option, only_one
 from cfnode.cli.output import output_option, written_to
@@ -28,7 +29,7 @@ PROGRESS_INTERVAL_S = 2.0
 @click.command("export-state", cls=ClapCommand)
 @chain_options
 @base_path_option
-@also_accepted(*SHARED, *DATABASE, *PRUNING)
+@also_accepted(*LOGGING, *DATABASE, *PRUNING)
 @node_option(
     default=None,
     text="Read from a running node over JSON-RPC; it is trusted only about which block is final.",

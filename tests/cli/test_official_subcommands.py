@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
-from cfnode.cli.official.subcommands import MISSING, SUBCOMMANDS
+from cfnode.cli.official.flags import Takes, Treatment
+from cfnode.cli.official.grammar import ClapCommand
+from cfnode.cli.official.subcommands import MISSING, SUBCOMMANDS, Subcommand
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair, derived_public
 from cfnode.core.suri import SuriError
 from tests.process import running_node
+from tests.support.cli.official import spellings
 
 ALICE = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
 
@@ -31,6 +36,73 @@ def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
             assert f"There is no '{each.name}' here: {each.here}." in result.stderr
         else:
             assert (result.exit_code, result.stderr) == (0, ""), each.name
+
+
+def command_of(name: str) -> ClapCommand:
+    command: click.Command = cli
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        child = command.get_command(click.Context(command), word)
+        assert child is not None
+        command = child
+    assert isinstance(command, ClapCommand)
+    return command
+
+
+NEEDED = {"build-spec": ["--chain=live.json"]}
+"""What a command does not go without."""
+
+
+@pytest.mark.parametrize(
+    "subcommand", [each for each in SUBCOMMANDS if each.flags], ids=lambda each: each.name
+)
+def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcommand) -> None:
+    command = command_of(subcommand.name)
+    for flag in subcommand.flags:
+        needed = [] if flag.name == "--chain" else NEEDED.get(subcommand.name, [])
+        if flag.treatment is Treatment.REFUSED and flag.name == "--dev":
+            with pytest.raises(click.UsageError, match=re.escape(flag.note)):
+                command.make_context(subcommand.name, [flag.name])
+            continue
+        for arguments, values in spellings(flag):
+            ctx = command.make_context(subcommand.name, [*needed, *arguments])
+            found = ctx.params.get(flag.name.lstrip("-").replace("-", "_"))
+            if flag.values and found is not None:
+                assert found == values[0].lower(), arguments
+        if flag.takes is not Takes.NOTHING:
+            with pytest.raises(click.BadOptionUsage, match=f"'{flag.name}' requires an argument"):
+                command.make_context(subcommand.name, [*needed, flag.name, "--json"])
+
+
+def test_the_flags_of_subcommands_are_many_and_written_in_many_ways() -> None:
+    assert sum(1 for each in SUBCOMMANDS for flag in each.flags for _ in spellings(flag)) > 530
+
+
+def test_a_missing_subcommand_says_so_whatever_follows() -> None:
+    for name in MISSING:
+        for arguments in (["--dev", "5"], ["--chain=dev", "--base-path", "/nowhere", "out.bin"]):
+            result = run(name, *arguments)
+            assert (result.exit_code, f"There is no '{name}' here" in result.stderr) == (2, True)
+
+
+def test_help_before_a_command_is_help_after_it() -> None:
+    for name in ("cfnode", "chainflip-node"):
+        for before, after in (([], []), (["key"], ["key"]), (["key", "inspect"], ["key", "inspect"])):
+            assert run("help", *before, name=name).stdout == run(*after, "--help", name=name).stdout
+    assert run("key", "help", "insert").stdout == run("key", "insert", "--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [["--dev"], ["--chain", "dev"], ["--chain=berghain", "--raw"]])
+def test_to_build_a_built_in_chain_specification_names_the_command_that_prints_it(
+    arguments: list[str],
+) -> None:
+    result = run("build-spec", *arguments)
+    assert (result.exit_code, "`cfnode export-chain-spec --chain " in result.stderr) == (2, True)
+
+
+def test_a_public_key_is_not_compared_with_another_one() -> None:
+    result = run("key", "inspect", "--public", "0x00", "--expect-public", ALICE)
+    assert (result.exit_code, "cannot be used with --public" in result.stderr) == (2, True)
 
 
 def test_the_sentences_name_commands_that_exist() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.failures import explained
 from cfnode.cli.key.inspect import network_option, secret_text
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
@@ -78,6 +79,7 @@ class _Keys:
     help="Print one key of this signature scheme as the official node does.",
 )
 @password_options  # fmt: skip
+@also_accepted("--keystore-path")
 @click.option("--json", "-j", "as_json", is_flag=True, hidden=True, help="The default.")
 @click.pass_context
 def generate(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cfnode.cli.accepted import SHARED, also_accepted
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+from cfnode.cli.official.flags import LOGGING
 from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
@@ -61,7 +62,7 @@ keystore_path_option = click.option(
     help="Signature scheme.  [default: sr25519; ed25519 for gran]",
 )
 @password_options  # fmt: skip
-@also_accepted(*SHARED)
+@also_accepted(*LOGGING)
 @json_option
 def insert(
     chain: str | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cfnode.cli.accepted import also_accepted
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import (
@@ -93,7 +94,11 @@ JSON_NAMES = {
 }
 
 
-@click.command(cls=ClapCommand, short_help="Print the keys and addresses of a secret or an address.")
+@click.command(
+    cls=ClapCommand,
+    short_help="Print the keys and addresses of a secret or an address.",
+    excluding=(("--public", "--expect-public"),),
+)
 @click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS[/PATH]|-]")
 @click.option("--public", is_flag=True, help="The argument is a public key in hexadecimal.")
 @network_option("Network of the printed addresses.  [default: chainflip, or that of the address]")
@@ -111,6 +116,7 @@ JSON_NAMES = {
     help="Fail unless the secret, before any //path, has this public key or account.",
 )
 @password_options  # fmt: skip
+@also_accepted("--keystore-path")
 @json_option
 def inspect(
     uri: str | None,

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-__all__ = ["BY_NAME", "EXCLUDING", "FLAGS", "Flag", "Takes", "Treatment"]
+__all__ = [
+    "BY_NAME",
+    "DATABASE",
+    "EXCLUDING",
+    "FLAGS",
+    "LOGGING",
+    "NODE_KEY",
+    "PRUNING",
+    "Flag",
+    "Takes",
+    "Treatment",
+]
 
 
 class Takes(Enum):
@@ -64,6 +75,7 @@ _ONE_PORT: Final = (
     "cfnode has one JSON-RPC port: use --rpc-port, --rpc-external, --rpc-methods and the other --rpc- flags"
 )
 _KEYS: Final = "the keys of a development chain are those of --dev-authorities, such as //Alice,//Bob"
+_EXECUTION_PARTS: Final = ("syncing", "import-block", "block-construction", "offchain-worker", "other")
 _EXECUTION: Final = ("native", "wasm", "both", "native-else-wasm")
 _NO_EFFECT: Final = "without effect in the official node, too"
 _OTHERS: Final = "of other releases or other Substrate nodes"
@@ -161,7 +173,7 @@ _STORE: Final = (
     _ignored("--warm-up-trie-cache", Takes.OPTIONAL, values=("non-blocking", "blocking"),
              missing="non-blocking"),
     _ignored("--tx-ban-seconds", _OF_ONE, "1800"),
-    _ignored("--pool-type", _OF_ONE, values=("single-state", "fork-aware")),
+    _ignored("--pool-type", _OF_ONE, "fork-aware", values=("single-state", "fork-aware")),
 )  # fmt: skip
 _RUNTIME: Final = (
     _ignored("--runtime-cache-size", _OF_ONE, "2"),
@@ -172,8 +184,8 @@ _RUNTIME: Final = (
                      "recreate-instance")),
     _ignored("--wasm-runtime-overrides", _OF_ONE),
     *(
-        _ignored(f"--execution{part}", _OF_ONE, values=_EXECUTION, in_any_case=True, note=_NO_EFFECT)
-        for part in ("", "-syncing", "-import-block", "-block-construction", "-offchain-worker", "-other")
+        _ignored(name, _OF_ONE, values=_EXECUTION, in_any_case=True, note=_NO_EFFECT)
+        for name in ("--execution", *(f"--execution-{part}" for part in _EXECUTION_PARTS))
     ),
     _ignored("--offchain-worker", _OF_ONE, "when-authority", in_any_case=True,
              values=("always", "never", "when-authority")),
@@ -199,10 +211,28 @@ _OTHER: Final = (
 
 FLAGS: Final = (*_CHAIN, *_RPC, *_LOG, *_NETWORK, *_STORE, *_RUNTIME, *_AUTHORITY, *_OTHER)
 """All flags, by what they are about."""
+LOGGING: Final = (
+    "--log",
+    "--detailed-log-output",
+    "--disable-log-color",
+    "--enable-log-reloading",
+    "--tracing-targets",
+    "--tracing-receiver",
+)
+DATABASE: Final = ("--database", "--db-cache")
+PRUNING: Final = ("--state-pruning", "--blocks-pruning")
+NODE_KEY: Final = (
+    "--node-key",
+    "--node-key-type",
+    "--node-key-file",
+    "--unsafe-force-node-key-generation",
+)
+"""As `LOGGING`, `DATABASE` and `PRUNING`: flags that subcommands of the official node have, too."""
 BY_NAME: Final = {flag.name: flag for flag in FLAGS}
 EXCLUDING: Final = (
     ("--port", "--listen-addr"),
     ("--allow-private-ip", "--no-private-ip"),
     ("--rpc-disable-batch-requests", "--rpc-max-batch-request-len"),
+    *(("--execution", f"--execution-{part}") for part in _EXECUTION_PARTS),
 )
 """Flags that exclude each other on a command line; for `--tmp` and `--base-path` see `run.check_together`."""

@@ -154,6 +154,28 @@ def test_chainflips_types_are_read_or_refused_as_its_node_does_it(kind: str) -> 
         assert (text, answer if str(answer).startswith("error ") else "ok") == (text, expected)
 
 
+NOTE, CALLDATA = '"note":"0xzz"', '"calldata":5'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [(NOTE, CALLDATA, "invalid hex character: z, at 2"), (CALLDATA, NOTE, "invalid type: integer `5`")],
+)
+def test_of_two_faults_of_a_swap_from_tron_the_first_one_is_named(
+    first: str, second: str, expected: str
+) -> None:
+    """The official node reads `note` before the other members."""
+    text = f'[{{"chain":"Tron",{first},{second},"value":"0x1","to":"T","source_token_address":null}}]'
+    answer = _read((Param("value", OWN_READERS["Details"]),), text)
+    assert answer.startswith(f'error "{expected}')
+
+
+def test_a_fraction_as_the_budget_of_an_array_is_told_from_the_official_text_by_one_character() -> None:
+    """The official node names the array's bracket."""
+    answer = _read((Param("value", OWN_READERS["CcmData"]),), "[[1.5,2]]")
+    assert answer == 'error "expected `,` or `}` at line 1 column 3"'
+
+
 @pytest.mark.parametrize("text", ["0x" + "z" * 70_000, "a" * 70_000])
 def test_no_place_is_looked_for_in_many_bytes(text: str) -> None:
     wrong = "0" if text[0] == "0" else "1"
