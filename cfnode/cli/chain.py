@@ -82,14 +82,13 @@ def resolve_chain_id(chain: str) -> str:
 
 
 def _read(chain: str) -> ChainSpec:
-    from cfnode.core.chainspec import BUILT_IN, ChainSpecError
+    from cfnode.core.chainspec import BUILT_IN, unknown_chain
     from cfnode.store.spec_file import read_spec
 
     if chain in BUILT_IN:
         return BUILT_IN[chain]
     if not Path(chain).exists():
-        names = " and ".join(BUILT_IN_NAMES)
-        raise ChainSpecError(f"--chain {chain}", "", f"no such file, and not a built-in chain ({names})")
+        raise unknown_chain(chain, f"--chain {chain}")
     return read_spec(Path(chain))
 
 

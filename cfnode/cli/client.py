@@ -25,6 +25,7 @@ MAX_REFUSAL_CHARACTERS = 2_000
 """Characters of a node's error that are printed."""
 _ID = 1
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 """JSON-RPC's code for a method that the node lacks, or does not open to this client."""
 
 

@@ -20,7 +20,13 @@ from cfnode.cli.dev_evm import evm
 from cfnode.cli.dev_transactions import made_up, reference
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.groups import CommandGroup
-from cfnode.cli.options import json_lines_option, json_option, node_option, timeout_option
+from cfnode.cli.options import (
+    json_lines_option,
+    json_option,
+    node_option,
+    timeout_option,
+    typed_node_flag,
+)
 from cfnode.cli.output import print_list, print_text
 from cfnode.cli.tables import print_command
 from cfnode.cli.values import (
@@ -137,7 +143,10 @@ def send_to_vault(
     try:
         details = read_json(text)
     except ForeignError as error:
-        raise CommandFailure(f"the vault swap {error}", ExitCode.USAGE) from None
+        raise CommandFailure(
+            f"the vault swap {error}; give the answer of broker_request_swap_parameter_encoding, whole",
+            ExitCode.USAGE,
+        ) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
     transaction_id = transaction or made_up(node, text)
     block = node.call("dev_sendToVault", details, paid, sender, transaction_id, not unconfirmed)
@@ -148,9 +157,8 @@ def send_to_vault(
         transaction=swap_reference,
     )
     if not node.as_json and details.get("chain") != "Solana":  # whose vault swaps no transaction names
-        source = click.get_current_context().get_parameter_source("url")
-        node_flag = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
-        print_command("Follow it", f"cfnode swap watch --network=dev{node_flag} {swap_reference}")
+        command = f"cfnode swap watch --network=dev{typed_node_flag(node.url)} {swap_reference}"
+        print_command("Follow it", command)
 
 
 @command("boost")

@@ -17,7 +17,7 @@ from cfnode.cli.dev_client import DevClient
 from cfnode.cli.evm_contracts import contracts_of
 from cfnode.cli.evm_session import EvmSession
 from cfnode.cli.exits import CommandFailure, ExitCode
-from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.options import json_option, node_option, timeout_option, typed_node_flag
 from cfnode.cli.values import OneOf, WholeNumber
 
 __all__ = ["evm"]
@@ -96,17 +96,12 @@ def evm(
     path = key or _default_key_file()
     payers = (_payer(path), *further)
     served = EvmPort(EvmChain(contracts.chain_id, accounts(contracts, payers), lambda: int(time())))
-    session = EvmSession(node, chain, contracts, served, path, payers, _node_flag(url))
+    session = EvmSession(node, chain, contracts, served, path, payers, typed_node_flag(url))
     try:
         with single_errors():
             trio.run(partial(session.run, port, follows=not keep_key))
     except ListenError as error:
         raise CommandFailure(str(error), ExitCode.NETWORK) from None
-
-
-def _node_flag(url: str) -> str:
-    source = click.get_current_context().get_parameter_source("url")
-    return f" --node {url}" if source is click.core.ParameterSource.COMMANDLINE else ""
 
 
 def _default_key_file() -> Path:

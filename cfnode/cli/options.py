@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cfnode.cli.credentials import TOKEN_FILE_VARIABLE, note_token_file
 from cfnode.cli.exits import CommandFailure, ExitCode
@@ -28,6 +29,7 @@ __all__ = [
     "only_one",
     "overrides",
     "timeout_option",
+    "typed_node_flag",
 ]
 
 NODE_VARIABLE = "CFNODE_URL"
@@ -83,6 +85,12 @@ def node_option(
         help=text,
     )
     return lambda command: node(_token_file(verbose_option(command)))
+
+
+def typed_node_flag(url: str) -> str:
+    """Return ` --node URL` for a printed command; empty if CFNODE_URL or the default has the address."""
+    source = click.get_current_context().get_parameter_source("url")
+    return f" --node={url}" if source is ParameterSource.COMMANDLINE else ""
 
 
 _token_file = click.option(

@@ -80,6 +80,8 @@ def rpc(
     try:
         print_json(client.call(url, method, params, timeout=timeout))
     except client.CallRefused as error:
+        if error.error.get("code") == client.INVALID_PARAMS:
+            raise client.CallRefused(method, error.error, _parameters(method)) from None
         if error.error.get("code") != client.METHOD_NOT_FOUND or error.error.get("data") is not None:
             raise
         raise client.CallRefused(method, error.error, _suggestion(url, method, timeout)) from None
@@ -93,6 +95,19 @@ def methods_of(url: str, timeout: float) -> list[str]:
         return []
     names = answer.get("methods") if isinstance(answer, dict) else None
     return [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _parameters(method: str) -> str:
+    """Name the parameters of a method, the optional ones in brackets; empty if cfnode has no such method."""
+    from cfnode.devchain.methods.rows import SECTION
+    from cfnode.rpc.reference import full_table
+    from cfnode.rpc.table.rows import Row
+
+    row = full_table(SECTION).by_name.get(method)
+    if not isinstance(row, Row):
+        return ""
+    names = [f"[{param.name}]" if param.optional else param.name for param in row.params]
+    return f". Its parameters: {', '.join(names)}" if names else ". It takes no parameters"
 
 
 def _suggestion(url: str, method: str, timeout: float) -> str:

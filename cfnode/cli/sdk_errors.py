@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cfnode.cli.exits import CommandFailure, ExitCode
-from cfnode.sdk.errors import RpcCallError, SdkError, TransportError, ValidationError
+from cfnode.sdk.errors import RpcCallError, SdkError, TransportError, Unreachable, ValidationError
 
 __all__ = ["exit_code_of", "reported"]
 
@@ -27,7 +27,9 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
     except SdkError as error:
         raw = error.raw_text if isinstance(error, RpcCallError) else ""
         code = exit_code_of(type(error))
-        raise CommandFailure(error.message, code, name=error.code, report=report, raw=raw) from None
+        is_away = isinstance(error, Unreachable) and not error.sent
+        advice = ". Is it running, and the address right?" if is_away else ""
+        raise CommandFailure(error.message + advice, code, name=error.code, report=report, raw=raw) from None
     except CommandFailure as failure:
         if failure.report is None and report is not None:
             failure.report = dict(report)

@@ -12,15 +12,21 @@ MAX_LETTERS = 80
 """Letters of a name that is compared: the time is quadratic in them, and no known name has more."""
 MIN_LIKENESS = 0.6
 """Share of letters that two names have in common, in the same order."""
+MIN_BEGINNING = 3
+"""Letters of a name's beginning that are enough to suggest it."""
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names most similar to `name`, best first; empty if no name is similar."""
+    """Return the known names that are most similar to `name` or begin with it, best first; maybe none."""
     folded = {known_name.lower(): known_name for known_name in known}
     if len(name) > MAX_LETTERS:
         return []
-    matches = get_close_matches(name.lower(), folded, MAX_SUGGESTIONS, MIN_LIKENESS)
-    return [folded[match] for match in matches]
+    typed = name.lower()
+    longer = [known_name for known_name in folded if known_name.startswith(typed)]
+    matches = get_close_matches(typed, folded, MAX_SUGGESTIONS, MIN_LIKENESS)
+    if len(typed) >= MIN_BEGINNING:
+        matches = list(dict.fromkeys(matches + longer))
+    return [folded[match] for match in matches[:MAX_SUGGESTIONS]]
 
 
 class NearNames:

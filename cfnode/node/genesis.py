@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from cfnode.core.chainspec import BUILT_IN, ChainSpec, ChainSpecError, RawGenesis, genesis_header
+from cfnode.core.chainspec import BUILT_IN, ChainSpec, RawGenesis, genesis_header, unknown_chain
 from cfnode.core.header import Header
 from cfnode.node.config import Config
 from cfnode.store import Pruning, Store, StoreError
@@ -30,7 +30,7 @@ def load_spec(chain: str) -> ChainSpec:
     if chain in BUILT_IN:
         return BUILT_IN[chain]
     if not Path(chain).exists():
-        raise ChainSpecError(chain, "", f"neither a built-in chain ({', '.join(BUILT_IN)}) nor a file")
+        raise unknown_chain(chain, chain)
     return read_spec(Path(chain))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
-DEFAULT_NETWORK: NetworkName = "perseverance"
+DEFAULT_NETWORK: NetworkName = "mainnet"
 
 
 def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:
@@ -61,8 +61,9 @@ class Features(GivenRecord):
 class Options(GivenRecord):
     """The options of a client; all are optional.
 
-    Without `broker` the network's swap service opens channels. On `dev` the node of `rpc_url` is the swap
-    service, too. `default_refund_addresses` maps a chain to the refund address for requests without one.
+    Without `network` a client uses the main net, where swaps move real money. Without `broker` the network's
+    swap service opens channels. On `dev` the node of `rpc_url` is the swap service, too.
+    `default_refund_addresses` maps a chain to the refund address for requests without one.
     `timeout` limits one whole exchange, `channel_timeout` the opening of a channel, which waits for State
     Chain blocks; both in seconds. `rpc_token`, or the file `rpc_token_file`, is the bearer token that the
     node of `rpc_url` requires.

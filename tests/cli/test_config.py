@@ -243,7 +243,7 @@ def test_values_that_the_command_would_refuse_are_refused(cfnode: Shell) -> None
 def test_the_command_line_overrides_what_it_excludes(cfnode: Shell) -> None:
     """A base path in the file does not forbid --tmp; two in the same place do exclude each other."""
     cfnode.variables = {"CFNODE_CONFIG": cfnode.file("[run]\nbase-path = '/no/such'\nchain = '/no/spec'\n")}
-    assert "/no/spec: neither a built-in chain" in cfnode("run", "--tmp")[2]
+    assert "/no/spec: no such file, and not a built-in chain" in cfnode("run", "--tmp")[2]
     assert "--tmp creates its own base path" in cfnode("run", "--tmp", "--base-path=x")[2]
     cfnode.variables = {"CFNODE_CONFIG": cfnode.file("node = 'http://127.0.0.1:1'\n")}
     assert "/no/file" in cfnode("inspect-runtime", "--chain=/no/file")[2]

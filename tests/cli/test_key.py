@@ -320,7 +320,11 @@ class TestInsert:
             (3, ["--suri-file", "/dev/zero"], "/dev/zero is larger than 16384 bytes"),
             (2, ["--suri", "//Alice", "--scheme", "rsa"], "Unknown value 'rsa'. Choose from sr25519"),
             (3, ["--suri", "//Alice", "--key-type", "broker"], "four ASCII characters"),
-            (3, ["--suri", "//Alice", "--chain", "berghian"], "not a built-in chain (dev and berghain)"),
+            (
+                3,
+                ["--suri", "//Alice", "--chain", "berghian"],
+                "not a built-in chain (dev and berghain). Did you mean berghain?",
+            ),
             (3, ["--suri-file", "absent"], "cannot read absent: No such file or directory"),
             (3, ["--suri", "//Alice", "--chain", "."], ".: cannot be read: Is a directory"),
         ],

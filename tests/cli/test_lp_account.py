@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ def test_a_deposit_channel_is_opened() -> None:
     lines = out.splitlines()
     assert f"to      {EVM.lower()}" in lines
     assert "before  block 777" in lines
-    assert lines[-1] == f"cfnode dev deposit {EVM.lower()} Eth AMOUNT"
+    assert re.fullmatch(
+        rf"cfnode dev deposit {EVM.lower()} Eth AMOUNT --node=http://127\.0\.0\.1:\d+", lines[-1]
+    )
     document = json.loads(played("deposit", "Ethereum/ETH", "--json")[1][1])
     assert document == {**ETHER, "depositAddress": EVM.lower(), "expiryBlock": 777, "blockHash": HASH}
 

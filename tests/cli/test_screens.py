@@ -89,15 +89,24 @@ def channel_in(screen: str) -> str:
     return found[1]
 
 
-def swapped(terminal: Terminal, *terms: str, code: int = 0) -> None:
-    """A swap from its request to its end."""
-    to = (f"--to={RECEIVER}", f"--refund={REFUND}")
-    channel = channel_in(terminal("swap", "request", "BTC", "ETH", "0.1", *to, *terms))
-    terminal("dev", "deposit", channel, "BTC", "0.1")
-    terminal.node.call("dev_newBlock")
-    for _ in range(20):
+def swapped(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, *terms: str, code: int = 0) -> str:
+    """A swap by the commands that its request prints; a block is made before each question of the watch.
+
+    The id of its channel is returned.
+    """
+
+    def make_block(seconds: float) -> None:
         terminal.node.call("dev_newBlock")
-    terminal("swap", "watch", channel, code=code)
+
+    to = (f"--to={RECEIVER}", f"--refund={REFUND}")
+    opened = terminal("swap", "request", "BTC", "ETH", "0.1", *to, *terms)
+    lines = opened.splitlines()
+    pay, follow = (lines[lines.index(name) + 1].split()[1:] for name in ("Pay into it:", "Follow it:"))
+    terminal(*pay)
+    with monkeypatch.context() as patched:
+        patched.setattr("cfnode.sdk.client.time.sleep", make_block)
+        terminal(*follow, code=code)
+    return channel_in(opened)
 
 
 def the_same(file: Path, text: str) -> None:
@@ -120,13 +129,16 @@ def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(node, "80 columns")
     parts = [HEAD, "## A first swap\n"]
-    swapped(terminal, "--slippage=5")
+    swapped(terminal, monkeypatch, "--slippage=5")
     the_same(PICTURE, terminal.picture())
     parts += [terminal.block(), "## A refund: the price was not reached\n"]
-    swapped(terminal, "--min-price=1000", "--retry-blocks=5")
+    swapped(terminal, monkeypatch, "--min-price=1000", "--retry-blocks=5")
     parts += [terminal.block(), "## A failed payout\n"]
     terminal("dev", "fail-receiver", RECEIVER, "ETH")
-    swapped(terminal, "--slippage=5", code=1)
+    channel = swapped(terminal, monkeypatch, "--slippage=5", code=1)
+    for _ in range(20):
+        node.call("dev_newBlock")
+    terminal("swap", "status", channel)
     node.call("dev_failReceiver", RECEIVER, {"chain": "Ethereum", "asset": "ETH"}, False)
     parts += [terminal.block(), "## A node, watched\n"]
     watched(terminal, monkeypatch)

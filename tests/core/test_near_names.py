@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.suggestions import NearNames
+from cfnode.core.suggestions import NearNames, closest
 
 NAMES = ("cf_account_info", "chain_getBlock", "system_health", "state_getStorage")
 
@@ -32,3 +32,10 @@ def test_one_wrong_letter_is_forgiven(typed: str, meant: str | None) -> None:
 @given(st.sampled_from(NAMES), st.integers(0, 12))
 def test_any_letter_may_be_missing(name: str, place: int) -> None:
     assert NearNames(NAMES).of(name[:place] + name[place + 1 :]) == name
+
+
+def test_a_beginning_of_three_letters_means_the_whole_name() -> None:
+    chains = ("Ethereum", "Bitcoin", "Arbitrum", "Assethub")
+    assert closest("eth", chains) == ["Ethereum"]
+    assert closest("ARB", chains) == ["Arbitrum"]
+    assert closest("bi", chains) == []

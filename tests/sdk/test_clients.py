@@ -403,6 +403,10 @@ def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type
     assert "SwapSDK.get_quote_v2" in str(AsyncSwapSDK.get_quote_v2.__doc__)
 
 
+def test_a_client_without_a_network_uses_the_main_net() -> None:
+    assert SwapSDK().session.network.name == "mainnet"
+
+
 def test_options_by_name_and_as_json_are_the_same() -> None:
     named = SwapSDK(network="mainnet", broker={"url": "http://b", "commissionBps": 3}, timeout=1)
     read = SwapSDK({"network": "mainnet", "broker": {"url": "http://b", "commissionBps": 3}, "timeout": 1})

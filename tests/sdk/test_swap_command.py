@@ -44,6 +44,7 @@ def service() -> Iterator[Loopback]:
         name: iter(["WAITING", "RECEIVING", "SWAPPING_dca", "SENDING", "SENT", "COMPLETED"])
         for name in ("walk", "other_walk")
     }
+    walks["failing"] = iter(["SENDING", "SENT", "FAILED_broadcast_aborted"])
     walks["hostile"] = iter(["hostile", "COMPLETED"])
     states = sample("status-v2.json")["states"]
     states["hostile"] = states["WAITING"] | {"state": "[/red]\x1b[2J"}
@@ -341,7 +342,7 @@ def test_the_receipt_compares_the_output_with_the_quote(service: Loopback) -> No
     follow = opened.splitlines()[opened.splitlines().index("Follow it:") + 1]
     assert follow.endswith("5-Bitcoin-6 --quoted=25.025")
     same = swap(service, "status", "COMPLETED", "--quoted=25.025").output
-    assert "against the quote    0.00 % more than 25.025 ETH\n" in same
+    assert "against the quote    as quoted, 25.025 ETH\n" in same
     less = swap(service, "watch", "COMPLETED", "--quoted=26").output
     assert "against the quote    3.75 % less than 26 ETH\n" in less
 
@@ -367,6 +368,11 @@ def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> No
     late = swap(service, "watch", "FAILED_broadcast_aborted").stdout
     assert "●●●●○○  FAILED     the output could not be paid out\n" in late
     assert late.count("The swap broadcast was aborted") == 1
+
+
+def test_a_payout_that_fails_after_it_was_sent_keeps_its_progress(service: Loopback) -> None:
+    printed = swap(service, "watch", "failing", "--every=0.1").stdout
+    assert re.findall("[●○]{6}", printed) == ["●●●●○○", "●●●●●○", "●●●●●○"]
 
 
 def test_a_swap_is_asked_for_at_the_pace_of_its_chain(

@@ -10,7 +10,7 @@ import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import CommandFailure, ExitCode
-from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.options import json_option, node_option, timeout_option, typed_node_flag
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
@@ -64,7 +64,8 @@ def deposit(asset: Asset, url: str, timeout: float, as_json: bool) -> None:
     print_record(fields, "Deposit channel")
     if is_development:
         print_text("")
-        print_command("Pay into it", f"cfnode dev deposit {address} {asset.name} AMOUNT")
+        command = f"cfnode dev deposit {address} {asset.name} AMOUNT{typed_node_flag(url)}"
+        print_command("Pay into it", command)
 
 
 @click.command()

@@ -13,7 +13,7 @@ from cfnode.cli.options import every_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import client, flags_of, service_options
-from cfnode.cli.swap.receipt import headline, progress, receipt
+from cfnode.cli.swap.receipt import headline, progress, receipt, steps_reached
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import Units
 from cfnode.swaps.timing import STATE_CHAIN_MS
@@ -60,13 +60,16 @@ def watch(reference: str, quoted: Decimal | None, every: float | None, as_json: 
     from cfnode.cli.progress import waiting
 
     swap_status: SwapStatus | None = None
+    reached = 0
     stopped_text, flags = "stopped watching; the swap itself continues", flags_of(**options)
     with reported(stopped_text), client(**options) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every or _pace(options["network"])), ""
         while swap_status is None or not swap_status.is_final:
             with waiting(headline(swap_status) if swap_status else "asking", quiet=as_json):
                 swap_status = next(changes)
-            if (text := _line(swap_status, flags) if as_json else progress(swap_status)) != line:
+            reached = max(reached, steps_reached(swap_status))
+            text = _line(swap_status, flags) if as_json else progress(swap_status, reached)
+            if text != line:
                 line = text
                 print_text(line if as_json else f"{datetime.now():%H:%M:%S}  {line}")
     if not as_json:

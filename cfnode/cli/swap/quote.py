@@ -56,13 +56,15 @@ def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
 
 
 def _fields(quote: Quote, source: Asset, destination: Asset) -> list[tuple[str, str]]:
+    from cfnode.sdk.lp import rounded
+
     chunks, slippage = quote.dca_params, quote.recommended_slippage_tolerance_percent
     chunks_text = f"{chunks.number_of_chunks}, every {chunks.chunk_interval_blocks} blocks" if chunks else ""
     fees = [fee_text(fee.type, fee.amount, fee.chain, fee.asset) for fee in quote.included_fees]
     return [
         ("send", units(quote.deposit_amount, source)),
         ("receive", units(quote.egress_amount, destination)),
-        ("price", format(quote.estimated_price, "f")),
+        ("price", f"{rounded(quote.estimated_price)} {destination.symbol} for 1 {source.symbol}"),
         ("fees", "\n".join(fees)),
         ("duration", _minutes(quote.estimated_duration_seconds)),
         ("chunks", chunks_text),

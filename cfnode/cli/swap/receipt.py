@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from cfnode.sdk import SwapStatus
     from cfnode.sdk.models.transfer import Egress, Transfer
 
-__all__ = ["headline", "progress", "receipt"]
+__all__ = ["headline", "progress", "receipt", "steps_reached"]
 
 _STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
 
 
-def progress(status: SwapStatus) -> str:
-    """Return the state on one line: how far the swap has come, and with which amounts."""
-    reached = _reached(status)
+def progress(status: SwapStatus, reached: int) -> str:
+    """Return the state on one line: how many steps the swap has reached, and with which amounts."""
     bar = "●" * reached + "○" * (len(_STEPS) - reached)
     return f"{bar}  {status.state:<10} {_meaning(status)}"
 
@@ -66,7 +65,7 @@ def receipt(status: SwapStatus, quoted: Decimal | None = None) -> list[tuple[str
 # States
 
 
-def _reached(status: SwapStatus) -> int:
+def steps_reached(status: SwapStatus) -> int:
     """Return the number of steps that the swap has reached; a failed one keeps those before its failure."""
     if status.state in _STEPS:
         return _STEPS.index(status.state) + 1
@@ -176,8 +175,10 @@ def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None)
     if not quoted or output is None or asset is None:
         return ""
     percent = (Decimal(output.amount).scaleb(-asset.decimals) / quoted - 1) * 100
-    word = "more" if percent >= 0 else "less"
-    return f"{abs(percent):.2f} % {word} than {quoted:f} {asset.symbol}"
+    difference = f"{abs(percent):.2f} %"
+    if difference == "0.00 %":
+        return f"as quoted, {quoted:f} {asset.symbol}"
+    return f"{difference} {'more' if percent > 0 else 'less'} than {quoted:f} {asset.symbol}"
 
 
 def _price(status: SwapStatus, source: Asset | None, destination: Asset | None) -> str:

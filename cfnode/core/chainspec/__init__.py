@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.core.chainspec.builtin import BERGHAIN, BERGHAIN_GENESIS, BUILT_IN, false_name
+from cfnode.core.chainspec.builtin import BERGHAIN, BERGHAIN_GENESIS, BUILT_IN, false_name, unknown_chain
 from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.genesis import (
     STATE_VERSION,
@@ -37,4 +37,5 @@ __all__ = [
     "state_root",
     "to_json",
     "to_light",
+    "unknown_chain",
 ]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import ChainSpec, LightGenesis
+from cfnode.core.suggestions import did_you_mean
 
-__all__ = ["BERGHAIN", "BERGHAIN_GENESIS", "BUILT_IN", "false_name"]
+__all__ = ["BERGHAIN", "BERGHAIN_GENESIS", "BUILT_IN", "false_name", "unknown_chain"]
 
 BERGHAIN = ChainSpec(
     name="Chainflip-Berghain",
@@ -37,6 +39,14 @@ BERGHAIN_GENESIS = bytes.fromhex("8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d
 
 BUILT_IN: Mapping[str, ChainSpec] = {"berghain": BERGHAIN}
 """Chains by the name that `--chain` takes. The development chain is made by the development runtime."""
+
+
+def unknown_chain(chain: str, source: str) -> ChainSpecError:
+    """Return the error for a chain that is neither built in nor a file; `source` is what named it."""
+    names = ("dev", *BUILT_IN)
+    hint = did_you_mean(chain, names)
+    text = f"no such file, and not a built-in chain ({' and '.join(names)})"
+    return ChainSpecError(source, "", f"{text}.{hint}" if hint else text)
 
 
 def false_name(spec: ChainSpec, genesis_hash: bytes) -> str | None:

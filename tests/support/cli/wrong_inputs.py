@@ -33,6 +33,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "The node": (
         "status --node 127.0.0.1:9944",
         "rpc system_health --node http://127.0.0.1:1",
+        "swap quote BTC ETH 1 --node http://127.0.0.1:1",
         "rpc system_health --token-file nowhere",
         "rpc system_helth",
         "rpc cf_accountInfo",
@@ -107,6 +108,7 @@ CASES: dict[str, tuple[str, ...]] = {
         "lp withdraw ETH all $EVM",
         "lp deposit ETH",
         "lp cancel",
+        "lp refund-address eth $EVM",
         "lp register",
     ),
     "A broker's calls": (
