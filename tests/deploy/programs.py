@@ -16,7 +16,7 @@ from tests.conftest import PEERS, ROOT
 from tests.process import NodeProcess, environment
 
 DEPLOY = ROOT / "docs" / "deploy"
-LIMIT_S = 120.0
+LIMIT_S = 600.0
 
 
 def program(name: str, package: str = "") -> str:

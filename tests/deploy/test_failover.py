@@ -187,7 +187,7 @@ def play(make: MakeProxy, chain: Chain, proxy: Proxy, folder: Path) -> None:
 
 def best_block(status: str) -> int:
     """The number of the best block that `cfnode status` prints."""
-    found = re.search(r"best +│ #(\d+)", status)
+    found = re.search(r"best +#(\d+)", status)
     assert found is not None, status
     return int(found[1])
 
