@@ -6,6 +6,7 @@ Each function reads a bounded number of rows by an index, however many swaps are
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,12 +17,20 @@ from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.kinds import is_of_customer
 from cfnode.ledger.open_channels import is_before, partners_of
-from cfnode.ledger.reports import payout_facts, related, swap_state
+from cfnode.ledger.reports import PayoutFact, payout_facts, related, swap_state
 from cfnode.swaps.fate import Evidence, Fate, Signed, fate
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import State
 
-__all__ = ["FailedPayoutLine", "SwapNow", "failed_payouts", "failed_payouts_of", "recent_swaps", "swaps_now"]
+__all__ = [
+    "FailedPayoutLine",
+    "SwapNow",
+    "aborted_payouts",
+    "failed_payouts",
+    "failed_payouts_of",
+    "recent_swaps",
+    "swaps_now",
+]
 
 NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
@@ -55,7 +64,10 @@ class SwapNow:
 
 @dataclass(frozen=True, slots=True)
 class FailedPayoutLine:
-    """Transfer that its receiver rejected; `call` is the broadcast of the call that pays it again."""
+    """Transfer that its receiver rejected, or that no authority could send.
+
+    `call` is the broadcast of the call that pays it: for an aborted transaction its own.
+    """
 
     block: int
     event: int
@@ -219,6 +231,35 @@ def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[Fai
     ]
     times = times_of(connection, [row["block"] for row in rows])
     return _failed(connection, [row | {"time": times[row["block"]]} for row in rows])
+
+
+def aborted_payouts(
+    connection: Connection, payouts: list[Record], facts: Mapping[tuple[int, int], PayoutFact]
+) -> list[FailedPayoutLine]:
+    """Return the payouts whose transaction no authority could send, oldest first; of rows with their times.
+
+    The transaction was signed, and any account may send it: a batch, or the call of a message.
+    """
+    aborted = list[tuple[Record, int]]()
+    for row in payouts:
+        fact = facts[row["block"], row["event"]]
+        if fact.state is State.ABORTED and fact.broadcast is not None:
+            aborted.append((row, fact.broadcast))
+    chains = {row["chain"] for row, _ in aborted}
+    outcomes = related(connection, schema.outcomes, "broadcast", [number for _, number in aborted], chains)
+    lines = []
+    for row, number in aborted:
+        states = {record["state"] for record in outcomes[number] if record["chain"] == row["chain"]}
+        evidence = Evidence(
+            row["chain"],
+            State.EXPIRED if "expired" in states else State.ABORTED,
+            is_batch="refused" not in states,
+            signed=Signed.UNCHECKED if "sent" in states else Signed.NOT,
+        )
+        names = ("block", "event", "time", "chain", "asset", "amount", "destination", "request", "account")
+        shared = {name: row[name] for name in names}
+        lines.append(FailedPayoutLine(**shared, call=number, fate=fate(evidence)))
+    return lines
 
 
 def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine]:

@@ -6,7 +6,7 @@ chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,13 @@ from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.day_totals import STABLE
 from cfnode.ledger.find import ChannelLine, channel_lines
-from cfnode.ledger.present import FailedPayoutLine, SwapNow, failed_payouts_of, swaps_now
+from cfnode.ledger.present import (
+    FailedPayoutLine,
+    SwapNow,
+    aborted_payouts,
+    failed_payouts_of,
+    swaps_now,
+)
 from cfnode.ledger.reports import PayoutFact, payout_facts, related
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_list import with_times
@@ -136,6 +142,7 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
     (request,) = with_times(connection, [dict(row)])
     (swap,) = swaps_now(connection, [request])
     paid = _of(connection, schema.payouts, number)
+    facts = payout_facts(connection, paid)
     chunks = schema.swaps.c
     is_listed = and_(chunks.request == number, chunks.state != "scheduled")
     return SwapDetail(
@@ -150,8 +157,8 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
         connection.execute(select(func.count()).select_from(schema.swaps).where(is_listed)).scalar_one(),
         _sums(connection, schema.fees, schema.fees.c.kind, number),
         _sums(connection, schema.commissions, schema.commissions.c.account, number),
-        tuple(_payouts(connection, paid)),
-        tuple(failed_payouts_of(connection, paid)),
+        tuple(_payouts(paid, facts)),
+        (*failed_payouts_of(connection, paid), *aborted_payouts(connection, paid, facts)),
         tuple(_deliveries(connection, number)),
     )
 
@@ -247,8 +254,7 @@ def _sums(connection: Connection, table: Any, name: Any, number: int) -> tuple[S
     return tuple(Sum(text, asset, whole(parts)) for text, asset, *parts in rows if text is not None)
 
 
-def _payouts(connection: Connection, paid: list[Record]) -> Iterator[SwapPayout]:
-    facts = payout_facts(connection, paid)
+def _payouts(paid: list[Record], facts: Mapping[tuple[int, int], PayoutFact]) -> Iterator[SwapPayout]:
     names = ("kind", "chain", "asset", "amount", "destination", "reason", "explanation")
     for row in paid:
         yield SwapPayout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])

@@ -142,7 +142,8 @@ EXPLANATIONS: Final[Mapping[Fate, str]] = {
     Fate.CALL_ON_OFFER: f"{_IN_VAULT} A signed call that pays it out is on offer until the end of the epoch "
     "after that of the failure (three to six days on the main net), and any account may send it.",
     Fate.BATCH_ON_OFFER: f"{_IN_VAULT} The transaction that should have paid it, with other payouts, was "
-    "signed and could not be sent. Any account may send it until the vault gets the next epoch's key.",
+    "signed and could not be sent. Any account may send it until the vault gets the next epoch's key (within "
+    "three days on the main net).",
     Fate.UNSIGNED: f"{_IN_VAULT} The call that pays it out waits for a signature, for some minutes, or until "
     "the next epoch after a rotation: look again then. Any account may send it.",
     Fate.EXPIRED: f"{_IN_VAULT} The call that pays it out has expired, and is not signed again: ask "

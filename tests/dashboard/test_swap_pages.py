@@ -237,3 +237,43 @@ async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) 
         assert await listed_at(guest, partner="wallet") == [2]
         assert await listed_at(guest, partner="walle") == []
         assert "wallet" in await text_of(guest, "/swaps/2")
+
+
+@pytest.mark.parametrize(
+    ("chain", "outcomes", "label", "command"),
+    [
+        ("Ethereum", ["sent", "aborted"], "Batch is ready", "ethereum 7"),
+        ("Arbitrum", ["sent", "refused", "aborted"], "Call is ready", "arbitrum 7"),
+        ("Ethereum", ["sent", "refused", "aborted", "expired"], "Call expired", None),
+        ("Bitcoin", ["sent", "aborted"], "No call", None),
+    ],
+)
+async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
+    chain: str, outcomes: list[str], label: str, command: str | None, empty: Database
+) -> None:
+    with empty.writing() as connection:
+        connection.execute(insert(schema.blocks), {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1,
+                                                   "spec_version": 1, "events": 9})  # fmt: skip
+        connection.execute(insert(schema.requests), {
+            "block": 1, "event": 1, "request": 3, "kind": "Regular", "origin": "x", "chain": "Bitcoin",
+            "channel": 1, "opened": 1, "source": "Btc", "target": "Eth", "amount": 5,
+        })  # fmt: skip
+        connection.execute(insert(schema.payouts), {
+            "block": 1, "event": 2, "kind": "swap", "state": "scheduled", "chain": chain, "egress": 5,
+            "request": 3, "asset": "Eth", "amount": 10**18, "destination": EVM_ADDRESS,
+        })  # fmt: skip
+        connection.execute(insert(schema.broadcasts), {
+            "block": 1, "event": 3, "chain": chain, "broadcast": 7, "egress": 5, "place": 0,
+        })  # fmt: skip
+        for event, state in enumerate(outcomes, 4):
+            connection.execute(insert(schema.outcomes), {
+                "block": 1, "event": event, "chain": chain, "broadcast": 7, "state": state,
+            })  # fmt: skip
+    with visitor(empty) as (_, guest):
+        await guest.log_in()
+        text = await text_of(guest, "/swaps/3")
+        assert f"{label} : 1 ETH on {chain} to {EVM_ADDRESS}" in text
+        assert ("cfnode recover --node https://node.example" in text) is (command is not None)
+        assert f"https://node.example {command}" in text or command is None
+        until = "until the vault gets the next epoch's key (within three days on the main net)."
+        assert (until in text) is (label == "Batch is ready")

@@ -104,6 +104,31 @@ def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path
     assert {to: evm.balance(to) for to in paid} == paid
 
 
+@pytest.mark.parametrize("is_token", [False, True])
+def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
+    is_token: bool, evm: Evm, key: Path
+) -> None:
+    """The other receiver is still led to it."""
+    (other,), refusing = receivers(1), evm.deploy("Moody")
+    token = raw(evm.deploy("Moody")) if is_token else NATIVE
+    refused = Transfer(token, raw(refusing), 2 * ETHER)
+    found = offered(all_batch([], [], [refused, Transfer(NATIVE, raw(other), ETHER)]))
+    send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
+    with forgetful_chain("Ethereum", found, status("Ethereum", refusing, 2 * ETHER, found)) as server:
+        result = recover(server.url, *send)
+        assert result.exit_code == ExitCode.WOULD_REVERT, result.output
+        words = " ".join(result.output.split())
+        assert "the vault would take the batch, and leave out the transfer of 2" in words
+        assert f"to {spelled(refusing)}: sending it now would fail" in words
+    assert evm.balance(other) == 0
+    with forgetful_chain("Ethereum", found, status("Ethereum", other, ETHER, found)) as server:
+        printed = recover(server.url)
+        assert f"Send it: cfnode recover --for {DEPOSIT} " in " ".join(printed.output.split())
+        result = recover(server.url, *send)
+        assert result.exit_code == ExitCode.OK, result.output
+    assert (evm.balance(other), evm.balance(refusing)) == (ETHER, 0)
+
+
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
     (receiver,) = receivers(1)
     found = offered(fallback(Transfer(NATIVE, raw(receiver), 1_438_296_932_694_476_996)))

@@ -125,9 +125,9 @@ class Recovery:
         payload = self.failed.payload
         if not self.prints_command or payload.chain == "Tron":
             return
-        is_stored = payload.broadcast_id and (payload.is_offered or payload.is_batch)
-        by_owner = self.owner and self._words("--for", self.owner, *self.archive)
-        command = by_owner if by_owner and not is_stored else self._by_number(payload)
+        by_owner = self.owner and self._words("--for", self.owner, *self.archive)  # which of a batch it is
+        has_own_number = payload.broadcast_id and payload.is_offered
+        command = by_owner if by_owner and not has_own_number else self._by_number(payload)
         command = f"{command}{'' if self.eth_rpc else ' --eth-rpc=URL'} --key=FILE"
         self.report["command"] = command
         if not self.as_json:

@@ -2,10 +2,14 @@
 
 The vault takes a call from any account, so the simulation needs no sender. A node that refuses to simulate,
 as providers with limits do, proves nothing about the call: its error is raised unchanged.
+
+A batch succeeds also if a receiver rejects its transfer, which is left out. So the transfer that was searched
+for is simulated by itself, too, as the vault would make it.
 """
 
 from __future__ import annotations
 
+from cfnode.core.hashing import keccak_256
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
@@ -20,6 +24,7 @@ from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["SimulateCall", "refusal"]
 
+_TOKEN_TRANSFER = keccak_256(b"transfer(address,uint256)")[:4]
 _USED = "KeyManager: nonce already used"
 _BAD_SIGNATURE = "KeyManager: Sig invalid"
 _ADVICE = {
@@ -32,7 +37,8 @@ _ADVICE = {
 class SimulateCall(Call[None]):
     """Simulate a failed call at the newest block of the EVM node, as any account may send it.
 
-    Raises WouldRevert with the contract's own text, KeyRotated, or Pending if its nonce is used.
+    Raises WouldRevert with the contract's own text, also if a batch would leave out its `transfer`,
+    KeyRotated, or Pending if its nonce is used.
     """
 
     def __init__(self, failed: FailedCall, url: str) -> None:
@@ -46,6 +52,29 @@ class SimulateCall(Call[None]):
             yield from evm_call(session, self.url, "eth_call", [call, "latest"])
         except RpcCallError as error:
             raise (yield from refusal(session, self.url, payload, error)) from None
+        if payload.is_batch:
+            yield from self._transfer(session)
+
+    def _transfer(self, session: Session) -> Steps[None]:
+        """Simulate the transfer of a batch by itself; raise WouldRevert if the batch would leave it out."""
+        payload, transfer = self.failed.payload, self.failed.payload.transfer
+        call = {"from": checksum_address(payload.vault)}
+        if payload.is_native:
+            call |= {"to": checksum_address(transfer.recipient), "value": hex(transfer.amount)}
+        else:
+            words = transfer.recipient.rjust(32, b"\0") + transfer.amount.to_bytes(32, "big")
+            call |= {"to": checksum_address(transfer.token), "data": f"0x{(_TOKEN_TRANSFER + words).hex()}"}
+        try:
+            yield from evm_call(session, self.url, "eth_call", [call, "latest"])
+        except RpcCallError as error:
+            found = yield from refusal(session, self.url, payload, error)
+            if isinstance(found, WouldRevert):
+                raise WouldRevert(
+                    f"the vault would take the batch, and leave out the transfer of {amount_text(payload)} "
+                    f"to {payload.recipient_text}: {found.message}; for another receiver of the batch: "
+                    "cfnode recover --for RECEIVER",
+                    found.reason,
+                ) from None
 
 
 def refusal(
