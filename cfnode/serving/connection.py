@@ -242,7 +242,9 @@ class ServedConnection(TCPServer):
         if websocket is None or not websocket.is_at_message:
             return None
         message = short_message(data)
-        reply = None if message is None else session.answer_now(message, websocket.messages)
+        if message is None or len(message) > self.config.websocket_max_message_size:
+            return None
+        reply = session.answer_now(message, websocket.messages)
         return None if reply is None else framed(reply)
 
     def _deadline(self) -> float:

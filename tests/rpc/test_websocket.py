@@ -228,6 +228,17 @@ async def test_a_message_over_the_limit_is_refused_and_the_connection_goes_on() 
         assert (await ws.call("test_unsubscribeCount", opened["result"]))["result"] is True
 
 
+async def test_a_call_in_one_frame_over_the_limit_is_refused_like_any_message() -> None:
+    """It is short enough to be answered without the protocol library, which has the limit."""
+    async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
+        call = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
+        await ws.send(call.ljust(10_000))
+        assert "result" in await ws.message()
+        await ws.send(call.ljust(10_001))
+        assert await ws.message() == {"jsonrpc": "2.0", "id": None, "error": TOO_BIG}
+        assert "result" in await ws.call("system_health")
+
+
 async def test_a_message_over_the_limit_in_pieces_is_refused_once_and_skipped() -> None:
     async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
         await ws.send(b" " * 6_000, final=False)
