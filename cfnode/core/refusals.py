@@ -75,12 +75,26 @@ _ADVICE_OF_PALLETS: Final = {
     "LiquidityDepositDisabled": "the network has paused deposits; try again later",
     "NoFundsAvailable": "wait for the first fee; `cfnode status` prints what was earned",
     "NoLiquidityRefundAddressRegistered": "set one with `cfnode lp refund-address CHAIN ADDRESS`",
+    "NoPrivateChannelExistsForBroker": "open one with `cfnode rpc broker_open_private_btc_channel`",
     "OraclePriceNotAvailable": "leave the oracle's slippage out",
     "OrderDoesNotExist": "`cfnode lp orders` prints the open ones",
     "PoolDoesNotExist": "cf_available_pools lists the pools",
     "WithdrawalsDisabled": "the network has paused withdrawals; try again later",
 }
 """Advice by the name of a pallet's error; these names are unique enough."""
+_SWAPPING: Final = "Swapping"
+_BARE: Final = {
+    "AffiliateFeeTooHigh": "an affiliate's commission is above 255 basis points",
+    "AffiliateNotRegisteredForBroker": "the broker has not registered this affiliate",
+    "BrokerFeeTooHigh": "the broker's commission is above 255 basis points",
+    "InvalidDcaParameters": "the number of chunks or their interval is too large",
+    "InvalidDestinationAddress": "the destination address is not one of the asset's chain",
+    "NoPrivateChannelExistsForBroker": "the broker has no open private channel for vault swaps of Bitcoin",
+    "OraclePriceNotAvailable": "the oracle has no price of the asset",
+    "RetryDurationTooHigh": "the retry duration is too long",
+    "ZeroNumberOfChunksNotAllowed": "a swap has one chunk or more",
+}
+"""Errors of the pallet Swapping that the encoding of a vault swap returns by name alone, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +121,8 @@ def read_refusal(message: str) -> ModuleRefusal | None:
     if match := _STAND_ALONE.match(message):
         return ModuleRefusal(match[2], match[1], match[3])
     if match := _DISPATCH.match(message) or _INVALID.match(message):
+        if match[1] in _BARE:
+            return ModuleRefusal(_SWAPPING, match[1], _BARE[match[1]])
         return ModuleRefusal("", match[1], _matching(_WORDS, match[1]))
     return None
 

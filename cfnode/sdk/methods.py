@@ -185,32 +185,32 @@ class BlockingMethods:
         """
         return self.call(GetBoostLiquidity(fee_tier_bps, chain, asset))
 
-    def dev_deposit(self, channel: DepositAddress, amount: int | None = None) -> str:
+    def dev_deposit(self, channel: DepositAddress, amount: Quantity | None = None) -> str:
         """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
-        `amount` is base units of the source asset (default: the channel's expected amount). A node of a real
-        network lacks the method, which raises RpcCallError.
+        `amount` is text or a Decimal in whole units, or an int of base units (default: the channel's expected
+        amount). A node of a real network lacks the method, which raises RpcCallError.
         """
         return self.call(DevDeposit(channel, amount))
 
-    def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+    def dev_announce(self, channel: DepositAddress, amount: Quantity | None = None) -> str:
         """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
 
         The boost needs a channel with a boost fee, and liquidity for it (`dev_setBoost`, `cfnode dev boost`);
-        `dev_deposit` confirms the deposit afterwards. `amount` is base units of the source asset (default: the
-        channel's expected amount). Raises RpcCallError without an open channel, and on a real network.
+        `dev_deposit`, which takes the same `amount`, confirms the deposit afterwards. Raises RpcCallError without
+        an open channel, and on a real network.
         """
         return self.call(DevAnnounce(channel, amount))
 
     def dev_send_to_vault(
-        self, vault_swap: VaultSwapData, amount: int | None = None, refund_address: str | None = None,
+        self, vault_swap: VaultSwapData, amount: Quantity | None = None, refund_address: str | None = None,
     ) -> str:
         """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
 
         `watch_status` follows the swap by this transaction; one from Solana only by the swap's number. From
-        Bitcoin, `amount` (base units) is what the transaction pays, and `refund_address` gets a refund; the
-        transactions of other chains contain both. Raises RpcCallError if the vault refuses the transaction, and
-        on a real network.
+        Bitcoin, `amount` (text or a Decimal in whole units, or an int of base units) is what the transaction
+        pays, and `refund_address` gets a refund; the transactions of other chains contain both. Raises
+        RpcCallError if the vault refuses the transaction, and on a real network.
         """
         return self.call(DevSendToVault(vault_swap, amount, refund_address))
 
@@ -368,14 +368,14 @@ class AwaitedMethods:
         """
         return await self.call(GetBoostLiquidity(fee_tier_bps, chain, asset))
 
-    async def dev_deposit(self, channel: DepositAddress, amount: int | None = None) -> str:
+    async def dev_deposit(self, channel: DepositAddress, amount: Quantity | None = None) -> str:
         """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
         Arguments and errors are those of `SwapSDK.dev_deposit`.
         """
         return await self.call(DevDeposit(channel, amount))
 
-    async def dev_announce(self, channel: DepositAddress, amount: int | None = None) -> str:
+    async def dev_announce(self, channel: DepositAddress, amount: Quantity | None = None) -> str:
         """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
 
         Arguments and errors are those of `SwapSDK.dev_announce`.
@@ -383,7 +383,7 @@ class AwaitedMethods:
         return await self.call(DevAnnounce(channel, amount))
 
     async def dev_send_to_vault(
-        self, vault_swap: VaultSwapData, amount: int | None = None, refund_address: str | None = None,
+        self, vault_swap: VaultSwapData, amount: Quantity | None = None, refund_address: str | None = None,
     ) -> str:
         """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
 

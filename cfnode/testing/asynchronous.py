@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Never, TypeVar, overload
 
 from cfnode.sdk import AsyncSwapSDK
+from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.testing import awaiting, channels, dev_calls
 from cfnode.testing.address import AtNode
@@ -69,16 +70,16 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         return await self.do(awaiting.advance_to(self.cursor, pallet, name, max_blocks))
 
     @overload
-    async def deposit(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    async def deposit(self, address: Channel, *, amount: Quantity, transaction: str | None = None) -> str: ...
     @overload
     async def deposit(
-        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+        self, address: str | Channel, asset: Asset, amount: Quantity, transaction: str | None = None
     ) -> str: ...
     async def deposit(
         self,
         address: str | Channel,
         asset: Asset | None = None,
-        amount: int | None = None,
+        amount: Quantity | None = None,
         transaction: str | None = None,
     ) -> str:
         """Witness a confirmed deposit; return the block's hash.
@@ -88,16 +89,18 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         return await self.do(channels.deposit("dev_deposit", address, asset, amount, transaction))
 
     @overload
-    async def announce(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    async def announce(
+        self, address: Channel, *, amount: Quantity, transaction: str | None = None
+    ) -> str: ...
     @overload
     async def announce(
-        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+        self, address: str | Channel, asset: Asset, amount: Quantity, transaction: str | None = None
     ) -> str: ...
     async def announce(
         self,
         address: str | Channel,
         asset: Asset | None = None,
-        amount: int | None = None,
+        amount: Quantity | None = None,
         transaction: str | None = None,
     ) -> str:
         """Announce an unconfirmed deposit into an open channel; return the block's hash.
@@ -107,8 +110,8 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """
         return await self.do(channels.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
-    async def fund(self, account: str, amount: int = FUNDS) -> str:
-        """Fund an account with FLIP, in atoms; return the block's hash."""
+    async def fund(self, account: str, amount: Quantity = FUNDS) -> str:
+        """Fund an account with FLIP; return the block's hash."""
         return await self.do(dev_calls.fund(account, amount))
 
     async def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
@@ -119,7 +122,7 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """Set the pool price of a whole unit of an asset; return the block's hash."""
         return await self.do(dev_calls.set_price(asset, microdollars))
 
-    async def set_boost(self, asset: Asset, amount: int, *, lending: bool = False) -> str:
+    async def set_boost(self, asset: Asset, amount: Quantity, *, lending: bool = False) -> str:
         """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""
         return await self.do(dev_calls.set_boost(asset, amount, lending))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Never, TypeVar, overload
 
 from cfnode.sdk import SwapSDK
+from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.calls import Call
 from cfnode.testing import awaiting, channels, dev_calls
 from cfnode.testing.address import AtNode
@@ -79,35 +80,36 @@ class DevChain(AtNode[SwapSDK]):
         return self.do(awaiting.advance_to(self.cursor, pallet, name, max_blocks))
 
     @overload
-    def deposit(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    def deposit(self, address: Channel, *, amount: Quantity, transaction: str | None = None) -> str: ...
     @overload
     def deposit(
-        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+        self, address: str | Channel, asset: Asset, amount: Quantity, transaction: str | None = None
     ) -> str: ...
     def deposit(
         self,
         address: str | Channel,
         asset: Asset | None = None,
-        amount: int | None = None,
+        amount: Quantity | None = None,
         transaction: str | None = None,
     ) -> str:
         """Witness a confirmed deposit; return the block's hash.
 
-        `address` is a channel, whose asset is the default, or its address; `transaction`: 32 bytes of hex.
+        `address` is a channel, whose asset is the default, or its address. `amount` is text or a Decimal in
+        whole units (`"0.1"`), or an int of base units. `transaction`: 32 bytes of hex.
         """
         return self.do(channels.deposit("dev_deposit", address, asset, amount, transaction))
 
     @overload
-    def announce(self, address: Channel, *, amount: int, transaction: str | None = None) -> str: ...
+    def announce(self, address: Channel, *, amount: Quantity, transaction: str | None = None) -> str: ...
     @overload
     def announce(
-        self, address: str | Channel, asset: Asset, amount: int, transaction: str | None = None
+        self, address: str | Channel, asset: Asset, amount: Quantity, transaction: str | None = None
     ) -> str: ...
     def announce(
         self,
         address: str | Channel,
         asset: Asset | None = None,
-        amount: int | None = None,
+        amount: Quantity | None = None,
         transaction: str | None = None,
     ) -> str:
         """Announce an unconfirmed deposit into an open channel; return the block's hash.
@@ -117,8 +119,8 @@ class DevChain(AtNode[SwapSDK]):
         """
         return self.do(channels.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
-    def fund(self, account: str, amount: int = FUNDS) -> str:
-        """Fund an account with FLIP, in atoms; return the block's hash."""
+    def fund(self, account: str, amount: Quantity = FUNDS) -> str:
+        """Fund an account with FLIP; return the block's hash."""
         return self.do(dev_calls.fund(account, amount))
 
     def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
@@ -129,7 +131,7 @@ class DevChain(AtNode[SwapSDK]):
         """Set the pool price of a whole unit of an asset; return the block's hash."""
         return self.do(dev_calls.set_price(asset, microdollars))
 
-    def set_boost(self, asset: Asset, amount: int, *, lending: bool = False) -> str:
+    def set_boost(self, asset: Asset, amount: Quantity, *, lending: bool = False) -> str:
         """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""
         return self.do(dev_calls.set_boost(asset, amount, lending))
 

@@ -8,6 +8,7 @@ from typing import Any, Never
 from cfnode.core.assets import Asset as CoreAsset
 from cfnode.core.assets import asset_of
 from cfnode.core.suggestions import did_you_mean
+from cfnode.sdk.amounts import Quantity, base_units_or_none
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import METHOD, NewChannel, estimated_expiry, read_opened
@@ -87,9 +88,13 @@ def open_channel(
 
 
 def deposit(
-    method: str, receiver: str | Channel, asset: Asset | None, amount: int | None, transaction: str | None
+    method: str,
+    receiver: str | Channel,
+    asset: Asset | None,
+    amount: Quantity | None,
+    transaction: str | None,
 ) -> Call[str]:
-    """Announce or witness a deposit in the smallest unit, into a channel or at an address.
+    """Announce or witness a deposit into a channel or at an address.
 
     The asset may be left out for a channel. Returns the hash of the deposit's block.
     """
@@ -101,5 +106,10 @@ def deposit(
             "the asset is missing: pass it behind the address, or pass the channel for its address"
         )
     if amount is None:
-        raise TypeError("the amount is missing: pass it in the asset's smallest unit (amount=10_000_000)")
-    return call(method, receiver, wire_asset(asset_of(asset)), hex(amount), transaction)
+        text = (
+            'the amount is missing: pass whole units as text (amount="0.1") or base units (amount=10_000_000)'
+        )
+        raise TypeError(text)
+    paid_asset = asset_of(asset)
+    paid = base_units_or_none(amount, paid_asset, "amount")
+    return call(method, receiver, wire_asset(paid_asset), hex(paid), transaction)

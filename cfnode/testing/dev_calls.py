@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from cfnode.core.assets import AnyAsset, asset_of
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.sdk.amounts import Quantity, base_units_or_none
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
@@ -96,9 +97,9 @@ def first_block() -> Call[None]:
     return dev_call(steps)
 
 
-def fund(account: str, amount: int) -> Call[str]:
-    """Fund an account with FLIP, in atoms; return the block's hash."""
-    return call("dev_fundAccount", account, hex(amount))
+def fund(account: str, amount: Quantity) -> Call[str]:
+    """Fund an account with FLIP; return the block's hash."""
+    return call("dev_fundAccount", account, hex(base_units_or_none(amount, "FLIP", "amount")))
 
 
 def fail_receiver(address: str, asset: Asset, fails: bool) -> Call[str]:
@@ -111,9 +112,11 @@ def set_price(asset: Asset, microdollars: int) -> Call[str]:
     return call("dev_setPool", asset_json(asset), hex(microdollars))
 
 
-def set_boost(asset: Asset, amount: int, lending: bool) -> Call[str]:
+def set_boost(asset: Asset, amount: Quantity, lending: bool) -> Call[str]:
     """Set the amount in the pool that boosts deposits of an asset; return the block's hash."""
-    return call("dev_setBoost", asset_json(asset), hex(amount), lending)
+    pool_asset = asset_of(asset)
+    units = base_units_or_none(amount, pool_asset, "amount")
+    return call("dev_setBoost", wire_asset(pool_asset), hex(units), lending)
 
 
 def now() -> Call[int]:

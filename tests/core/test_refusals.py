@@ -47,6 +47,13 @@ NO_FUNDS = (
             "the account has too little FLIP (Token(FundsUnavailable)); fund the account with FLIP",
         ),
         ("DispatchError(PoolDoesNotExist)", "", "PoolDoesNotExist"),
+        (
+            "DispatchError(NoPrivateChannelExistsForBroker)",
+            "broker_request_swap_parameter_encoding",
+            "the broker has no open private channel for vault swaps of Bitcoin "
+            "(Swapping.NoPrivateChannelExistsForBroker); "
+            "open one with `cfnode rpc broker_open_private_btc_channel`",
+        ),
     ],
 )
 def test_a_refusal_is_the_pallets_own_sentence_and_what_to_do(message: str, method: str, text: str) -> None:

@@ -58,7 +58,7 @@ def swap(sdk: SwapSDK) -> str:
     expiry: int = channel.estimated_deposit_channel_expiry_time
     print(channel.deposit_address, expiry, channel.affiliate_brokers[0].commission_bps)
     assert_type(sdk.dev_announce(channel, amount=50_000_000), str)
-    assert_type(sdk.dev_deposit(channel, amount=50_000_000), str)
+    assert_type(sdk.dev_deposit(channel, amount="0.5"), str)
     for status in sdk.watch_status(channel.deposit_channel_id):
         assert_type(status, SwapStatus)
     assert_type(sdk.get_status_v2(channel.deposit_channel_id), SwapStatus)

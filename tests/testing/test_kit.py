@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 
 import pytest
 from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.core.assets import asset_in_text
-from cfnode.sdk import FillOrKillParams, RpcCallError, ValidationError
+from cfnode.sdk import FillOrKillParams, RpcCallError, SdkError, ValidationError
 from cfnode.swaps.identity import ChannelId
 from cfnode.testing import Channel, DevChain, NotReached, UnknownEvent, awaiting, dev_calls, running_node
 
@@ -64,6 +65,19 @@ def test_a_channel_has_what_a_test_goes_on_with(chain: DevChain, asset: str, ref
     assert status.state in ("SWAPPING", "SENDING", "SENT", "COMPLETED")
     assert status.deposit_channel is not None
     assert status.deposit_channel.deposit_address == channel["address"]
+
+
+@pytest.mark.parametrize("amount", ["0.1", Decimal("0.1"), 10_000_000])
+def test_an_amount_is_whole_units_as_text_or_base_units_as_a_number(
+    chain: DevChain, amount: str | Decimal | int
+) -> None:
+    channel = opened(chain)
+    chain.deposit(channel, amount=amount)
+    deposit = chain.sdk.get_status_v2(channel.id).deposit
+    assert deposit is not None
+    assert deposit.amount == 10_000_000
+    with pytest.raises(SdkError, match="Btc has 8 decimals"):
+        chain.set_boost("BTC", "0.000000001")
 
 
 def test_a_channel_is_open_until_about_its_expiry(chain: DevChain) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from cfnode.sdk.amounts import Quantity, base_units
 from cfnode.sdk.assets import asset_named, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.vault_swap import VaultSwapData
 from cfnode.sdk.options import Session
-from cfnode.sdk.record import Amount, Record
+from cfnode.sdk.record import Record
 from cfnode.swaps.events import transaction_text
 
 __all__ = ["DevAnnounce", "DevDeposit", "DevSendToVault"]
@@ -23,12 +24,12 @@ _TRANSACTION_BYTES = 32
 class DevDeposit(Call[str]):
     """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
-    `amount` is base units of the source asset (default: the channel's expected amount). A node of a real
-    network lacks the method, which raises RpcCallError.
+    `amount` is text or a Decimal in whole units, or an int of base units (default: the channel's expected
+    amount). A node of a real network lacks the method, which raises RpcCallError.
     """
 
     channel: DepositAddress
-    amount: Amount | None = None
+    amount: Quantity | None = None
 
     def steps(self, session: Session) -> Steps[str]:
         return _paid(session, "dev_deposit", self.channel, self.amount)
@@ -39,12 +40,12 @@ class DevAnnounce(Call[str]):
     """Announce an unconfirmed deposit, which may be boosted (`dev_announceDeposit`); return its block's hash.
 
     The boost needs a channel with a boost fee, and liquidity for it (`dev_setBoost`, `cfnode dev boost`);
-    `dev_deposit` confirms the deposit afterwards. `amount` is base units of the source asset (default: the
-    channel's expected amount). Raises RpcCallError without an open channel, and on a real network.
+    `dev_deposit`, which takes the same `amount`, confirms the deposit afterwards. Raises RpcCallError without
+    an open channel, and on a real network.
     """
 
     channel: DepositAddress
-    amount: Amount | None = None
+    amount: Quantity | None = None
 
     def steps(self, session: Session) -> Steps[str]:
         return _paid(session, "dev_announceDeposit", self.channel, self.amount)
@@ -55,18 +56,18 @@ class DevSendToVault(Call[str]):
     """Send a vault swap of `encode_vault_swap_data` on a development chain; return the transaction.
 
     `watch_status` follows the swap by this transaction; one from Solana only by the swap's number. From
-    Bitcoin, `amount` (base units) is what the transaction pays, and `refund_address` gets a refund; the
-    transactions of other chains contain both. Raises RpcCallError if the vault refuses the transaction, and
-    on a real network.
+    Bitcoin, `amount` (text or a Decimal in whole units, or an int of base units) is what the transaction
+    pays, and `refund_address` gets a refund; the transactions of other chains contain both. Raises
+    RpcCallError if the vault refuses the transaction, and on a real network.
     """
 
     vault_swap: VaultSwapData
-    amount: Amount | None = None
+    amount: Quantity | None = None
     refund_address: str | None = None
 
     def steps(self, session: Session) -> Steps[str]:
         transaction = session.random_bytes(_TRANSACTION_BYTES)
-        paid = None if self.amount is None else hex(self.amount)
+        paid = None if self.amount is None else hex(base_units(self.amount, "BTC"))
         params = [_snake(self.vault_swap), paid, self.refund_address, "0x" + transaction.hex()]
         yield from rpc(session, session.rpc_url, "dev_sendToVault", params)
         return str(transaction_text(self.vault_swap.chain, transaction))
@@ -81,9 +82,9 @@ def _snake(value: Any) -> Any:
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _paid(session: Session, method: str, channel: DepositAddress, amount: int | None) -> Steps[str]:
+def _paid(session: Session, method: str, channel: DepositAddress, amount: Quantity | None) -> Steps[str]:
     asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
-    base_units = channel.amount if amount is None else amount
-    params = [channel.deposit_address, wire_asset(asset), hex(base_units)]
+    paid = channel.amount if amount is None else base_units(amount, asset)
+    params = [channel.deposit_address, wire_asset(asset), hex(paid)]
     block: str = yield from rpc(session, session.rpc_url, method, params)
     return block

@@ -13,8 +13,10 @@ ADDRESSES = {
 }
 _OPEN = "swap request BTC ETH 0.1"
 _ETH = '\'{"chain": "Ethereum", "asset": "ETH"}\''
+_BTC = '\'{"chain": "Bitcoin", "asset": "BTC"}\''
 _USDC = '\'{"chain": "Ethereum", "asset": "USDC"}\''
 _TERMS = '\'{"retry_duration": 10, "min_price": "0x0", "refund_address": "zz"}\''
+_VAULT = '\'{"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}\''
 
 CASES: dict[str, tuple[str, ...]] = {
     "Commands and flags": (
@@ -116,6 +118,7 @@ CASES: dict[str, tuple[str, ...]] = {
         f"rpc broker_withdraw_fees {_USDC} $BTC",
         f"rpc broker_request_swap_deposit_address {_USDC} {_ETH} $EVM 0 null null null {_TERMS}",
         f"rpc broker_request_swap_deposit_address {_USDC} {_ETH} $EVM 5000",
+        f"rpc broker_request_swap_parameter_encoding {_BTC} {_ETH} $EVM 10 {_VAULT}",
     ),
     "Keys and files": (
         "key inspect 'some words that are no phrase'",
