@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress, address_to_text, chain_of_address
+from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.updates import block_update
@@ -16,9 +18,13 @@ from cfnode.rpc.table.convert import BOOL, account
 from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
+    from cfnode.core.header import Header
     from cfnode.node.node import Node
 
 ByChain = dict[str, list[Any]]
+
+NANOSECONDS: Final = 10**9
+"""Nanoseconds of a second."""
 
 
 async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> ByChain:
@@ -83,8 +89,8 @@ async def vault_addresses(node: Node, chain: str | None, compact: bool | None, a
     vaults = await value(node, block, "cf_vault_addresses")
     header = node.chain.header(block)
     assert header is not None  # its state has been queried
-    seconds = block_update(header, block)["timestamp"] + vaults["predicted_seconds_until_next_vault_rotation"]
-    rotation_time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    remaining_s = vaults["predicted_seconds_until_next_vault_rotation"]
+    rotation_time = clock_text(_now_ns(node, header, block) + remaining_s * NANOSECONDS)
     entries: ByChain = {"Solana": [], "Bitcoin": []}  # the answer has them even without vaults
     for vault, address in _named(vaults):
         explanations = (
@@ -99,6 +105,24 @@ async def vault_addresses(node: Node, chain: str | None, compact: bool | None, a
             }
         )
     return {name: entries[name] for name in entries if chain in (None, name)}
+
+
+def _now_ns(node: Node, header: Header, block: bytes) -> int:
+    """Return the time in Unix nanoseconds: the clock's, on a development chain that of the block."""
+    if node.spec.chain_type != DEVELOPMENT:
+        return time.time_ns()
+    seconds: int = block_update(header, block)["timestamp"]
+    return seconds * NANOSECONDS
+
+
+def clock_text(unix_ns: int) -> str:
+    """Return a time as the official node prints it: with 0, 3, 6 or 9 digits of a second's fraction."""
+    seconds, fraction = divmod(unix_ns, NANOSECONDS)
+    digits = f"{fraction:09}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{whole}.{digits} UTC" if digits else f"{whole} UTC"
 
 
 def _policy(vault: _Vault) -> str:

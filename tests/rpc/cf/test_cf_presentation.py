@@ -26,6 +26,8 @@ from tests.support.rpc.samples_chain import ROWS, ask, metadata
 
 __all__ = ["metadata"]  # a fixture
 
+VAULT = next(vault for vault in controlled._VAULTS.values() if vault.rotates)
+
 
 # The examples of these were built from numbers that a node has as amounts.
 LOOSE = {
@@ -68,8 +70,39 @@ async def test_a_chain_without_vaults_has_an_empty_list(
         return {"bitcoin_vault": None, "bitcoin": [], "predicted_seconds_until_next_vault_rotation": 0}
 
     monkeypatch.setattr(controlled, "value", none)
-    monkeypatch.setattr(controlled, "block_update", lambda header, block: {"timestamp": 0})
     assert await ask(metadata, "cf_controlled_vault_addresses", "Bitcoin") == {"Bitcoin": []}
+
+
+async def test_the_next_rotation_is_counted_from_the_clock(
+    metadata: Metadata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def one(*_: Any, **__: Any) -> Any:
+        return {
+            "bitcoin_vault": {"Btc": b"x"},
+            "bitcoin": [],
+            "predicted_seconds_until_next_vault_rotation": 60,
+        }
+
+    monkeypatch.setattr(controlled, "value", one)
+    monkeypatch.setattr(controlled, "_named", lambda vaults: [(VAULT, ("Btc", b"x"))])
+    monkeypatch.setattr(controlled.time, "time_ns", lambda: 1_500_000_000)
+    answer = await ask(metadata, "cf_controlled_vault_addresses")
+    assert [vault["next_predicted_rotation"] for vault in answer["Bitcoin"]] == [
+        "1970-01-01 00:01:01.500 UTC"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unix_ns", "text"),
+    [
+        (0, "1970-01-01 00:00:00 UTC"),
+        (1_500_000_000, "1970-01-01 00:00:01.500 UTC"),
+        (1_000_250_000, "1970-01-01 00:00:01.000250 UTC"),
+        (1_000_000_001, "1970-01-01 00:00:01.000000001 UTC"),
+    ],
+)
+def test_a_time_has_the_digits_that_it_needs_in_threes(unix_ns: int, text: str) -> None:
+    assert controlled.clock_text(unix_ns) == text
 
 
 def test_a_vanity_name_that_is_no_text_is_replaced_as_a_whole() -> None:

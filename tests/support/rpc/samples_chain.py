@@ -82,7 +82,7 @@ def metadata(metadata_v15: bytes) -> Metadata:
 
 async def ask(metadata: Metadata, name: str, *params: Any, **cases: str) -> Any:
     """The answer of a row as JSON has it."""
-    node: Any = SimpleNamespace(chain=Chain(metadata, cases))
+    node: Any = SimpleNamespace(chain=Chain(metadata, cases), spec=SimpleNamespace(chain_type="Live"))
     row = ROWS[name]
     answer = (
         await row.handler(node, *row.bind(list(params)))
