@@ -89,7 +89,8 @@ def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path
         printed = recover(server.url)
         assert printed.exit_code == ExitCode.OK, printed.output
         assert f"2 {coin} on {chain}" in printed.output
-        others = [line.removeprefix("also pays").strip() for line in printed.output.splitlines()[2:4]]
+        assert [line.split()[0] for line in printed.output.splitlines()[:3]] == ["pays", "to", "until"]
+        others = [line.removeprefix("also pays").strip() for line in printed.output.splitlines()[3:5]]
         assert others == [f"3 {coin} to {spelled(a)}", f"1 {coin} to {spelled(c)}"]
         done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
         assert done.exit_code == ExitCode.OK, done.output

@@ -21,7 +21,7 @@ _GWEI = 9
 
 
 def summary(failed: FailedCall) -> list[tuple[str, str]]:
-    """Return the receivers, amounts and deadline as names and values.
+    """Return amount, receiver, deadline, and the other receivers, as names and values.
 
     A value is empty if there is none.
     """
@@ -30,9 +30,9 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
     return [
         ("pays", f"{amount_text(payload)} on {payload.chain}"),
         ("to", payload.recipient_text),
+        ("until", _deadline(failed)),
         ("also pays", "\n".join(f"{amount_text(other)} to {other.recipient_text}" for other in others)),
         ("message", "" if payload.message is None else f"{len(payload.message)} bytes, for the receiver"),
-        ("until", _deadline(failed)),
     ]
 
 
