@@ -17,9 +17,11 @@ from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
+from cfnode.ledger.database import sqlite_url
 from tests.conftest import ROOT
 from tests.process import NodeProcess
 from tests.sdk.place import RECEIVER, REFUND, node_with_broker
+from tests.support.cli.commands import commands
 from tests.support.cli.terminals import PLACES, plain, svg
 
 PAGE = ROOT / "docs" / "guide" / "screens.md"
@@ -50,6 +52,7 @@ class Terminal:
     def __init__(self, node: NodeProcess, place: str) -> None:
         self.node, self.place = node, place
         self.screen: list[str] = []
+        self.walked: list[str] = []
         self.printed: list[str] = []
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
@@ -60,6 +63,7 @@ class Terminal:
         variables["CFNODE_LP_ACCOUNT"] = "cFM6ZcrDUtrcUDFCDJZQ6bX9iA9z8w1zVd3PhBukicFpnK6FD"
         done = CliRunner().invoke(cli, arguments, env=variables, prog_name="cfnode")
         assert done.exit_code == code, (arguments, done.output)
+        self.walked.append(" ".join(arguments))
         lines = plain(done.stdout)
         if code == ExitCode.FAILURE:
             lines.append(done.stderr[done.stderr.index("Error: ") :].rstrip())
@@ -186,3 +190,140 @@ def test_no_command_cuts_an_address(place: str, node: NodeProcess, tmp_path: Pat
         parts = {found.lower() for found in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
         assert parts == {whole.lower()}, (whole, parts)
     assert json.dumps(printed, ensure_ascii=False).count("…") == 0
+
+
+NOT_WALKED = {
+    "completion": "a script",
+    "config example": "a file",
+    "config show": "values of a file",
+    "config check": "a count",
+    "export-chain-spec": "a document",
+    "export-state": "a document",
+    "build-spec": "a document",
+    "chain-info": "a document",
+    "inspect-runtime": "the runtime's version",
+    "purge-chain": "a folder",
+    "service run": "a log",
+    "ledger run": "a log",
+    "dev evm": "tests/e2e/test_guide_recovery.py pastes what it prints",
+    "dev rotate": "the line of a block, as `dev seal`",
+    "dev upgrade": "the line of a block, as `dev seal`",
+    "lp register": "the line of a transaction, as `lp refund-address`",
+    "lp replay": "amounts and prices",
+}
+"""Commands that are not walked, with what they print."""
+PRIVATE_CHANNEL = (
+    {"chain": "Bitcoin", "asset": "BTC"},
+    {"chain": "Ethereum", "asset": "ETH"},
+    RECEIVER,
+    10,
+    {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10},
+)
+
+
+def walk_a_swap(terminal: Terminal) -> None:
+    node = terminal.node
+    opened = terminal(
+        "swap", "request", "BTC", "ETH", "0.1", f"--to={RECEIVER}", f"--refund={REFUND}", "--min-price=1"
+    )
+    channel = channel_in(opened)
+    terminal("swap", "quote", "BTC", "ETH", "0.1")
+    terminal("dev", "announce", channel, "BTC", "0.1")
+    terminal("dev", "deposit", channel, "BTC", "0.1")
+    terminal("dev", "seal", "8")
+    terminal("swap", "watch", channel)
+    terminal("swap", "status", channel)
+    node.call("broker_open_private_btc_channel")
+    encoded = json.dumps(node.call("broker_request_swap_parameter_encoding", *PRIVATE_CHANNEL))
+    terminal("dev", "send-to-vault", encoded, "--amount=0.1", f"--sender={REFUND}")
+
+
+def walk_a_failed_payout(terminal: Terminal) -> None:
+    terminal("dev", "fail-receiver", RECEIVER, "ETH")
+    to = (f"--to={RECEIVER}", f"--refund={REFUND}")
+    channel = channel_in(terminal("swap", "request", "BTC", "ETH", "0.1", *to, "--min-price=1"))
+    terminal("dev", "deposit", channel, "BTC", "0.1")
+    terminal("dev", "seal", "16")
+    assert "FAILED" in terminal("swap", "status", channel)
+    assert f"to     {RECEIVER}" in terminal("recover", "--for", channel)
+    terminal("dev", "fail-receiver", RECEIVER, "ETH", "--off")
+
+
+def walk_a_provider(terminal: Terminal) -> None:
+    terminal("lp", "refund-address", "Ethereum", RECEIVER)
+    opened = terminal("lp", "deposit", "ETH")
+    (address,) = set(re.findall(r"^to +(\S+)$", opened, re.MULTILINE))
+    terminal("dev", "deposit", address, "ETH", "5")
+    terminal("lp", "balances")
+    terminal("lp", "set-limit", "ETH", "sell", "1", "--price=9000", "--id=1")
+    terminal("lp", "set-range", "ETH", "--price", "4000", "5000", "--amounts", "1", "0", "--id", "2")
+    for name in ("orders", "fills"):
+        terminal("lp", name)
+    terminal("lp", "book", "ETH")
+    terminal("lp", "cancel", "ETH")
+    terminal("lp", "withdraw", "ETH", "1", RECEIVER)
+
+
+def walk_a_chain(terminal: Terminal) -> None:
+    terminal("status")
+    terminal("wait")
+    terminal("rpc", "cf_accounts")
+    terminal("dev", "fund", ACCOUNT, "1")
+    terminal("dev", "boost", "BTC", "1")
+    terminal("dev", "price", "BTC", "60000")
+    terminal("dev", "depth", "ETH", "1000000")
+    terminal("dev", "oracle", "ETH", "3000")
+    terminal("dev", "hold", "Ethereum")
+    terminal("lp", "withdraw", "ETH", "1", RECEIVER)
+    terminal("dev", "seal", "3")
+    terminal("dev", "fail-broadcast", "Ethereum")
+    terminal("dev", "hold", "Ethereum", "--off")
+    terminal("dev", "hold-signatures", "--off")
+    terminal("dev", "abort", "Bitcoin")
+    terminal("dev", "jump", "1m")
+    terminal("dev", "epoch")
+    terminal("dev", "events", "3", "--all")
+    terminal("dev", "finalize")
+
+
+def walk_the_books(terminal: Terminal, folder: Path) -> None:
+    books = f"--database={sqlite_url(folder / 'books.sqlite')}"
+    terminal("ledger", "run", "--once", "--first-block=1", books)
+    terminal("ledger", "check", books)
+    for report in ("channels", "swaps", "fees", "payouts"):
+        terminal("ledger", "show", report, books)
+    terminal("ledger", "statement", "--month=2026-01", books)
+    terminal("ledger", "webhook", "add", "http://127.0.0.1:9/changes", books)
+    (webhook,) = json.loads(terminal("ledger", "webhook", "list", books, "--json"))
+    terminal("ledger", "webhook", "replay", webhook["id"], books)
+    terminal("ledger", "webhook", "remove", webhook["id"], books)
+    terminal("ledger", "partner", "add", "shop", books)
+    terminal("ledger", "partner", "list", books)
+    terminal("ledger", "partner", "revoke", "shop", books)
+
+
+def walk_the_keys(terminal: Terminal, folder: Path) -> None:
+    terminal("key", "insert", f"--keystore-path={folder}", "--suri=//Alice", "--key-type=brok")
+    terminal("key", "list", f"--keystore-path={folder}")
+    terminal("key", "inspect", "//Alice")
+    terminal("key", "generate")
+    terminal("key", "generate-node-key", f"--file={folder / 'node_key'}")
+    terminal("key", "inspect-node-key", f"--file={folder / 'node_key'}")
+
+
+def test_at_60_columns_each_command_prints_whole_what_is_copied(node: NodeProcess, tmp_path: Path) -> None:
+    terminal = Terminal(node, "60 columns")
+    walk_the_keys(terminal, tmp_path / "keys")
+    walk_a_swap(terminal)
+    walk_a_failed_payout(terminal)
+    walk_a_provider(terminal)
+    walk_a_chain(terminal)
+    walk_the_books(terminal, tmp_path)
+    printed = "\n".join(line for line in terminal.screen if not line.startswith("$ "))
+    assert "…" not in printed
+    for whole in (RECEIVER, REFUND, ACCOUNT):
+        parts = {found.lower() for found in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
+        assert parts == {whole.lower()}, (whole, parts)
+    names = {path for path, _ in commands()}
+    walked = {name for name in names for line in terminal.walked if f"{line} ".startswith(f"{name} ")}
+    assert walked | NOT_WALKED.keys() == names
