@@ -245,7 +245,9 @@ def walk_a_failed_payout(terminal: Terminal) -> None:
     terminal("dev", "deposit", channel, "BTC", "0.1")
     terminal("dev", "seal", "16")
     assert "FAILED" in terminal("swap", "status", channel)
-    assert f"to     {RECEIVER}" in terminal("recover", "--for", channel)
+    call = terminal("recover", "--for", channel)
+    assert f"to     {RECEIVER}" in call
+    assert re.search(r"until\s+about 2026-01-\d\d \d\d:\d\d UTC, in .*, chain time", call), call
     terminal("dev", "fail-receiver", RECEIVER, "ETH", "--off")
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "ChannelArguments",
     "ChannelOrder",
     "NewChannel",
+    "chain_time",
     "estimated_expiry",
     "open_channel",
     "read_opened",
@@ -220,13 +221,13 @@ def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[i
         height = int.from_bytes(bytes.fromhex(state[2:])[:width], "little")
     except (SdkError, ValueError, TypeError):
         height = 0
-    now = yield from _chain_time(session, timeout)
+    now = yield from chain_time(session, timeout)
     if not 0 < height <= expiry_block:
         return now + lifetime_ms(chain)
     return now + blocks_ms(chain, expiry_block - height)
 
 
-def _chain_time(session: Session, timeout: float) -> Steps[int]:
+def chain_time(session: Session, timeout: float) -> Steps[int]:
     """Return Unix milliseconds: a development chain's own clock, for other chains this machine's."""
     if not session.network.is_one_server:
         return session.now_ms()

@@ -41,7 +41,12 @@ def _deadline(failed: FailedCall) -> str:
     if failed.deadline_ms is None:
         return "" if failed.payload.is_offered else "the vault gets the next epoch's key"
     time_left = _span(failed.deadline_ms - failed.read_at_ms)
-    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {time_left}"
+    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {time_left}{_clock(failed)}"
+
+
+def _clock(failed: FailedCall) -> str:
+    """Name the clock of a development chain, which differs from the real one."""
+    return ", chain time" if failed.is_own_clock else ""
 
 
 def _span(milliseconds: int) -> str:
@@ -121,7 +126,7 @@ def _until(failed: FailedCall) -> str:
         return f"{now}."
     end = ""
     if failed.deadline_ms is not None:
-        end = f" (until about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC)"
+        end = f" (until about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC{_clock(failed)})"
     if failed.last_epoch > failed.epoch:
         return (
             f"{now}. The payload will be signed anew in the next one, and offered until that one ends{end}."

@@ -16,6 +16,7 @@ from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.hashing import twox_64
 from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.sdk.calls import Call
+from cfnode.sdk.calls.channels import chain_time
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes
 from cfnode.sdk.options import Session
@@ -64,6 +65,7 @@ class FailedCall:
     return it. `earlier_keys` are read only if the current key has not signed; None if the node does not
     return them. `block` is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
     `is_on_its_way`: an authority is to send the call, too, as governance may have it do.
+    `is_own_clock`: times are chain time, that of a development chain.
     """
 
     payload: Payload
@@ -77,6 +79,7 @@ class FailedCall:
     epoch_blocks: int = 0
     earlier_keys: tuple[bytes, ...] | None = None
     is_on_its_way: bool = False
+    is_own_clock: bool = False
 
     @property
     def last_block(self) -> int | None:
@@ -151,8 +154,9 @@ class FetchFailedCall(Call[FailedCall]):
             listed[0],
             ends,
             (yield from _height(session, at)),
-            session.now_ms(),
+            (yield from chain_time(session, session.options.timeout)),
             duration,
+            is_own_clock=session.network.is_one_server,
             is_on_its_way=self.broadcast_id in (yield from pending_numbers(session, chain, at)),
         )
         if failed.is_signed_by_current_key:
@@ -180,8 +184,9 @@ class FetchKeys(Call[FailedCall]):
             None,
             hex_number(started, url) + blocks if blocks else None,
             (yield from _height(session, at)),
-            session.now_ms(),
+            (yield from chain_time(session, session.options.timeout)),
             blocks,
+            is_own_clock=session.network.is_one_server,
             is_on_its_way=self.payload.broadcast_id in (yield from pending_numbers(session, chain, at)),
         )
         if failed.is_signed_by_current_key:
