@@ -227,14 +227,17 @@ def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[i
     return now + blocks_ms(chain, expiry_block - height)
 
 
-def chain_time(session: Session, timeout: float) -> Steps[int]:
-    """Return Unix milliseconds: a development chain's own clock, for other chains this machine's."""
+def chain_time(session: Session, timeout: float, at: str | None = None) -> Steps[int]:
+    """Return Unix milliseconds: a development chain's own clock, for other chains this machine's.
+
+    `at`: the hash of the block whose time it is (default: the best one).
+    """
     if not session.network.is_one_server:
         return session.now_ms()
     from cfnode.core.chain_time import NOW_KEY, stored_time
 
     try:
-        value = yield from rpc(session, session.rpc_url, "state_getStorage", [NOW_KEY], timeout=timeout)
+        value = yield from rpc(session, session.rpc_url, "state_getStorage", [NOW_KEY, at], timeout=timeout)
         return stored_time(value)
     except (SdkError, ValueError):
         return session.now_ms()
