@@ -67,7 +67,7 @@ def leading(first: LedgerProcess, second: LedgerProcess) -> tuple[LedgerProcess,
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         for one, other in ((first, second), (second, first)):
-            if "Another process follows" in other.log_path.read_text():
+            if "Another process writes" in other.log_path.read_text():
                 return one, other
         time.sleep(0.02)
     raise AssertionError(first.log_path.read_text() + second.log_path.read_text())
