@@ -41,7 +41,7 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
                 services[0].kill()
             elif len(answers) == CHANNELS // 2:
                 leader.kill()
-        other.wait_for("is gone: this process follows now")
+        other.wait_for("has ended: this process follows now")
         chain.chain.new_block()
         chain.chain.finalize()
         wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))
