@@ -56,7 +56,7 @@ def _takeover(url: str) -> Row:
         chain.chain.new_block()
         chain.chain.finalize()
         head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
-        follower.wait_for("is gone: this process follows now")
+        follower.wait_for("has ended: this process follows now")
         wait_for_block(url, head)
         seconds = time.monotonic() - start
     return (
