@@ -1,4 +1,4 @@
-"""Batches that were aborted and that governance had signed again: found, or said to be on their way."""
+"""Batches that were aborted and that governance had signed again: found, or reported as on their way."""
 
 from __future__ import annotations
 

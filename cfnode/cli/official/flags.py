@@ -219,15 +219,18 @@ LOGGING: Final = (
     "--tracing-targets",
     "--tracing-receiver",
 )
+"""Flags of the log that subcommands of the official node have, too."""
 DATABASE: Final = ("--database", "--db-cache")
+"""Flags of the database that subcommands of the official node have, too."""
 PRUNING: Final = ("--state-pruning", "--blocks-pruning")
+"""Flags of what is kept that subcommands of the official node have, too."""
 NODE_KEY: Final = (
     "--node-key",
     "--node-key-type",
     "--node-key-file",
     "--unsafe-force-node-key-generation",
 )
-"""As `LOGGING`, `DATABASE` and `PRUNING`: flags that subcommands of the official node have, too."""
+"""Flags of the node's key that subcommands of the official node have, too."""
 BY_NAME: Final = {flag.name: flag for flag in FLAGS}
 EXCLUDING: Final = (
     ("--port", "--listen-addr"),

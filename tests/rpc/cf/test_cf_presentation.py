@@ -7,6 +7,7 @@ of its type; what they make of it is compared, member by member, with serialisat
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ async def test_the_next_rotation_is_counted_from_the_clock(
 
     monkeypatch.setattr(controlled, "value", one)
     monkeypatch.setattr(controlled, "_named", lambda vaults: [(VAULT, ("Btc", b"x"))])
-    monkeypatch.setattr(controlled.time, "time_ns", lambda: 1_500_000_000)
+    monkeypatch.setattr(controlled, "time", SimpleNamespace(time_ns=lambda: 1_500_000_000))
     answer = await ask(metadata, "cf_controlled_vault_addresses")
     assert [vault["next_predicted_rotation"] for vault in answer["Bitcoin"]] == [
         "1970-01-01 00:01:01.500 UTC"
