@@ -97,7 +97,7 @@ class LazyGroup(CommandGroup):
             from cfnode.cli.official.subcommands import MISSING  # needed by few command lines
 
             if args[0] in MISSING:
-                raise click.UsageError(f"There is no {args[0]!r} here: {MISSING[args[0]]}.", ctx)
+                raise click.UsageError(f"cfnode has no command {args[0]!r}: {MISSING[args[0]]}.", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

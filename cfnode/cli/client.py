@@ -119,7 +119,7 @@ def reading(url: str) -> Iterator[None]:
         yield
     except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
         raise NodeUnreachable(
-            f"{origin_of(url)} sent a malformed answer: not a node?", "BAD_ANSWER"
+            f"{origin_of(url)} sent a malformed answer: is it a node?", "BAD_ANSWER"
         ) from None
 
 
@@ -132,7 +132,7 @@ def bearer(url: str) -> dict[str, str]:
 def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     """Return the `result` in the answer to one call. Raise NodeUnreachable or CallRefused."""
     if answer.status == UNAUTHORIZED:
-        raise ClientAccessRefused(f"{origin} answers only with a known bearer token: {TOKEN_ADVICE}")
+        raise ClientAccessRefused(f"{origin} requires a known bearer token: {TOKEN_ADVICE}")
     if answer.status == FORBIDDEN:
         raise ClientAccessRefused(
             f"{origin} refuses this client (HTTP 403): a node answers to localhost and 127.0.0.1 with its "
@@ -145,7 +145,7 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
             reason = "a proxy listens there, but its node does not answer; is the node running?"
             text = f"{origin} answered HTTP {answer.status}: {reason}"
             raise NodeUnreachable(text, "HTTP_STATUS") from None
-        text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
+        text = f"{origin} answered HTTP {answer.status} with a text that {error}: is it a node?"
         raise NodeUnreachable(text, "BAD_ANSWER") from None
     except RpcError as error:  # for the request as a whole
         outcome = error

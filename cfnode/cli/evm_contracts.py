@@ -78,5 +78,5 @@ def _stored(node: DevClient, chain: str, item: str, size: int) -> bytes:
     except ForeignError:
         data = b""
     if len(data) != size:
-        raise client.NodeUnreachable(f"{origin_of(node.url)} sent a malformed answer: not a node?")
+        raise client.NodeUnreachable(f"{origin_of(node.url)} sent a malformed answer: is it a node?")
     return data

@@ -62,7 +62,7 @@ def slot_of(header: Header) -> int:
     ]
     if len(slots) != 1 or len(slots[0]) != 8:
         raise AuraError(
-            f"block {header.number}: {len(slots)} Aura slots in the header, one of 8 bytes is due"
+            f"block {header.number}: {len(slots)} Aura slots in the header, expected one of 8 bytes"
         )
     return int.from_bytes(slots[0], "little")
 

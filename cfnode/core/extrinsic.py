@@ -147,7 +147,7 @@ def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
     if (kind, version) == (GENERAL, 5):
         return _decode_general(metadata, data, cursor)
     raise ExtrinsicError(
-        f"an extrinsic that begins with 0x{first_byte:02x} is of no format known here (4 and 5 are)"
+        f"unknown format of an extrinsic that begins with 0x{first_byte:02x}: formats 4 and 5 are known"
     )
 
 
@@ -163,7 +163,7 @@ def _decode_signed(metadata: Metadata, data: bytes, offset: int) -> Extrinsic:
 
 def _decode_general(metadata: Metadata, data: bytes, cursor: ByteCursor) -> Extrinsic:
     if (extension_version := cursor.u8()) != 0:
-        raise ExtrinsicError(f"version {extension_version} of the extensions is not known here")
+        raise ExtrinsicError(f"unknown version {extension_version} of the extensions")
     extensions, end = _decode_extensions(metadata, data, cursor.offset)
     return _finish(metadata, data, end, 5, extensions, None)
 
@@ -226,7 +226,7 @@ def _part(metadata: Metadata, extension: TransactionExtension, type_id: int, val
         codec.decode(b"")  # a type that decodes from no bytes takes none
     except ScaleError:
         raise ExtrinsicError(
-            f"the runtime asks for the transaction extension {extension.identifier}, which carries data that "
+            f"the runtime requires the transaction extension {extension.identifier}, which carries data that "
             "this cfnode does not know: a newer version is needed to sign for this runtime"
         ) from None
     return b""

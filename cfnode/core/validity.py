@@ -87,7 +87,7 @@ def decode_validity_error(cursor: ByteCursor) -> Invalid | UnknownValidity:
     names = UNKNOWN if unknown else INVALID
     index = cursor.u8()
     if index >= len(names):
-        raise ScaleError(f"no transaction validity reason has the index {index}")
+        raise ScaleError(f"unknown transaction validity reason {index}")
     code = cursor.u8() if names[index] == "Custom" else None
     return UnknownValidity(names[index], code) if unknown else Invalid(names[index], code)
 

@@ -78,12 +78,14 @@ class SwapLines:
 
     def of(self, number: int, events: Sequence[BlockEvent]) -> Iterator[str]:
         """Yield the lines of block `number`; an event of an unknown form has none."""
-        failed_texts = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
+        failed_texts = [
+            f" of {_amount(event.fields)}" for event in events if event.name == Name.TRANSFER_REJECTED
+        ]
         for event in events:
             try:
                 yield from self._of(number, event, failed_texts)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
-                log.debug("no line for %s.%s: %r", event.pallet, event.name, error)
+                log.debug("the event %s.%s is not logged: %r", event.pallet, event.name, error)
 
     def _of(self, number: int, event: BlockEvent, failed: list[str]) -> Iterator[str]:
         if event.pallet in ("Swapping", "LiquidityProvider"):
@@ -112,7 +114,7 @@ class SwapLines:
             yield _refused(fields)
         elif event.name in (Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED):
             yield _deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
-        elif event.name == Name.NOT_TAKEN:
+        elif event.name == Name.TRANSFER_REJECTED:
             receiver = _account(chain, fields["destination_address"])
             command = f"cfnode recover {chain} {fields['broadcast_id']}"
             yield f"❌ {_amount(fields)} could not be paid to {receiver}: {command}"

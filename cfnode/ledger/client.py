@@ -30,7 +30,7 @@ _TOO_LARGE = -32008
 """JSON-RPC code of Substrate's server: the answer is larger than its limit."""
 
 ACCESS_ADVICE = {
-    401: "answers only with a known bearer token: give it by --token-file FILE, or set CFNODE_TOKEN",
+    401: "requires a known bearer token: give it by --token-file FILE, or set CFNODE_TOKEN",
     403: "refuses this client (HTTP 403): a node answers to the names of its --rpc-allowed-hosts",
 }
 """Advice by the HTTP status of a node's access rules."""

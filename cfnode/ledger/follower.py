@@ -190,7 +190,7 @@ class Follower:
         except ScaleError:
             network = ""
         if network not in NETWORKS:
-            raise LedgerError(f"{reader.client.origin} is no node of a Chainflip State Chain")
+            raise LedgerError(f"{reader.client.origin} is not a node of a Chainflip State Chain")
         return anchor, balances, network
 
     async def _anchor(
@@ -354,7 +354,7 @@ class Follower:
             try:
                 outcome = await compare(candidate, self._books)
             except (Discarded, CallError) as error:
-                log.debug("no comparison: %s", error)
+                log.debug("books and chain were not compared: %s", error)
                 continue
             if outcome is not None and outcome.differences:
                 number = outcome.block.number

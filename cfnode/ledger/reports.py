@@ -264,7 +264,7 @@ def _payout_fact(
         (outcome["transaction"] for outcome in outcomes if outcome["state"] == "success"), None
     )
     if failed:
-        steps.append(PayoutStep.NOT_TAKEN)
+        steps.append(PayoutStep.TRANSFER_REJECTED)
     if any(outcome["state"] == "expired" for outcome in call):
         steps.append(PayoutStep.CALL_EXPIRED)
     return PayoutFact(payout_state(steps), broadcast, transaction, failed[-1] if failed else None)

@@ -15,15 +15,15 @@ Section = tuple[str, str, tuple[AnyMethod, ...]]
 """The title, text and rows of a section."""
 
 SECTIONS: Final[tuple[Section, ...]] = (
-    ("system, rpc", "What the node is and how it is doing.", system.METHODS),
+    ("system, rpc", "Identity, health and peers of the node.", system.METHODS),
     ("chain", "Blocks and headers.", chain.METHODS),
     ("state", "Storage, runtime calls, metadata.", state.METHODS),
     ("childstate", "Storage of child tries.", childstate.METHODS),
     ("author", "Transactions and keys.", author.METHODS),
     ("offchain", "The storage of offchain workers, of which none run here.", offchain.METHODS),
-    ("payment", "What a transaction would cost.", payment.METHODS),
+    ("payment", "Fees of a transaction.", payment.METHODS),
     ("grandpa", "Finality.", grandpa.METHODS),
-    ("chainSpec", "The new JSON-RPC interface: which chain it is.", chain_spec.METHODS),
+    ("chainSpec", "The new JSON-RPC interface: identity of the chain.", chain_spec.METHODS),
     ("chainHead", "The new JSON-RPC interface: the head of the chain.", chain_head.METHODS),
     ("transaction", "The new JSON-RPC interface: transactions.", transactions.METHODS),
     ("archive", "The new JSON-RPC interface: the past, only where nothing is pruned.", archive.METHODS),

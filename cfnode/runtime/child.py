@@ -107,7 +107,7 @@ class Child:
             with memoryview(self._buffer)[frames.LENGTH_SIZE : end] as body:
                 answer = frames.decode_answer(body)
         except (ValueError, msgspec.MsgspecError) as error:
-            raise ExecutorDied(f"the executor process sends a malformed answer: {error}") from error
+            raise ExecutorDied(f"the executor process sent a malformed answer: {error}") from error
         del self._buffer[:end]
         if not waited:  # let other tasks run once per message, but no more often: a call has many messages
             await trio.lowlevel.cancel_shielded_checkpoint()

@@ -108,7 +108,7 @@ def read(
         reason = "it is a symbolic link; put the file itself there" if is_refused_link else error.strerror
         raise SecretFileError(f"cannot read {path}: {reason}") from None
     if len(content) > limit:
-        raise SecretFileError(f"{path} is larger than {limit} bytes: this is not a key file")
+        raise SecretFileError(f"{path} is larger than {limit} bytes, too large for a key file")
     return content
 
 

@@ -32,7 +32,7 @@ __all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
 _OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
 _REASONS: Final = {
     State.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
-    State.FAILED: (Name.NOT_TAKEN, "The receiver rejected the transfer"),
+    State.FAILED: (Name.TRANSFER_REJECTED, "The receiver rejected the transfer"),
     State.EXPIRED: (
         Name.CALL_EXPIRED,
         "The transfer was not made, and the call that makes it again has expired",
@@ -53,8 +53,8 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state is State.INVALID:
         return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
     if state in _REASONS:
-        was_sent = any(entry.name == Name.NOT_TAKEN for entry in events)
-        failure_name = Name.NOT_TAKEN if was_sent else Name.ABORTED
+        was_sent = any(entry.name == Name.TRANSFER_REJECTED for entry in events)
+        failure_name = Name.TRANSFER_REJECTED if was_sent else Name.ABORTED
         return result | _failed(state, _last(events, failure_name), _REASONS[state], events), state
     return result, state
 

@@ -35,7 +35,7 @@ def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
     if not text:
         return "it is empty"
     if any(map(str.isspace, text)):
-        return "it holds a blank"
+        return "it contains a blank"
     if text.startswith("cF") and _is_ss58(text):
         return "it is a State Chain account; an address of the other chain is expected"
     if chain in _EVM and _is_evm(text):

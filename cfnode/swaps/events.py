@@ -86,7 +86,7 @@ class Name(StrEnum):
     ABORTED = "BroadcastAborted"
     TIMED_OUT = "BroadcastTimeout"
     # Calls that pay a failed transfer again
-    NOT_TAKEN = "TransferFallbackRequested"
+    TRANSFER_REJECTED = "TransferFallbackRequested"
     CALL_OUTDATED = "FailedForeignChainCallResigned"
     """The key has changed: the signatures before it are of no use, and a new one will come."""
     CALL_EXPIRED = "FailedForeignChainCallExpired"
@@ -160,7 +160,7 @@ PAYOUT_STEPS_OF: Final[Mapping[str, PayoutStep]] = {
     Name.SIGNED: PayoutStep.SENT,
     Name.SUCCEEDED: PayoutStep.SUCCEEDED,
     Name.ABORTED: PayoutStep.ABORTED,
-    Name.NOT_TAKEN: PayoutStep.NOT_TAKEN,
+    Name.TRANSFER_REJECTED: PayoutStep.TRANSFER_REJECTED,
     Name.CALL_EXPIRED: PayoutStep.CALL_EXPIRED,
 }
 """What an event states about a payout."""
@@ -248,7 +248,7 @@ def _ingress_keys(chain: str, name: str, fields: Fields, network: BitcoinNetwork
             yield from (
                 ("transaction", reference) for reference in transactions_of(chain, witness["deposit_details"])
             )
-    elif name == Name.NOT_TAKEN:
+    elif name == Name.TRANSFER_REJECTED:
         receiver = _text_address(chain, fields["destination_address"], network)
         yield "fallback", fields["asset"], receiver, fields["amount"]
         yield "broadcast", chain, fields["broadcast_id"]

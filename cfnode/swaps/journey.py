@@ -68,7 +68,7 @@ class State(StrEnum):
     FAILED = "failed"
     """The receiver rejected a transfer; a call that pays it again is on offer."""
     EXPIRED = "expired"
-    """A transfer was not taken, or a message not sent, and the call that makes it again has expired."""
+    """A transfer was rejected, or a message not sent, and the call that makes it again has expired."""
     DONE = "done"
     """The swap has ended, and had nothing to pay out."""
 
@@ -95,7 +95,7 @@ class PayoutStep(StrEnum):
     SENT = "sent"
     SUCCEEDED = "success"
     ABORTED = "aborted"
-    NOT_TAKEN = "not taken"
+    TRANSFER_REJECTED = "transfer rejected"
     """The receiver rejected the transfer."""
     CALL_EXPIRED = "call expired"
 
@@ -113,7 +113,7 @@ PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
     (State.SIGNING, PayoutStep.ABORTED): State.ABORTED,
     (State.SENT, PayoutStep.ABORTED): State.ABORTED,
     **{(state, PayoutStep.SUCCEEDED): State.PAID for state in _ON_ITS_WAY},
-    **{(state, PayoutStep.NOT_TAKEN): State.FAILED for state in (*_ON_ITS_WAY, State.PAID)},
+    **{(state, PayoutStep.TRANSFER_REJECTED): State.FAILED for state in (*_ON_ITS_WAY, State.PAID)},
     **{(state, PayoutStep.CALL_EXPIRED): State.EXPIRED for state in (State.FAILED, State.ABORTED)},
 }
 """The state after a step, by the state before it; None is the state of a payout that is not known yet."""

@@ -40,7 +40,7 @@ def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -
     with serving(lambda request: body) as url:
         code, _, err = run("rpc", "system_health", "--url", url)
     assert code == 5
-    assert "not a node?" in err
+    assert "is it a node?" in err
 
 
 def test_both_kinds_of_parameters_at_once_are_a_usage_error() -> None:

@@ -313,7 +313,11 @@ class TestInsert:
             (2, ["--suri", "-"], "the secret is empty"),
             (2, ["--suri-file", "/dev/null"], "the secret is empty"),
             (2, ["--suri", "/etc/keys/mistyped"], "there is no file of that name"),
-            (2, ["--suri", "mistyped"], "there is no file of that name, and it is no secret: a secret is 12"),
+            (
+                2,
+                ["--suri", "mistyped"],
+                "there is no file of that name, and it is not a secret: a secret is 12",
+            ),
             (2, ["--suri", "keys/signing_key_file"], "there is no file of that name"),
             (2, ["--suri", "~/my keys/key"], "there is no file of that name"),
             (2, ["--suri", "signing.key"], "there is no file of that name"),

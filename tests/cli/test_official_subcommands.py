@@ -33,7 +33,7 @@ def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
         result = run(*each.name.split(), "--help")
         if each.name in MISSING:
             assert result.exit_code == 2
-            assert f"There is no '{each.name}' here: {each.here}." in result.stderr
+            assert f"cfnode has no command '{each.name}': {each.here}." in result.stderr
         else:
             assert (result.exit_code, result.stderr) == (0, ""), each.name
 
@@ -82,7 +82,7 @@ def test_a_missing_subcommand_says_so_whatever_follows() -> None:
     for name in MISSING:
         for arguments in (["--dev", "5"], ["--chain=dev", "--base-path", "/nowhere", "out.bin"]):
             result = run(name, *arguments)
-            assert (result.exit_code, f"There is no '{name}' here" in result.stderr) == (2, True)
+            assert (result.exit_code, f"cfnode has no command '{name}'" in result.stderr) == (2, True)
 
 
 def test_help_before_a_command_is_help_after_it() -> None:

@@ -167,10 +167,10 @@ def voters(*authorities: Any) -> str:
 
 KEY = "0x" + "22" * 32
 REPEATED_KEY = top({"0x01": "0x"}).replace('"0x01":', '"0x01": "0x02", "0x01":')
-SPELLING = "this key is there twice, in different spelling"
+SPELLING = "this key occurs twice, in different spelling"
 BOTH = "has both raw and stateRootHash; one of them states the genesis"
 DECIMAL = "the name must be a block number in decimal"
-AGAIN = "this block number is there twice"
+AGAIN = "this block number occurs twice"
 NEITHER = "has neither raw nor stateRootHash; other forms must be made raw (`build-spec --raw`)"
 MULTIADDRESS = "must be a multiaddress such as /ip4/192.0.2.1/tcp/30333/p2p/12D3KooW…"
 TYPES = 'must be "Development", "Local", "Live" or {"Custom": "…"}'
@@ -214,11 +214,11 @@ PROTOCOL = "must be visible ASCII without '/', at most 128 characters"
         (raw_text(codeSubstitutes={"1": "0x", "01": "0x"}), 'codeSubstitutes["01"]', AGAIN),
         (raw_text(forkBlocks=[[1.5, "0x"]]), "forkBlocks[0][0]", "must be a whole number, not a fraction"),
         (raw_text(badBlocks=["0x00"]), "badBlocks[0]", "must be 32 bytes, not 1"),
-        (twice(raw_text(), "name", '"other"'), "name", "is there twice"),
-        (REPEATED_KEY, 'genesis.raw.top["0x01"]', "is there twice"),
+        (twice(raw_text(), "name", '"other"'), "name", "occurs twice"),
+        (REPEATED_KEY, 'genesis.raw.top["0x01"]', "occurs twice"),
         ("[]", "", "must be an object, not a list"),
         ('{"name": ', "", "not JSON: Expecting value (line 1, column 10)"),
-        ('{"name": NaN}', "", "not JSON: NaN is no JSON number"),
+        ('{"name": NaN}', "", "not JSON: NaN is not a JSON number"),
         ("[" * 100_000, "", "is not JSON"),
         ("[" * 100 + "]" * 100, "", "is nested more than 64 levels deep"),
     ],

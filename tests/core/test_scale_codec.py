@@ -130,7 +130,7 @@ def test_the_error_for_malformed_bytes_has_their_path():
     with pytest.raises(ScaleError) as caught:
         codec.decode(codec.encode({"id": 1, "state": {"fees": [1]}})[:-1])
     assert caught.value.path == "SwapRequest.state.fees"
-    assert str(caught.value).endswith("4 bytes wanted at offset 5, 3 left")
+    assert str(caught.value).endswith("expected 4 bytes at offset 5, 3 left")
 
 
 @pytest.mark.parametrize(

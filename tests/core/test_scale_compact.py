@@ -86,7 +86,7 @@ def test_a_cursor_refuses_trailing_bytes():
 
 def test_a_cursor_refuses_a_count_that_the_rest_cannot_hold():
     cursor = ByteCursor(encode_compact(10) + bytes(39))
-    with pytest.raises(ScaleError, match="40 bytes wanted at offset 1, 39 left"):
+    with pytest.raises(ScaleError, match="expected 40 bytes at offset 1, 39 left"):
         cursor.count(item_size=4)
     assert cursor.count(item_size=3) == 10
 

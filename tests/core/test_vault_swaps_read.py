@@ -180,7 +180,7 @@ def test_what_fits_no_type_is_refused() -> None:
     with pytest.raises(ScaleError, match="6 affiliates"):
         many = cf_parameters(terms_)[:-1] + bytes([6 << 2]) + bytes(12)
         decode_cf_parameters(many, 20, None)
-    with pytest.raises(ScaleError, match="no chain has the number 99"):
+    with pytest.raises(ScaleError, match="unknown chain 99"):
         decode_evm_calldata(data[:4] + (99).to_bytes(32, "big") + data[36:])
     with pytest.raises(ScaleError, match="kind Sol has 32 bytes, not 20"):
         decode_evm_calldata(evm_calldata(sol[0], ("Sol", bytes(20)), cf_parameters(terms_)))

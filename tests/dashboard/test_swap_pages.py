@@ -89,7 +89,7 @@ async def test_an_account_leads_to_its_swaps(books: Database, day: Day) -> None:
     with visitor(books) as (_, guest):
         await guest.log_in()
         assert await found_at(guest, day.broker) == f"/swaps?account={day.broker}"
-        assert "Nothing in the books is named" in await text_of(guest, "/find?term=unheard-of")
+        assert "The books have no match for" in await text_of(guest, "/find?term=unheard-of")
 
 
 @pytest.mark.parametrize("term", HOSTILE_TERMS)
@@ -211,7 +211,7 @@ async def test_what_has_no_page_is_listed_and_escaped(empty: Database) -> None:
         answer = await guest.get("/find?term=" + "ab" * 32)
         assert answer.status_code == 200
         assert "Deposit rejected" in answer.text
-        assert "no channel of it is known" in answer.text
+        assert "no known channel" in answer.text
         assert unescape(answer.text).count(HOSTILE) == 2
         assert "<script>alert" not in answer.text
 

@@ -230,7 +230,7 @@ async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> Non
         assert await rpc(f"{SHOP}\n") == (0, '"Chainflip Node"\n')
         for token in ("", OPS):
             code, text = await rpc(token)
-            assert (code, "answers only with a known bearer token: give it by --token-file" in text) == (
+            assert (code, "requires a known bearer token: give it by --token-file" in text) == (
                 5,
                 True,
             )

@@ -21,7 +21,7 @@ ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
     ("chain", "text", "bitcoin", "fault"),
     [
         ("Ethereum", "", None, "it is empty"),
-        ("Ethereum", f"{EVM[:9]} {EVM[9:]}", None, "it holds a blank"),
+        ("Ethereum", f"{EVM[:9]} {EVM[9:]}", None, "it contains a blank"),
         (
             "Ethereum",
             EVM.replace("F", "f", 1),

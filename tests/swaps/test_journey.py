@@ -55,8 +55,11 @@ def test_a_swap_before_its_payouts(steps: list[JourneyStep], state: str) -> None
         ([*SENT_STEPS, PayoutStep.ABORTED], "aborted"),
         ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.SUCCEEDED], "paid"),
         ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.CALL_EXPIRED], "expired"),
-        ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN], "failed"),
-        ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN, PayoutStep.CALL_EXPIRED], "expired"),
+        ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.TRANSFER_REJECTED], "failed"),
+        (
+            [*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.TRANSFER_REJECTED, PayoutStep.CALL_EXPIRED],
+            "expired",
+        ),
         ([PayoutStep.SCHEDULED, PayoutStep.INVALID], "invalid"),
         ([PayoutStep.IGNORED], "ignored"),
         ([PayoutStep.CREDITED], "credited"),

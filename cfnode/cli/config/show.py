@@ -115,7 +115,7 @@ def _rows(
     ) as inner:
         parsed, extra, _ = command.make_parser(inner).parse_args(list(flags))
         if extra:
-            raise click.UsageError(f"{extra[0]!r} is no flag of `cfnode {' '.join(path)}`", ctx)
+            raise click.UsageError(f"{extra[0]!r} is not a flag of `cfnode {' '.join(path)}`", ctx)
         load(inner, path, file)
         for option in options_of(command):
             if option.hidden and key_of(option) not in _names(parsed):

@@ -107,7 +107,7 @@ def _read_file(path: Path) -> str:
         raise CommandFailure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
     if len(content) > MAX_SECRET_BYTES:
         raise CommandFailure(
-            f"{path} is larger than {MAX_SECRET_BYTES} bytes: this is no secret", ExitCode.CONFIGURATION
+            f"{path} is larger than {MAX_SECRET_BYTES} bytes, too large for a secret", ExitCode.CONFIGURATION
         )
     return _decode(content, str(path))
 
@@ -131,7 +131,7 @@ def _checked(text: str, or_address: bool) -> str:
         # As a secret URI, a mistyped file name would be a child of the well-known development key.
         raise click.UsageError(NO_FILE)
     if looks_like_a_file(text) and not or_address:
-        raise click.UsageError(f"{NO_FILE}, and it is no secret: {FORMS}")
+        raise click.UsageError(f"{NO_FILE}, and it is not a secret: {FORMS}")
     return text
 
 

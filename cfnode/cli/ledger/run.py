@@ -37,7 +37,7 @@ __all__ = ["run"]
     type=AccountId(),
     multiple=True,
     metavar="ACCOUNT",
-    help="Keep only what concerns this account and its affiliates (repeatable). Default: all accounts.",
+    help="Keep only records of this account and its affiliates (repeatable). Default: all accounts.",
 )
 @click.option(
     "--first-block",

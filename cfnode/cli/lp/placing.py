@@ -32,9 +32,7 @@ _PAIR = (Units(), Units())
 @click.option(
     "--price", type=Units(), help="USDC for one ASSET; becomes the next tick that is not worse for you."
 )
-@click.option(
-    "--tick", type=Integer(), help="Instead of a price: a tick; each is 0.01 % above the one below it."
-)
+@click.option("--tick", type=Integer(), help="Tick, instead of a price; each tick is 0.01 % above the last.")
 @id_option
 @shared
 def set_limit(
@@ -73,18 +71,21 @@ def set_limit(
     "--tick",
     type=(Integer(), Integer()),
     metavar="LOW HIGH",
-    help="Instead of prices: the ticks of both ends.",
+    help="Ticks of both ends, instead of prices.",
 )
 @click.option(
     "--amounts",
     type=_PAIR,
     metavar="ASSET USDC",
-    help="At most so much of both: the most liquidity that these pay for at the pool's price.",
+    help="Maximum amounts of both assets; the order gets the liquidity that they pay for now.",
 )
 @click.option(
-    "--minimum", type=_PAIR, metavar="ASSET USDC", help="With --amounts: refuse to use less.  [default: 0 0]"
+    "--minimum",
+    type=_PAIR,
+    metavar="ASSET USDC",
+    help="Minimum amounts to use, with --amounts.  [default: 0 0]",
 )
-@click.option("--liquidity", type=WholeNumber(1), help="Instead of amounts: the chain's measure of size.")
+@click.option("--liquidity", type=WholeNumber(1), help="Liquidity in the chain's units, instead of amounts.")
 @id_option
 @shared
 def set_range(

@@ -46,7 +46,7 @@ PROGRESS_LINES = 10
     required=True,
     multiple=True,
     metavar="ASSET=AMOUNT",
-    help="What the account deposits before: ETH=10; once for each asset.",
+    help="Funds that the account deposits first, such as ETH=10; repeat it for each asset.",
 )
 @click.option("--from", "start", type=Instant(), help="First block.  [default: the first price]")
 @click.option("--to", "end", type=Instant(), help="Last block.  [default: the last record]")
@@ -55,7 +55,7 @@ PROGRESS_LINES = 10
     type=Units(),
     default="1000000",
     show_default=True,
-    help="USDC of other providers in each pool, whose price is that of the file.",
+    help="USDC of other providers in each pool, at the file's price.",
 )
 @click.option(
     "--strategy-timeout",

@@ -90,7 +90,7 @@ def _text(path: Path) -> str:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             raise CommandFailure(
-                f"{path} is larger than {MAX_FILE_BYTES} bytes: this is no configuration file",
+                f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a configuration file",
                 ExitCode.CONFIGURATION,
             )
         return content.decode().replace("\r\n", "\n")

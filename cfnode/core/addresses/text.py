@@ -48,7 +48,7 @@ def parse_address(chain: str, text: str) -> EncodedAddress:
         raise AddressError("Invalid address length")
     if chain != "Bitcoin" and any(map(str.isspace, text)):
         # The decoders below would skip blanks silently.
-        raise AddressError("an address holds no blanks", _official(chain, text))
+        raise AddressError("an address contains no blanks", _official(chain, text))
     return CHAINS[chain].address, _PARSERS[chain](text)
 
 
@@ -153,7 +153,7 @@ def _substrate(text: str) -> bytes:
     try:
         return _hex(text, 32)
     except AddressError:
-        message = f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes"
+        message = f"{text!r} is not an account: SS58 of any prefix, or hex of 32 bytes"
         raise AddressError(message, _official("Polkadot", text)) from None
 
 

@@ -61,7 +61,7 @@ def with_authorities(
     if not isinstance(spec.genesis, RawGenesis):
         raise ChainSpecError(spec.id, "genesis", "holds no state: a raw chain specification is needed")
     if not chosen:
-        raise ChainSpecError(spec.id, "authorities", "are none: a chain needs at least one")
+        raise ChainSpecError(spec.id, "authorities", "are missing: a chain needs at least one")
     top = dict(spec.genesis.top)
     rewritten = [_write_grandpa_key(top, chosen), _remove_last_seen_slot(top)]
     present = _Present(metadata, top)

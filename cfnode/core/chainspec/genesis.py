@@ -63,7 +63,7 @@ def grandpa_authorities(spec: ChainSpec) -> Authorities:
     try:
         return _decode_authorities(ByteCursor(encoded))
     except ScaleError as error:
-        raise ChainSpecError(spec.id, field, f"is no list of GRANDPA authorities: {error}") from None
+        raise ChainSpecError(spec.id, field, f"is not a list of GRANDPA authorities: {error}") from None
 
 
 def to_light(spec: ChainSpec) -> ChainSpec:

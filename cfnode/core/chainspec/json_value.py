@@ -143,7 +143,7 @@ class JsonValue:
                 f"must be {KINDS[kind]}, not {_kind(self.raw)}" if self.raw is not None else "is missing"
             )
         if isinstance(self.raw, _Object) and self.raw.repeated is not None:
-            JsonValue(None, _join(self.path, self.raw.repeated), self.source).fail("is there twice")
+            JsonValue(None, _join(self.path, self.raw.repeated), self.source).fail("occurs twice")
 
 
 def _kind(raw: Any) -> str:
@@ -158,4 +158,4 @@ def _join(path: str, name: str) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")

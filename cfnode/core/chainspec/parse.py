@@ -122,7 +122,7 @@ def _code_substitutes(value: JsonValue) -> dict[int, bytes]:
         if not DECIMAL.fullmatch(name) or int(name) > MAX_BLOCK_NUMBER:
             code.fail("the name must be a block number in decimal")
         if int(name) in substitutes:
-            code.fail("this block number is there twice")
+            code.fail("this block number occurs twice")
         substitutes[int(name)] = code.hex(MAX_STORAGE_VALUE)
     return substitutes
 
@@ -166,7 +166,7 @@ def _storage(value: JsonValue) -> dict[bytes, bytes]:
 def _put(pairs: dict[bytes, V], item: JsonValue, name: str, value: V) -> None:
     key = item.key(name, MAX_STORAGE_KEY)
     if key in pairs:
-        item.fail("this key is there twice, in different spelling")
+        item.fail("this key occurs twice, in different spelling")
     pairs[key] = value
 
 

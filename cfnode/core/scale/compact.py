@@ -24,7 +24,9 @@ _ONE_BYTE = tuple(bytes([number << 2]) for number in range(64))
 def end_of_input(offset: int, wanted: int, data: bytes) -> ScaleError:
     """Return the error for truncated bytes."""
     remaining = max(0, len(data) - offset)
-    return ScaleError(f"the input ends too early: {wanted} bytes wanted at offset {offset}, {remaining} left")
+    return ScaleError(
+        f"the input ends too early: expected {wanted} bytes at offset {offset}, {remaining} left"
+    )
 
 
 def encode_compact(number: int) -> bytes:

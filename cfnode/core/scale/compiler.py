@@ -200,7 +200,7 @@ class Compiler:
         word_bits = words.get(self.row(store).definition)
         name = self.row(order).path[-1:]
         if word_bits is None or name not in (("Lsb0",), ("Msb0",)):
-            raise ScaleError(f"type {store} with order {order} is no bit sequence")
+            raise ScaleError(f"type {store} with order {order} is not a bit sequence")
         return primitives.bits(word_bits, lowest_first=name == ("Lsb0",))
 
     def later(self, type_id: int) -> Kind:

@@ -108,7 +108,7 @@ def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
         elif type(value) is str and value in by_name:
             out.append(by_name[value])
         else:
-            raise ScaleError(f"{describe(value)} is none of the cases here")
+            raise ScaleError(f"{describe(value)} is not one of the cases")
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:

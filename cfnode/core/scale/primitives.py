@@ -106,7 +106,7 @@ def _decode_char(data: bytes, offset: int, _depth: int) -> tuple[Any, int]:
         raise end_of_input(offset, 4, data)
     code = int.from_bytes(data[offset:end], "little")
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        raise ScaleError(f"{code} is no Unicode character (offset {offset})")
+        raise ScaleError(f"{code} is not a Unicode character (offset {offset})")
     return chr(code), end
 
 
@@ -137,7 +137,7 @@ def _as_bytes(value: Any) -> bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    raise ScaleError(f"bytes are wanted, not {describe(value)}")
+    raise ScaleError(f"expected bytes, not {describe(value)}")
 
 
 def _encode_bytes(value: Any, out: bytearray, _depth: int) -> None:
@@ -167,7 +167,7 @@ def byte_array(length: int) -> Kind:
     def encode(value: Any, out: bytearray, _depth: int) -> None:
         encoded = _as_bytes(value)
         if len(encoded) != length:
-            raise ScaleError(f"{length} bytes are wanted, not {len(encoded)}")
+            raise ScaleError(f"expected {length} bytes, not {len(encoded)}")
         out += encoded
 
     def decode(data: bytes, offset: int, _depth: int) -> tuple[Any, int]:

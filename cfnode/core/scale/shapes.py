@@ -71,7 +71,7 @@ def array(length: int, item: Kind) -> Kind:
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
         if len(_items(value)) != length:
-            raise ScaleError(f"{length} items are wanted, not {len(value)}")
+            raise ScaleError(f"expected {length} items, not {len(value)}")
         _encode_all(encode_item, value, out, depth)
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
@@ -92,7 +92,7 @@ def array(length: int, item: Kind) -> Kind:
 def _items(value: Any) -> list[Any] | tuple[Any, ...]:
     if isinstance(value, (list, tuple)):
         return value
-    raise ScaleError(f"a list is wanted, not {describe(value)}")
+    raise ScaleError(f"expected a list, not {describe(value)}")
 
 
 def _encode_all(encode_item: Any, value: Sequence[Any], out: bytearray, depth: int) -> None:
@@ -134,7 +134,7 @@ def tuple_of(parts: Sequence[Kind]) -> Kind:
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
         if len(_items(value)) != len(encoders):
-            raise ScaleError(f"{len(encoders)} values are wanted, not {len(value)}")
+            raise ScaleError(f"expected {len(encoders)} values, not {len(value)}")
         for index, encode_part in enumerate(encoders):
             try:
                 encode_part(value[index], out, depth)
@@ -207,7 +207,7 @@ def _decode_one(name: str, decode_field: Decode) -> Decode:
 
 def _other_names(value: Any, names: KeysView[str]) -> ScaleError:
     if not isinstance(value, dict):
-        return ScaleError(f"a dict of fields is wanted, not {describe(value)}")
+        return ScaleError(f"expected a dict of fields, not {describe(value)}")
     missing = [name for name in names if name not in value]
     if missing:
         return ScaleError(f"the field {missing[0]!r} is missing")
@@ -227,7 +227,7 @@ def option(inner: Kind, wrap: bool = False) -> Kind:
             out.append(0)
             return
         if wrap and not isinstance(value, Some):
-            raise ScaleError(f"None or Some(value) is wanted, not {describe(value)}")
+            raise ScaleError(f"expected None or Some(value), not {describe(value)}")
         out.append(1)
         encode_inner(value.value if isinstance(value, Some) else value, out, depth)
 
@@ -290,7 +290,7 @@ def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
         if type(value) is not made:
-            raise ScaleError(f"{made.__name__} is wanted, not {describe(value)}")
+            raise ScaleError(f"expected {made.__name__}, not {describe(value)}")
         for encode_field, get, name in encoders:
             try:
                 encode_field(get(value), out, depth)

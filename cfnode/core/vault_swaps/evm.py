@@ -64,7 +64,7 @@ def decode_evm_calldata(data: bytes) -> SentSwap:
     """Return the swap in a call of the vault. Raises ScaleError if it is malformed."""
     function = _FUNCTIONS.get(data[:4])
     if function is None:
-        raise ScaleError(f"0x{data[:4].hex()} is no function of the vault that swaps")
+        raise ScaleError(f"0x{data[:4].hex()} is not a function of the vault that swaps")
     chain, payload, asset, *remaining = cast("list[Any]", decode_call(function, data))
     *middle, parameters = remaining
     message = None
@@ -93,7 +93,7 @@ def token_transfer(recipient: bytes, amount: int) -> bytes:
 def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
     """Return recipient and amount of a token's transfer call. Raises ScaleError for any other call."""
     if data[:4] != selector(TRANSFER):
-        raise ScaleError(f"0x{data[:4].hex()} is no transfer of a token")
+        raise ScaleError(f"0x{data[:4].hex()} is not a transfer of a token")
     recipient, amount = cast("list[Any]", decode_call(TRANSFER, data))
     return recipient, _below_2_128(amount, "the amount")
 
@@ -132,4 +132,4 @@ def _variant(index: int) -> str:
     for chain in CHAINS.values():
         if chain.address_index == index:
             return chain.address
-    raise ScaleError(f"no kind of address has the number {index}")
+    raise ScaleError(f"unknown kind of address {index}")

@@ -146,7 +146,7 @@ def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) 
     """Return the swap in an instruction. Raises ScaleError if it is malformed."""
     is_token = data[:8] == _TOKEN
     if not is_token and data[:8] != _NATIVE:
-        raise ScaleError(f"0x{data[:8].hex()} is no instruction that swaps")
+        raise ScaleError(f"0x{data[:8].hex()} is not an instruction that swaps")
     if len(accounts) != (10 if is_token else 6):
         raise ScaleError(f"an instruction that swaps has 6 accounts, or 10 for a token, not {len(accounts)}")
     cursor = ByteCursor(data, 8)

@@ -154,7 +154,7 @@ def asset_numbered(index: int) -> Asset:
     try:
         return _BY_INDEX[index]
     except KeyError:
-        raise ScaleError(f"no asset has the number {index}") from None
+        raise ScaleError(f"unknown asset {index}") from None
 
 
 def address_of(variant: str, payload: bytes) -> EncodedAddress:
@@ -178,7 +178,7 @@ def address_on(chain: int, payload: bytes) -> EncodedAddress:
     for candidate in CHAINS.values():
         if candidate.index == chain:
             return address_of(candidate.address, payload)
-    raise ScaleError(f"no chain has the number {chain}")
+    raise ScaleError(f"unknown chain {chain}")
 
 
 def number(value: int, size: int) -> bytes:

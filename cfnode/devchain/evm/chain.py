@@ -268,7 +268,10 @@ class EvmChain:
         cost, base, least = gas * price + transaction.value, self.base_fee, transaction.intrinsic_gas
         chain_id, nonces = transaction.chain_id, f"the next one is {nonce}, the transaction has {sent}"
         faults = (
-            (self.height >= MAX_BLOCKS, f"the chain has {MAX_BLOCKS} blocks, its most: start it again"),
+            (
+                self.height >= MAX_BLOCKS,
+                f"the chain has reached its maximum of {MAX_BLOCKS} blocks: start it again",
+            ),
             (chain_id != self.chain_id, f"invalid chain id: it is for {chain_id}, not {self.chain_id}"),
             (transaction.hash in self._transactions, "already known"),
             (sent < nonce, f"nonce too low: {nonces}"),

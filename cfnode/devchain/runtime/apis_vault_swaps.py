@@ -272,7 +272,7 @@ class VaultSwapsApi(RuntimeApi):
     def _minted(self, mint: bytes | None) -> str:
         asset = "Sol" if mint is None else self.other(EnvironmentStorage).minted(mint)
         if asset is None:
-            raise ScaleError("the token is none that is swapped")
+            raise ScaleError("the token cannot be swapped")
         return asset
 
     def _affiliate(self, broker: bytes, short_id: int, bps: int) -> values.Beneficiary[bytes]:

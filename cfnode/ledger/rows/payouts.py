@@ -161,7 +161,7 @@ INGRESS_EGRESS: Handlers = {
     Name.MESSAGE_INVALID: _invalid_message,
     Name.MESSAGE_FAILED: partial(_outcome, state="refused"),
     Name.DEPOSIT_REJECTED: _rejected,
-    Name.NOT_TAKEN: _not_taken,
+    Name.TRANSFER_REJECTED: _not_taken,
     Name.CALL_EXPIRED: partial(_outcome, state="expired"),
 }
 BROADCASTER: Handlers = {

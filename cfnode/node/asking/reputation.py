@@ -68,10 +68,10 @@ class PeerFailure(Enum):
     """A way in which a peer can fail to help."""
 
     TIMEOUT = "it does not answer in time"
-    REFUSAL = "it refuses, or does not have what is asked for"
+    REFUSAL = "it refuses, or lacks the requested data"
     SLOW = "it answers slowly"
-    TOO_LITTLE = "it returns little where much was asked for"
-    UNFOUNDED_CLAIM = "it announced or claimed what it does not have"
+    TOO_LITTLE = "it returns much less than requested"
+    UNFOUNDED_CLAIM = "it does not have a block that it announced or claimed"
     BAD_PROOF = "its proof is invalid"
     BAD_BLOCK = "its block is bad, or its headers do not lead to our chain"
     BAD_JUSTIFICATION = "its block is valid, the justification that came with it is not"

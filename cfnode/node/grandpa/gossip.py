@@ -328,7 +328,7 @@ class FinalityGossip:
                 self._network.report(peer, reputation.BAD_GOSSIP, str(error))
             return False
         except FinalityRefused as error:
-            log.debug("Votes of %s are of no use: %s", peer, error)
+            log.debug("Votes of %s do not finalize a block: %s", peer, error)
         except (LocalFault, StateDiscarded) as fault:
             log.warning("Votes for #%d could not be verified: %s", block.number, fault)
         return True

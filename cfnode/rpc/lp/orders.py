@@ -70,13 +70,13 @@ update_range_order: Final = _range_order(
     "update_range_order",
     "size_change",
     changed_size,
-    "Let a range order grow or shrink, or move it; responds with the order after each change.",
+    "Resize or move a range order; responds with the order after each change.",
 )
 set_range_order: Final = _range_order(
     "set_range_order",
     "size",
     size_of,
-    "Give a range order exactly a size; responds with the order after each change.",
+    "Set the size of a range order; responds with the order after each change.",
 )
 
 

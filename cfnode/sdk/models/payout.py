@@ -25,11 +25,11 @@ _BATCH = "0x5f8c0f9a"
 _STATES: Mapping[str, State] = {
     Name.CALL_EXPIRED: State.EXPIRED,
     Name.ABORTED: State.ABORTED,
-    Name.NOT_TAKEN: State.FAILED,
+    Name.TRANSFER_REJECTED: State.FAILED,
 }
 """The states of a payout, by the reasons of its failure; with any other it is FAILED."""
 _LOST = {
-    "DEPOSIT_IGNORED": "It stays where it is and is not refunded.",
+    "DEPOSIT_IGNORED": "The deposit stays at its address, and is not refunded.",
     "DEPOSIT_REJECTED": "Chainflip returns it.",
     "SWAP_OUTPUT_TOO_SMALL": "The output is below Chainflip's minimum, and is not paid.",
     "REFUND_OUTPUT_TOO_SMALL": "The refund is below Chainflip's minimum, and is not paid.",

@@ -259,9 +259,9 @@ class _Search:
         if not payments or fitting:
             return Finding(fitting, is_known=bool(fitting), is_whole=False)
         return Finding(
-            reason=f"no call on offer pays the receiver of the channel of {owner.text}: none of its payouts "
-            "is known to have failed in this epoch or the last one, or one has not arrived yet; a call of an "
-            "earlier failure has expired",
+            reason=f"no call on offer pays the receiver of the channel of {owner.text}: no failure of "
+            "its payouts is known in this epoch or the last one, or one has not arrived yet; calls for "
+            "earlier failures have expired",
             is_whole=False,
         )
 
@@ -294,9 +294,9 @@ class _Search:
         sources = ", then ".join(self.asked)
         if isinstance(self.owner, Address):
             text = (
-                f"no call on offer pays {self.owner.text}, and it is the address of no deposit there "
-                f"(searched: {sources}). What failed before the last epoch has expired. If it is the address "
-                "of an older deposit, name an archive node of the State Chain (--archive)"
+                f"no call on offer pays {self.owner.text}, and no deposit there has that address (searched: "
+                f"{sources}). Calls for failures before the last epoch have expired. If it is the address of "
+                "an older deposit, name an archive node of the State Chain (--archive)"
             )
             return NoSuchCall((yield from self._about_address(self.owner, text)))
         hint = ""
@@ -324,8 +324,8 @@ class _Search:
         if unread:
             text += (
                 f". A batch on {' or '.join(unread)} that was aborted, and signed again without being sent, "
-                "was not searched, as the node does not list its stored calls: name another node (--node), "
-                "or the swap"
+                "was not searched, as the node does not list its stored calls: use another node (--node), "
+                "or search by the swap"
             )
         return text
 

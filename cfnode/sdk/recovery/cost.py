@@ -56,7 +56,7 @@ def check_cost(
     value = yield from worth(session, payload)
     if value is None:
         raise TooExpensive(
-            f"{text}, and the State Chain has no price that tells what {amount_text(payload)} is worth in "
+            f"{text}, and the State Chain has no price of {amount_text(payload)} in "
             f"{gas_asset(payload.chain).symbol}: name the maximum fee",
             transaction,
         )

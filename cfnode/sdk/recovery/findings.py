@@ -158,8 +158,8 @@ class Findings:
                 return [], f"a payout on {chain} went through ({_reference(broadcast, end)})"
             case Fate.ON_ITS_WAY if state is State.PAID:
                 return [], (
-                    f"a payout on {chain} went through ({_reference(broadcast, end)}), and some blocks are "
-                    "left in which a transfer that was not taken may be reported"
+                    f"a payout on {chain} went through ({_reference(broadcast, end)}), but a rejected "
+                    "transfer may still be reported within some blocks"
                 )
             case Fate.ON_ITS_WAY:
                 return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) is sent"

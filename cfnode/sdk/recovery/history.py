@@ -155,7 +155,7 @@ class History:
             self.batches[broadcast] = tuple((egress_id[0], egress_id[1]) for egress_id in ids)
             for egress_id in self.batches[broadcast]:
                 self.broadcasts[egress_id] = name, broadcast, block
-        elif name == Name.NOT_TAKEN:
+        elif name == Name.TRANSFER_REJECTED:
             self.fallbacks[chain].append(
                 Fallback(
                     fields["asset"],

@@ -316,7 +316,7 @@ def _nothing(
             "which its receiver, its channel or its swap leads to"
         )
     expired = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
-    if origin == Name.NOT_TAKEN:
+    if origin == Name.TRANSFER_REJECTED:
         return Expired(expired)
     if origin:
         return Expired(f"{expired}, or it never failed")

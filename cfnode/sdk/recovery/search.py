@@ -103,13 +103,16 @@ class EventSearch:
     def _nothing(self) -> str:
         if isinstance(self.owner, Address):
             return (
-                f"no call on offer pays {self.owner.text}, and it is the address of no deposit in "
-                f"{self.span}, which are all; a call of a failure before the last epoch has expired"
+                f"no call on offer pays {self.owner.text}, and no deposit in {self.span} has that "
+                "address; calls for failures before these blocks have expired"
             )
         hint = ""
         if isinstance(self.owner, Transaction):
             hint = "; for a transaction of the payout's chain, name a node of that chain (--eth-rpc)"
-        return f"no event of {self.span}, which are all, is about {self.owner.text}{hint}"
+        return (
+            f"no event of {self.span} names {self.owner.text}; no call for an earlier failure is on "
+            f"offer{hint}"
+        )
 
     def _first(self, best: int) -> Steps[int | None]:
         """Return the owner's first block, if it is known."""

@@ -36,7 +36,7 @@ def hex_bytes(text: Any, source: str) -> bytes:
     try:
         return b"" if text is None else foreign.hex_bytes(text)
     except foreign.ForeignError:
-        raise bad_answer(source, "state_getStorage returned no hex") from None
+        raise bad_answer(source, "state_getStorage returned text that is not hex") from None
 
 
 def bad_answer(source: str, text: str) -> BadAnswer:

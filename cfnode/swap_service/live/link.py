@@ -74,7 +74,7 @@ class NodeLink:
             except LedgerError as error:
                 self._reason = error
                 level = logging.DEBUG if last_error == str(error) else logging.WARNING
-                log.log(level, "%s; trying again in %g s, or at news of the books", error, pause)
+                log.log(level, "%s; trying again in %g s, or when the books change", error, pause)
                 last_error = str(error)
             finally:
                 count = news.count if self._client is not None else count

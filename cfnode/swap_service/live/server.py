@@ -68,7 +68,7 @@ async def serve(
         grace_s=GRACE_S,
         before_grace=partial(_openings, source, app),
     )
-    beats = partial(source.restarts.keep, "the beats of orders", app.partners.run)
+    beats = partial(source.restarts.keep, "the beats of channel requests", app.partners.run)
     host = f"[{where.host}]" if ":" in where.host else where.host
     log.info("Swap service: http://%s:%d", host, port)
     task_status.started(port)

@@ -100,7 +100,7 @@ class ProcessTurns:
                     await self._turn(lock)
                     self._fault = None
                 except LedgerError as error:
-                    log.warning("No turn to have the broker sign: %s", error)
+                    log.warning("No turn at the broker: %s", error)
                     self._fault = error
                     await trio.sleep(PAUSE_S)
         finally:

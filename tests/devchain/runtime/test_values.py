@@ -64,7 +64,7 @@ def test_a_dict_is_no_value_of_a_class_and_a_class_none_of_a_client() -> None:
     type_id = table.id("DcaParameters")
     fields = {"number_of_chunks": 2, "chunk_interval": 3}
     own = values.DcaParameters(**fields)
-    with pytest.raises(ScaleError, match="DcaParameters is wanted, not dict"):
+    with pytest.raises(ScaleError, match="expected DcaParameters, not dict"):
         table.registry.codec(type_id).encode(fields)
     with pytest.raises(ScaleError, match="a dict of fields is wanted"):
         table.described.codec(type_id).encode(own)

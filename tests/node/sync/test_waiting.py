@@ -48,7 +48,7 @@ async def test_the_log_names_the_peers_that_refuse(
     [(phase, why)] = await said(caplog, client, 20)
     assert phase == "Downloading finality proofs"
     assert why in (
-        "no peer gives a valid proof from #0 (light: refused)",
+        "no peer provides a valid proof from #0 (light: refused)",
         "a warp proof from #0 by light (light: refused)",
         "a warp proof from #0 (light: refused)",
     )

@@ -127,7 +127,7 @@ class PayoutLife:
             self.failed_in, self.is_listed = self.epoch, True
 
     def _report(self) -> None:
-        self.steps.append(PayoutStep.NOT_TAKEN)
+        self.steps.append(PayoutStep.TRANSFER_REJECTED)
         self.failed_in, self.is_listed, self.waits, self.is_reported = self.epoch, True, True, True
 
     def _change_mood(self) -> None:

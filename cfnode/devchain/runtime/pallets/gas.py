@@ -75,4 +75,4 @@ def gas_price(tracked: FeeData) -> int:
             return tracked.base_fee + tracked.priority_fee
         case values.ArbitrumTrackedData():
             return tracked.base_fee
-    raise TypeError(f"no gas is paid for with {type(tracked).__name__}")
+    raise TypeError(f"{type(tracked).__name__} has no gas price")

@@ -136,7 +136,7 @@ def _solana(pallet: PalletStorage, sent: SentToVault, instruction: values.Instru
     token = swap.sent.token
     asset = "Sol" if token is None else pallet.other(EnvironmentStorage).minted(token)
     if asset is None:
-        raise NotNoticed("the token is none that is swapped")
+        raise NotNoticed("the token cannot be swapped")
     slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
     tx_id = (swap.event_account, slot)
     witness = _of_terms(sent, swap.sent, asset, swap.sent.amount, swap.payer)
@@ -147,7 +147,7 @@ def _bitcoin(
     pallet: PalletStorage, sent: SentToVault, details: values.VaultSwapDetailsBitcoin[str]
 ) -> Witness:
     if not sent.amount:
-        raise NotNoticed("say how much the transaction pays: its details do not tell")
+        raise NotNoticed("name the paid amount: the transaction's details do not contain it")
     broker, channel_id, output = _private_channel(pallet, details.deposit_address)
     utxo = values.Utxo(
         id=values.UtxoId(tx_id=sent.transaction, vout=0),
@@ -172,7 +172,7 @@ def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, Tapr
         for output in watched_outputs(bitcoin, channel_id):
             if script_to_text(output.script, network) == text:
                 return broker, channel_id, output
-    raise NotNoticed(f"{text} is no broker's private channel")
+    raise NotNoticed(f"{text} is not a broker's private channel")
 
 
 def _of_payload(
@@ -288,7 +288,7 @@ def _asset_of(pallet: PalletStorage, chain: str, contract: bytes) -> str:
     for asset in pallet.runtime.release.assets_of(chain):
         if asset.chain_index and environment.token_address(chain, asset.name) == contract:
             return asset.name
-    raise NotNoticed(f"0x{contract.hex()} is no token that is swapped on {chain}")
+    raise NotNoticed(f"0x{contract.hex()} is not a token that can be swapped on {chain}")
 
 
 def _tron_address(text: str) -> bytes:

@@ -44,7 +44,7 @@ async def load_checkpoint(
         try:
             header = (await asker.ask(question)).value[-1].header
         except AllPeersFailed:
-            unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
+            unknown = f"no peer provides the checkpoint {name}: is it a block of this chain?"
             progress.waiting_for = unknown if len(peer_set) else no_peers_reason(asker.network)
             await peer_set.wait_changed(RETRY_S)
         else:
@@ -73,7 +73,9 @@ def _log_age(header: Header, slot_now: int) -> None:
         log.warning("The checkpoint %s has no slot: its age is unknown", block)
         return
     if days < 0:
-        log.warning("The checkpoint %s lies %.1f days ahead: check this machine's clock", block, -days)
+        log.warning(
+            "The checkpoint %s lies %.1f days in the future: check this machine's clock", block, -days
+        )
     elif days > OLD_DAYS:
         log.warning("THE CHECKPOINT %s IS %.0f DAYS OLD: the authorities of that time can sign another chain "
                     "today without risk. Use a newer one, from a source you trust", block, days)  # fmt: skip

@@ -177,5 +177,5 @@ class Download:
         try:
             return (await self._asker.ask(question, seconds=TARGET_S)).value[0]
         except AllPeersFailed as error:
-            log.debug("Block #%d does not come: %s", trusted.number, error)
-            raise TargetLost(f"no peer gives the block #{trusted.number}") from None
+            log.debug("No peer sent block #%d: %s", trusted.number, error)
+            raise TargetLost(f"no peer provides block #{trusted.number}") from None

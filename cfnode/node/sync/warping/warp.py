@@ -169,7 +169,7 @@ class WarpSync:
     def _no_peer_reason(self, trusted: TrustedSet) -> str:
         if not len(self._peer_set):
             return no_peers_reason(self._asker.network, self._useless)
-        return with_reasons(f"no peer gives a valid proof from #{trusted.number}", self._useless)
+        return with_reasons(f"no peer provides a valid proof from #{trusted.number}", self._useless)
 
     def _note_useless(self, peer: str, reason: str) -> None:
         """Record why a peer was of no use."""

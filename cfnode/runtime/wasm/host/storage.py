@@ -46,7 +46,7 @@ def _limit(encoded: bytes) -> int | None:
     if encoded == _NONE:
         return None
     if len(encoded) != 5 or encoded[0] != 1:
-        raise HostError(f"the limit 0x{encoded.hex()} is no Option<u32>")
+        raise HostError(f"the limit 0x{encoded.hex()} is not an Option<u32>")
     return int.from_bytes(encoded[1:], "little")
 
 

@@ -85,7 +85,7 @@ class Opener:
                 names = list(self._working)
                 await self._in_thread(partial(orders.beat, self._database, self._owner, names))
             except LedgerError as error:
-                log.warning("No beat: %s", error)
+                log.warning("The beats of channel requests were not stored: %s", error)
             await trio.sleep(BEAT_S)
 
     async def idle(self) -> None:
@@ -149,7 +149,10 @@ class Opener:
             if now != running:
                 running, since = now, trio.current_time()
             elif trio.current_time() - since > DEAD_S:
-                log.warning("A request of %s was left behind", partner.name)
+                log.warning(
+                    "A process that opened a channel for %s has stopped: its request is taken over",
+                    partner.name,
+                )
                 take_over = partial(orders.take_over, self._database, partner.name, key, digest, now)
                 taken_over = await self._in_thread(take_over)
                 if not isinstance(taken_over, Running):

@@ -108,7 +108,7 @@ async def test_the_wait_for_an_unknown_checkpoint_is_logged(
     with trio.move_on_after(20):
         await trusted(client, Checkpoint(b"\x07" * 32, 1))
     assert client.progress.waiting_for == (
-        f"no peer gives the checkpoint 0x{'07' * 32}: is it a block of this chain?"
+        f"no peer provides the checkpoint 0x{'07' * 32}: is it a block of this chain?"
     )
 
 
