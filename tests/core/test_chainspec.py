@@ -240,8 +240,8 @@ def test_a_chain_spec_that_is_not_text_is_refused() -> None:
     [
         (None, "is missing"),
         ("0x02", "version 2 is not known"),
-        ("0x0104", "no list"),
-        ("0x010000", "no list"),
+        ("0x0104", "not a list"),
+        ("0x010000", "not a list"),
     ],
 )
 def test_a_raw_genesis_must_state_its_authorities(value: str | None, words: str) -> None:

@@ -107,7 +107,7 @@ SWAP = (
     [
         ({"id": 1, "state": {"fees": [1, 2, -1]}}, "SwapRequest.state.fees[2]: -1 does not fit in u32"),
         ({"id": 1, "state": {"fees": [1, "x"]}}, "SwapRequest.state.fees[1]: u32 takes an int, not 'x'"),
-        ({"id": 1, "state": {"fees": 5}}, "SwapRequest.state.fees: a list is wanted, not 5"),
+        ({"id": 1, "state": {"fees": 5}}, "SwapRequest.state.fees: expected a list, not 5"),
         ({"id": 1, "state": {}}, "SwapRequest.state: the field 'fees' is missing"),
         ({"id": 1, "state": {"fees": [], "fee": 1}}, "SwapRequest.state: there is no field 'fee'"),
         ({"id": True, "state": {"fees": []}}, "SwapRequest.id: u32 takes an int, not True"),
@@ -116,7 +116,7 @@ SWAP = (
             {"id": 1 << 40000, "state": {"fees": []}},
             "SwapRequest.id: an int of 40001 bits does not fit in u32",
         ),
-        ([1, 2], "SwapRequest: a dict of fields is wanted, not list of length 2"),
+        ([1, 2], "SwapRequest: expected a dict of fields, not list of length 2"),
     ],
 )
 def test_the_error_for_a_wrong_value_has_its_path(value, words):
@@ -164,8 +164,8 @@ def test_a_value_of_another_shape_is_refused(definitions, value):
     ("definitions", "encoded", "words"),
     [
         ([BOOL], "02", "a bool is 0 or 1"),
-        ([CHAR], "00d80000", "no Unicode character"),
-        ([CHAR], "00001100", "no Unicode character"),
+        ([CHAR], "00d80000", "not a Unicode character"),
+        ([CHAR], "00001100", "not a Unicode character"),
         ([STR], "04ff", "not UTF-8"),
         ([U8, Compact(0)], "0104", "does not fit in u8"),
         ([U8, Compact(0)], "01", "ends too early"),

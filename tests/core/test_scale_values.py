@@ -126,5 +126,5 @@ def test_an_option_of_an_option_tells_its_three_cases_apart():
     for value, encoded in cases.items():
         assert codec.encode(value) == encoded
         assert codec.decode(encoded) == value
-    with pytest.raises(ScaleError, match=r"None or Some\(value\) is wanted"):
+    with pytest.raises(ScaleError, match=r"expected None or Some\(value\)"):
         codec.encode(5)

@@ -105,7 +105,7 @@ def test_a_node_that_lists_no_keys_is_said_not_to_show_it(
         node.run(FindCandidates(batch.recipient_text, batch.chain), node.session())
     text = caught.value.message
     assert "signed again without being sent, was not searched" in text
-    assert "name another node (--node), or the swap" in text
+    assert "use another node (--node), or search by the swap" in text
 
 
 def test_one_that_an_authority_has_is_on_its_way_for_its_receiver(sent: SignedAgain) -> None:

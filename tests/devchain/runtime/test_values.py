@@ -66,7 +66,7 @@ def test_a_dict_is_no_value_of_a_class_and_a_class_none_of_a_client() -> None:
     own = values.DcaParameters(**fields)
     with pytest.raises(ScaleError, match="expected DcaParameters, not dict"):
         table.registry.codec(type_id).encode(fields)
-    with pytest.raises(ScaleError, match="a dict of fields is wanted"):
+    with pytest.raises(ScaleError, match="expected a dict of fields"):
         table.described.codec(type_id).encode(own)
     assert table.described.codec(type_id).encode(fields) == table.registry.codec(type_id).encode(own)
 
