@@ -202,7 +202,7 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
         assert "The vault takes the call until it has the next epoch's key." in given_up.output
     assert f"cfnode recover ethereum {number} --network=mainnet" in result.output
     lost = recover(node, "ethereum", "--for", RECEIVER)
-    assert (lost.exit_code, "has expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
+    assert (lost.exit_code, "have expired" in lost.output) == (ExitCode.NO_SUCH_CALL, True)
 
     assert CliRunner().invoke(cli, ["dev", "rotate", "--url", node.url]).exit_code == 0
     gone = recover(node, "ethereum", number)
