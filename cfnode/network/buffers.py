@@ -1,7 +1,6 @@
 """Memory bounds over all connections: unread data that peers sent, and answers that peers have not read.
 
-Each connection has its bounds, but their sum over all connections would be gigabytes. So two sums over the
-whole node are bounded:
+Two sums over the whole node are bounded (`flow/byte_budget.py`):
 
 - Unread data that we did not request: beyond `MAX_UNREQUESTED` the peer that sent most of it is disconnected.
 - Answers that peers have not read: beyond `MAX_ANSWERS` the peer that leaves most of them unread is
@@ -12,10 +11,10 @@ Data that we requested is bounded by the number of our own requests at a time.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from cfnode.flow.byte_budget import ByteBudget
 
 __all__ = ["MAX_ANSWERS", "MAX_UNREQUESTED", "Buffers"]
 
@@ -25,19 +24,26 @@ MAX_ANSWERS = 96 << 20
 """Bytes over all connections: three of the largest answers, or about fifty pieces of a state."""
 
 
-@dataclass(slots=True)
 class Buffers:
     """Byte counts over all connections.
 
     `on_excess` receives the connection with the most unrequested data, or with the most unread answers.
     """
 
-    on_excess: Callable[[object], None] = lambda connection: None
-    answers: int = 0
-    unrequested: int = 0
-    requested: int = 0
-    _holders: Counter[object] = field(default_factory=Counter)
-    _readers: Counter[object] = field(default_factory=Counter)
+    def __init__(self, on_excess: Callable[[object], None] = lambda connection: None) -> None:
+        self.requested = 0
+        self._unrequested = ByteBudget[object](MAX_UNREQUESTED, on_excess)
+        self._answers = ByteBudget[object](MAX_ANSWERS, on_excess)
+
+    @property
+    def unrequested(self) -> int:
+        """Unread bytes that we did not request."""
+        return self._unrequested.total
+
+    @property
+    def answers(self) -> int:
+        """Bytes of answers that peers have not read."""
+        return self._answers.total
 
     @property
     def total(self) -> int:
@@ -48,35 +54,20 @@ class Buffers:
         """Add `change` bytes (negative: released) to what a substream of the connection holds."""
         if requested:
             self.requested += change
-            return
-        self.unrequested += change
-        self._holders[connection] += change
-        if self._holders[connection] <= 0:
-            del self._holders[connection]
-        if change > 0 and self.unrequested > MAX_UNREQUESTED:
-            self.on_excess(max(self._holders, key=self._holders.__getitem__))
+        else:
+            self._unrequested.add(connection, change)
 
     @contextmanager
     def answer(self, connection: object, size: int) -> Iterator[bool]:
-        """Count an answer while the block runs; yield False if there is no room for it."""
-        if not self._makes_room(connection, size):
+        """Count an answer while the block runs; yield False if there is no room for it.
+
+        A slower reader may be disconnected for it.
+        """
+        if not self._answers.make_room(connection, size):
             yield False
             return
-        self.answers += size
-        self._readers[connection] += size
+        self._answers.add(connection, size)
         try:
             yield True
         finally:
-            self.answers -= size
-            self._readers[connection] -= size
-            self._readers += Counter()  # removes zero counts
-
-    def _makes_room(self, connection: object, size: int) -> bool:
-        """Return whether there is room for an answer, if need be after disconnecting a slower reader."""
-        if self.answers + size <= MAX_ANSWERS:
-            return True
-        slowest = max(self._readers, key=self._readers.__getitem__, default=None)
-        if slowest is None or self._readers[slowest] <= self._readers[connection] + size:
-            return False
-        self.on_excess(slowest)
-        return True
+            self._answers.add(connection, -size)

@@ -1,9 +1,8 @@
 """Counts of the memory held for each client, and the limit on their total, MAX_BYTES.
 
 A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
-read: each connection has limits for all of these, but a hundred connections at their limits would take
-gigabytes. So the server counts the bytes held for each connection, and when the total is too large, it cuts
-off the connection with most. A client that reads its answers holds little, and not for long.
+read: the server counts the bytes held for each connection, and when the total is too large, it cuts off the
+connection with most (`flow/byte_budget.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from cfnode.flow.byte_budget import ByteBudget
 from cfnode.serving.reply import Reply
 
 __all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
@@ -32,7 +32,11 @@ class MemoryBudget:
         self._is_over = False
         self._shared: dict[int, int] = {}
         """The number of answers that hold a shared text, by the text's id(); the answers keep it alive."""
-        self.size = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that are held now."""
+        return self._budgets.held_by(self)
 
     def add(self, size: int) -> None:
         """Count `size` more bytes.
@@ -40,8 +44,7 @@ class MemoryBudget:
         If the total is too large, the heaviest connection is cut off: maybe this one.
         """
         if not self._is_over:
-            self.size += size
-            self._budgets.added(size)
+            self._budgets.add(self, size)
 
     def remove(self, size: int) -> None:
         """Count `size` bytes less."""
@@ -108,14 +111,22 @@ class MemoryBudgets:
     """The budgets of one server's connections."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+        self._bytes = ByteBudget[MemoryBudget](max_bytes, _cut_off)
         self._all: set[MemoryBudget] = set()
-        self.size = 0
         self.peak = 0
         """The largest size since this was last reset to the current size (`allocator.py`)."""
 
     def __len__(self) -> int:
         return len(self._all)
+
+    @property
+    def size(self) -> int:
+        """The bytes held for all connections."""
+        return self._bytes.total
+
+    def held_by(self, budget: MemoryBudget) -> int:
+        """Return the bytes held for one connection."""
+        return self._bytes.held_by(budget)
 
     def begin(self, cut_off: Callable[[], None]) -> MemoryBudget:
         """Register a new connection; `cut_off` closes it at once."""
@@ -123,16 +134,17 @@ class MemoryBudgets:
         self._all.add(budget)
         return budget
 
-    def added(self, size: int) -> None:
-        """Count bytes that a connection's budget has added; cut connections off above the limit."""
-        self.size += size
-        self.peak = max(self.peak, self.size)
-        while self.size > self._max_bytes:
-            heaviest = max(self._all, key=lambda budget: budget.size)
-            log.debug("cutting off a client that has %d bytes held", heaviest.size)
-            heaviest.cut_off()
+    def add(self, budget: MemoryBudget, size: int) -> None:
+        """Count `size` more bytes for a connection; cut connections off above the limit."""
+        self.peak = max(self.peak, self.size + size)
+        self._bytes.add(budget, size)
 
     def forget(self, budget: MemoryBudget) -> None:
         """Remove the budget of a connection that has ended."""
         self._all.discard(budget)
-        self.size -= budget.size
+        self._bytes.forget(budget)
+
+
+def _cut_off(budget: MemoryBudget) -> None:
+    log.debug("cutting off a client that has %d bytes held", budget.size)
+    budget.cut_off()

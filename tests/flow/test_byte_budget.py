@@ -1,0 +1,65 @@
+"""The budget of bytes over all clients: who is evicted, and when."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.flow.byte_budget import ByteBudget
+
+
+def test_the_holder_with_most_is_evicted_until_the_total_is_within_the_limit() -> None:
+    gone: list[str] = []
+
+    def evict(holder: str) -> None:
+        gone.append(holder)
+        budget.forget(holder)
+
+    budget = ByteBudget[str](100, evict)
+    for holder, size in (("light", 10), ("heavy", 50), ("heavier", 40)):
+        budget.add(holder, size)
+    assert (gone, budget.total) == ([], 100)
+    budget.add("light", 60)
+    assert (gone, budget.total) == (["light"], 90), "light has most now"
+    budget.add("heavy", -50)
+    budget.add("another", 70)
+    assert (gone, budget.total, budget.held_by("heavy")) == (["light", "another"], 40, 0)
+
+
+def test_a_holder_whose_tasks_have_yet_to_end_is_evicted_once_for_each_addition() -> None:
+    gone: list[str] = []
+    budget = ByteBudget[str](100, gone.append)
+    budget.add("heavy", 90)
+    budget.add("light", 20)
+    assert (gone, budget.total) == (["heavy"], 110)
+    budget.add("light", -10)
+    assert gone == ["heavy"], "fewer bytes evict nobody"
+
+
+def test_room_is_made_for_who_would_have_fewer_bytes_than_another() -> None:
+    gone: list[str] = []
+    budget = ByteBudget[str](100, gone.append)
+    assert budget.make_room("first", 100)
+    assert not budget.make_room("first", 101), "there is nobody else"
+    budget.add("greedy", 80)
+    assert not budget.make_room("greedy", 30)
+    assert not budget.make_room("modest", 80), "it would have as much"
+    assert (budget.make_room("modest", 20), gone) == (True, [])
+    assert (budget.make_room("modest", 30), gone) == (True, ["greedy"])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-200, 200)), max_size=30))
+def test_the_total_is_the_sum_and_never_above_the_limit(steps: list[tuple[str, int]]) -> None:
+    held: dict[str, int] = {}
+
+    def evict(holder: str) -> None:
+        del held[holder]
+        budget.forget(holder)
+
+    budget = ByteBudget[str](300, evict)
+    for holder, wanted in steps:
+        size = max(wanted, -held.get(holder, 0))
+        held[holder] = held.get(holder, 0) + size
+        budget.add(holder, size)
+        assert budget.total == sum(held.values()) <= 300
+        assert all(budget.held_by(each) == size for each, size in held.items())
