@@ -10,9 +10,9 @@ from cfnode.cli.credentials import TOKEN_ADVICE, node_token
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.clients.http import HttpAnswer, HttpCall, HttpClient, HttpError
 from cfnode.core.bearer_token import authorization
-from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.foreign import ForeignError
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.jsonrpc_client import encoded, outcomes, request
+from cfnode.core.jsonrpc_client import encoded, read_outcomes, request
 from cfnode.core.messages import origin_of, printable
 from cfnode.core.refusals import read_refusal, refusal_text
 
@@ -84,16 +84,9 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
         text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
-        raise NodeUnreachable(text, code_of(error)) from None
+        raise NodeUnreachable(text, error.code) from None
     finally:
         client.close()
-
-
-def code_of(error: HttpError) -> ErrorCode:
-    """Return the code of the SDK's error for an exchange without a usable answer."""
-    from cfnode.sdk.transport import kind_of  # which takes longer than a call
-
-    return kind_of(error).code
 
 
 def asked(
@@ -139,7 +132,7 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
             "own port, and to the names of its --rpc-allowed-hosts"
         )
     try:
-        (outcome,) = outcomes(read_json(answer.body), [_ID])
+        (outcome,) = read_outcomes(answer.body, [_ID])
     except ForeignError as error:
         if answer.status in GATEWAY_ERRORS:
             reason = "a proxy listens there, but its node does not answer; is the node running?"

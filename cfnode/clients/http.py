@@ -12,7 +12,7 @@ httpx is imported with the first client, not with the module. A server may answe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from cfnode.core.foreign import ANSWER
 from cfnode.core.messages import printable, reason_of
@@ -61,8 +61,11 @@ class HttpAnswer:
 class HttpError(Exception):
     """Error for an exchange without a usable answer.
 
-    `sent` is False only if the server certainly never received the request. The text has no address.
+    `sent` is False only if the server certainly never received the request. The text has no address. `code`
+    is what programs compare: that of the SDK's error, and of a command's.
     """
+
+    code: ClassVar[Literal["UNREACHABLE", "TIMEOUT", "BAD_ANSWER"]] = "UNREACHABLE"
 
     def __init__(self, text: str, *, sent: bool) -> None:
         super().__init__(text)
@@ -80,9 +83,13 @@ class NoAnswer(HttpError):
 class TooSlow(HttpError):
     """Error for a time limit that was exceeded before the answer was complete."""
 
+    code = "TIMEOUT"
+
 
 class Unusable(HttpError):
     """Error for an answer that is over a limit."""
+
+    code = "BAD_ANSWER"
 
 
 class HttpClient:

@@ -16,7 +16,7 @@ from cfnode.clients.websocket import Broken, NotConnected, Rejected, Socket, Soc
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.jsonrpc_client import Call, RequestRefused, outcomes, request, with_data
+from cfnode.core.jsonrpc_client import Answered, Call, Conversation, Notified, RequestRefused, with_data
 from cfnode.core.messages import origin_of
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import AccessRefused, CallError, NodeAway, NodeError, NodeSlow, TooLarge
@@ -42,8 +42,8 @@ class NodeClient:
     def __init__(self, socket: Socket, url: str) -> None:
         self.origin = origin_of(url)
         self._socket = socket
-        self._next = 0
-        self._waiting: dict[int, tuple[trio.Event, list[Any]]] = {}
+        self._conversation = Conversation()
+        self._waiting: dict[range, tuple[trio.Event, list[Answered]]] = {}
         self._head: int | None = None
         self._moved = Wakeup()
 
@@ -56,19 +56,18 @@ class NodeClient:
 
     async def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Send calls in one message, and return the result or the CallError of each. Raises NodeError."""
-        first = self._next
-        self._next += len(calls)
-        requests = [request(first + place, method, params) for place, (method, params) in enumerate(calls)]
-        arrived, slot = self._waiting[first] = (trio.Event(), [])
+        asked = self._conversation.ask(calls)
+        arrived, slot = self._waiting[asked.identities] = (trio.Event(), [])
         try:
             with trio.move_on_after(ANSWER_TIMEOUT_S) as scope:
-                await self._send(requests)
+                await self._send(asked.requests)
                 await arrived.wait()
         finally:
-            del self._waiting[first]
+            del self._waiting[asked.identities]
+            self._conversation.forget(asked)
         if scope.cancelled_caught:
             raise NodeSlow(f"no answer from {self.origin} within {ANSWER_TIMEOUT_S:g} s")
-        return _sorted(slot, calls, first, self.origin)
+        return _results(slot[0], calls, self.origin)
 
     async def subscribe(self) -> None:
         """Subscribe to finalized heads, for which `wait_for_head` waits."""
@@ -97,17 +96,14 @@ class NodeClient:
                 raise NodeError(f"{self.origin} sent a message that {error}: is it a node?") from None
 
     def _receive(self, message: Any) -> None:
-        """Take a batch's answers, an error for all of it, or a notification; ignore anything else."""
-        if isinstance(message, dict) and isinstance(message.get("params"), dict):
-            self._announce(message["params"].get("result"))
-            return
-        answers = message if isinstance(message, list) else [message]
-        identities = [answer.get("id") for answer in answers if isinstance(answer, dict)]
-        numbers = [identity for identity in identities if type(identity) is int]
-        waiting = self._waiting.get(min(numbers)) if numbers else next(iter(self._waiting.values()), None)
-        if waiting is not None and not waiting[0].is_set():  # a second answer to the same calls is ignored
-            waiting[1].extend(answers)
-            waiting[0].set()
+        """Give a batch its answers, or take a head; ignore anything else. Raises ForeignError."""
+        match self._conversation.receive(message):
+            case Notified(result=header):
+                self._announce(header)
+            case Answered(identities=identities) as answered:
+                arrived, slot = self._waiting[identities]
+                slot.append(answered)
+                arrived.set()
 
     def _announce(self, header: Any) -> None:
         try:
@@ -161,10 +157,10 @@ def _ended(error: Broken, origin: str) -> NodeError:
     return kind(f"the connection to {origin} ended: {error}")
 
 
-def _sorted(answers: list[Any], calls: Sequence[Call], first: int, origin: str) -> list[Any]:
-    """Return the answers in the order of their calls. Raises NodeError, TooLarge."""
+def _results(answered: Answered, calls: Sequence[Call], origin: str) -> list[Any]:
+    """Return the results in the order of their calls. Raises NodeError, TooLarge."""
     try:
-        results = outcomes(answers, range(first, first + len(calls)))
+        results = answered.outcomes()
     except RequestRefused as error:
         refused = _refused(calls[0][0], error, origin)
         raise refused if isinstance(refused, TooLarge) else NodeError(f"{origin}: {refused}") from None

@@ -9,10 +9,10 @@ was being made during the change is not kept.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from cfnode.core.bounded import SizedCache
 from cfnode.serving.reply import SHARED_FROM, Part
 
 __all__ = ["MAX_BYTES", "MAX_TEXT", "NOTHING_KEPT", "KeptAnswers"]
@@ -40,9 +40,12 @@ class KeptAnswers:
         self._revision = revision or _no_chain
         self._of = _NONE
         """The revision that the texts belong to."""
-        self._texts: OrderedDict[Question, bytes] = OrderedDict()
-        self.size = 0
+        self._texts = SizedCache[Question, bytes](MAX_BYTES, _cost)
+
+    @property
+    def size(self) -> int:
         """The number of bytes kept."""
+        return self._texts.size
 
     @property
     def revision(self) -> int:
@@ -67,15 +70,11 @@ class KeptAnswers:
             return
         if self._of != revision:
             self._texts.clear()
-            self._of, self.size = revision, 0
-        if question not in self._texts:
-            self._texts[question] = bytes(text)
-            self.size += _cost(question, text)
-        while self.size > MAX_BYTES:
-            self.size -= _cost(*self._texts.popitem(last=False))
+            self._of = revision
+        self._texts.add(question, bytes(text))
 
 
-def _cost(question: Question, text: Part) -> int:
+def _cost(question: Question, text: bytes) -> int:
     return ENTRY_COST + len(question[1]) + len(text)
 
 

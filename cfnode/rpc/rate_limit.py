@@ -7,12 +7,12 @@ trusted proxy, whose connections carry the requests of many, it is the address t
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.flow.rate import Rate
 from cfnode.rpc.access import AccessDecision
 from cfnode.rpc.forwarded import UNKNOWN
@@ -43,7 +43,7 @@ class RateLimits:
 
     def __init__(self, calls_a_minute: int | None) -> None:
         self._calls = calls_a_minute
-        self._by_address: OrderedDict[str, RateLimiter] = OrderedDict()
+        self._by_address = BoundedDict[str, RateLimiter](MAX_CLIENTS)
 
     def of_connection(self) -> RateLimiter | None:
         """Return the limit of a new connection; None without a limit."""
@@ -63,8 +63,6 @@ class RateLimits:
         return self._of_address(verdict.address, self._calls).wait
 
     def _of_address(self, address: str, calls: int) -> RateLimiter:
-        limiter = self._by_address.setdefault(address, RateLimiter(calls))
-        self._by_address.move_to_end(address)
-        if len(self._by_address) > MAX_CLIENTS:
-            self._by_address.popitem(last=False)
+        limiter = self._by_address.get(address) or RateLimiter(calls)
+        self._by_address.put_last(address, limiter)
         return limiter

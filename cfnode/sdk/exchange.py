@@ -20,7 +20,7 @@ from cfnode.clients import http
 from cfnode.clients.http import HttpAnswer
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.jsonrpc_client import RequestRefused, encoded, outcomes, request
+from cfnode.core.jsonrpc_client import RequestRefused, encoded, read_outcomes, request
 from cfnode.core.messages import origin_of, printable
 from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, RpcCallError, ValidationError, rpc_error
 from cfnode.sdk.options import Session
@@ -135,7 +135,7 @@ def _outcomes(call: SdkHttpCall, answer: HttpAnswer, identities: Sequence[str]) 
     if not 200 <= answer.status < 300:
         raise _bad_status(call, answer, f"HTTP error: {answer.status}")
     try:
-        return [_own(outcome) for outcome in outcomes(read_json(answer.body), identities)]
+        return [_own(outcome) for outcome in read_outcomes(answer.body, identities)]
     except RequestRefused as error:
         return [_own(error)] * len(identities)
     except ForeignError as error:

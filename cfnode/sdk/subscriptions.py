@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfnode.core.foreign import ForeignError
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.jsonrpc_client import outcomes, request
+from cfnode.core.jsonrpc_client import Answered, Conversation, Notified, RequestRefused
 from cfnode.core.messages import origin_of
 from cfnode.sdk.credentials import Credentials, given_token
 from cfnode.sdk.errors import BadAnswer, BadStatus, TimedOut, TransportError, Unreachable, rpc_error
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from cfnode.clients.websocket import Socket
 
 __all__ = ["sole", "subscription"]
-
-_ID = "subscription"
 
 
 @asynccontextmanager
@@ -54,9 +52,9 @@ async def subscription(
     try:
         with scope:
             async with opened(url, seconds, headers) as socket:
-                identity = await _agreed(socket, method, params, url)
+                results = await _agreed(socket, method, params, url)
                 connected, scope.deadline = True, float("inf")
-                yield _Results(socket, identity, url)
+                yield results
     except Rejected as error:
         raise _rejected(url, error.status) from error
     except NotConnected as error:
@@ -70,45 +68,48 @@ async def subscription(
         raise TimedOut(text, url=origin_of(url), sent=True, retryable=True)
 
 
-async def _agreed(socket: Socket, method: str, params: Sequence[Any], url: str) -> Any:
-    await socket.send(request(_ID, method, params))
-    while True:
-        message = await _received(socket, url)
-        if message.get("id") == _ID:
-            break
+async def _agreed(socket: Socket, method: str, params: Sequence[Any], url: str) -> _Results:
+    results = _Results(socket, url)
+    asked = results.conversation.ask([(method, params)])
+    await socket.send(asked.requests[0])
+    while not isinstance(message := await results.receive(), Answered):
+        pass
     try:
-        (outcome,) = outcomes(message, [_ID])
+        (outcome,) = message.outcomes()
+    except RequestRefused as error:
+        outcome = error
     except ForeignError as error:
         raise _bad(f"the answer {error}", url) from None
     if isinstance(outcome, RpcError):
         raise rpc_error(outcome.code, outcome.message, outcome.data)
-    return outcome
+    results.identity = outcome
+    return results
 
 
 class _Results:
     """Iterator over the results of a subscription, which goes on after a cancelled step."""
 
-    def __init__(self, socket: Socket, identity: Any, url: str) -> None:
-        self._socket, self._identity, self._url = socket, identity, url
+    identity: Any = None
+
+    def __init__(self, socket: Socket, url: str) -> None:
+        self._socket, self._url = socket, url
+        self.conversation = Conversation()
 
     def __aiter__(self) -> _Results:
         return self
 
     async def __anext__(self) -> Any:
         while True:
-            params = (await _received(self._socket, self._url)).get("params")
-            if isinstance(params, dict) and params.get("subscription") == self._identity:
-                return params.get("result")
+            message = await self.receive()
+            if isinstance(message, Notified) and message.subscription == self.identity:
+                return message.result
 
-
-async def _received(socket: Socket, url: str) -> dict[str, Any]:
-    try:
-        found = await socket.receive()
-    except ForeignError as error:
-        raise _bad(f"a message {error}", url) from None
-    if not isinstance(found, dict):
-        raise _bad("a message is not a JSON-RPC object", url)
-    return found
+    async def receive(self) -> Answered | Notified | None:
+        """Return what the next message means. Raises BadAnswer, SocketError."""
+        try:
+            return self.conversation.receive(await self._socket.receive())
+        except ForeignError as error:
+            raise _bad(f"a message {error}", self._url) from None
 
 
 def _bad(text: str, url: str) -> BadAnswer:

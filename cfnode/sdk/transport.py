@@ -14,8 +14,6 @@ from cfnode.clients.http import (
     HttpAnswer,
     HttpClient,
     HttpError,
-    TooSlow,
-    Unusable,
 )
 from cfnode.sdk.credentials import NO_CREDENTIALS, Credentials
 from cfnode.sdk.errors import BadAnswer, ClientClosed, TimedOut, TransportError, Unreachable, ValidationError
@@ -24,6 +22,7 @@ from cfnode.sdk.exchange import SdkHttpCall, error_text, origin_of
 __all__ = ["MAX_ANSWER_BYTES", "AsyncTransport", "Transport"]
 
 AGENT = "cfnode-sdk"
+_KINDS: dict[str, type[TransportError]] = {kind.code: kind for kind in (Unreachable, TimedOut, BadAnswer)}
 
 
 class Transport:
@@ -86,17 +85,10 @@ def _closed() -> ClientClosed:
     return ClientClosed("the client is closed, and sent nothing: create another one, or close it later")
 
 
-def kind_of(error: HttpError) -> type[TransportError]:
-    """Return the class of the SDK's error for an exchange without a usable answer."""
-    return (
-        TimedOut if isinstance(error, TooSlow) else BadAnswer if isinstance(error, Unusable) else Unreachable
-    )
-
-
 def _translated(call: SdkHttpCall, error: HttpError) -> TransportError | ValidationError:
     if isinstance(error, BadUrl):
         return ValidationError("url", str(error))
-    kind = kind_of(error)
+    kind = _KINDS[error.code]
     may_repeat = kind is not BadAnswer and not (error.sent and call.opens_channel)
     text = error_text(call, str(error), sent=error.sent)
     return kind(text, url=origin_of(call.url), sent=error.sent, retryable=may_repeat)

@@ -83,6 +83,8 @@ ROWS: dict[str, Row] = {
     "25": Row("each attack of clients on the swap service", scenes_ports.attacks_on("swap service")),
     "26": Row("each attack of clients on the partners' API", scenes_ports.attacks_on("partners' API")),
     "27": Row("each attack of clients on the operator's page", scenes_ports.attacks_on("page")),
+    "28": Row("each attack of clients by WebSocket", scenes_ports.attacks_on("JSON-RPC by WebSocket")),
+    "29": Row("each attack of clients on a local EVM chain", scenes_ports.attacks_on("local EVM chain")),
 }
 """Rows by their number; row 0 measures the machine without an attack."""
 

@@ -1,4 +1,4 @@
-"""Scenes of clients' attacks on each listening port of a node and of a swap service: rows 23 to 27."""
+"""Scenes of clients' attacks on each listening port of a node and of a swap service: rows 23 to 29."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attacks_on(name: str) -> Callable[[Result, Path, Times], None]:
     """Return the function that plays all attacks on one port, one after another."""
 
     def play(result: Result, folder: Path, times: Times) -> None:
-        with running_programs(folder) as programs:
+        with running_programs(folder, PORTS[name]) as programs:
             program = programs[PORTS[name]]
             with Honest(program, program.targets[name]) as honest:
                 idle = honest.p99(times.idle) * 1_000

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from trio_websocket import ConnectionClosed, WebSocketRequest, serve_websocket
 
 from cfnode.core.addresses import NETWORKS
+from cfnode.core.jsonrpc_client import Answered
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger import client as client_module
 from cfnode.ledger.chain import ChainReader
@@ -174,7 +175,7 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
             made = [self._left.pop(0) if len(self._left) > 1 else self._left[0] for _ in calls]
             slot = [{"id": place, "result": each} if not isinstance(each, dict) else {**each, "id": place}
                     for place, each in enumerate(made)]  # fmt: skip
-            return client_module._sorted(slot, calls, 0, self.origin)
+            return client_module._results(Answered(range(len(calls)), slot), calls, self.origin)
 
     async def ask() -> None:
         reader = ChainReader(Scripted())
@@ -273,7 +274,7 @@ def test_an_event_that_fails_half_way_leaves_nothing_to_later_ones() -> None:
 
 def test_a_refused_call_is_an_error_of_that_call_alone() -> None:
     answers = [{"id": 5, "result": 1}, {"id": 6, "error": {"code": 1, "message": "no", "data": "why"}}]
-    one, other = client_module._sorted(answers, [("a", []), ("b", [])], 5, "http://x")
+    one, other = client_module._results(Answered(range(5, 7), answers), [("a", []), ("b", [])], "http://x")
     assert one == 1
     assert isinstance(other, CallError)
     assert str(other) == "b: no (why) [code 1]"

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.lengths import repeats
+from tests.support.devchain.local_evm import require_py_evm
 from tests.support.serving.attacks import ATTACKS, unread_replies
 from tests.support.serving.programs import PORTS, Honest, Program, running_programs
 from tests.support.waiting import wait_until
@@ -37,15 +38,31 @@ MAX_MORE_KIB = 60 * 1024
 MAX_SPARE_SOCKETS = 3
 SPARE_FILES = 6
 """Descriptors that a process without descriptors is left with."""
-GRACE_S = {"node": 5.0, "service": 10.0}
+GRACE_S = {"node": 5.0, "service": 10.0, "evm": 5.0}
 """Seconds from the signal to the end, while stuck clients hold on; plus what a busy machine takes."""
 SLACK_S = 20.0
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Program]]:
-    with running_programs(tmp_path_factory.mktemp("ports")) as found:
+    with running_programs(tmp_path_factory.mktemp("ports"), "node", "service") as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """A local EVM chain; without py-evm its tests are skipped."""
+    require_py_evm()
+    with running_programs(tmp_path_factory.mktemp("evm"), "evm") as found:
+        yield found["evm"]
+
+
+@pytest.fixture
+def program(request: pytest.FixtureRequest, name: str) -> Program:
+    """The program that a test names by itself, or by its port."""
+    kind = PORTS.get(name, name)
+    found: Program = request.getfixturevalue("evm" if kind == "evm" else "programs")
+    return found if isinstance(found, Program) else found[kind]
 
 
 @contextmanager
@@ -77,8 +94,7 @@ def check_wait(p99: float, idle: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "attack"), cells())
-def test_each_port_stands_each_attack(name: str, attack: str, programs: dict[str, Program]) -> None:
-    program = programs[PORTS[name]]
+def test_each_port_stands_each_attack(name: str, attack: str, program: Program) -> None:
     target = program.targets[name]
     target.odd.clear()
     with comes_back(program), Honest(program, target) as honest:
@@ -91,9 +107,8 @@ def test_each_port_stands_each_attack(name: str, attack: str, programs: dict[str
 
 @pytest.mark.parametrize("name", PORTS)
 def test_without_descriptors_a_port_serves_its_clients_and_then_those_that_waited(
-    name: str, programs: dict[str, Program]
+    name: str, program: Program
 ) -> None:
-    program = programs[PORTS[name]]
     target = program.targets[name]
     with comes_back(program), Honest(program, target) as honest:
         idle = honest.p99(0.5)
@@ -115,9 +130,8 @@ def test_without_descriptors_a_port_serves_its_clients_and_then_those_that_waite
     assert program.log.count("connections have to wait") <= len(PORTS)
 
 
-@pytest.mark.parametrize("name", ["service", "node"])
-def test_a_process_stops_in_time_while_stuck_clients_hold_on(name: str, programs: dict[str, Program]) -> None:
-    program = programs[name]
+@pytest.mark.parametrize("name", ["service", "node", "evm"])
+def test_a_process_stops_in_time_while_stuck_clients_hold_on(name: str, program: Program) -> None:
     with ExitStack() as stack:
         for target in program.targets.values():
             stack.enter_context(unread_replies(target))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cfnode.cli.client import NodeUnreachable, asked, code_of
+from cfnode.cli.client import NodeUnreachable, asked
 from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.messages import origin_of, printable
@@ -40,10 +40,10 @@ class Asking:
         try:
             return asked(self._client.exchange, self._url, method, params, remaining_s)
         except TooSlow as error:
-            raise NodeUnreachable(f"{error} ({origin_of(self._url)})", code_of(error)) from None
+            raise NodeUnreachable(f"{error} ({origin_of(self._url)})", error.code) from None
         except HttpError as error:
             text = f"{error} ({origin_of(self._url)}). Is the node running, and --node right?"
-            raise NodeUnreachable(text, code_of(error)) from None
+            raise NodeUnreachable(text, error.code) from None
 
 
 def members(value: Any) -> dict[str, Any]:

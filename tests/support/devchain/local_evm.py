@@ -184,10 +184,10 @@ class RunningEvm:
 
 
 @contextmanager
-def running_evm(folder: Path, node: str, *flags: str) -> Iterator[RunningEvm]:
+def running_evm(folder: Path, node: str, *flags: str, **more: Any) -> Iterator[RunningEvm]:
     """`cfnode dev evm` next to a node, until it is stopped."""
     line = command("dev", "evm", "--port=0", "--json", f"--node={node}", f"--key={folder}/payer.key", *flags)
-    with started_evm(line, folder) as process:
+    with started_evm(line, folder, **more) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         assert first, process.stderr and process.stderr.read()
@@ -202,9 +202,8 @@ def started_evm(line: Sequence[str], folder: Path, **more: Any) -> Iterator[subp
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
-        **more,
+        **{"stderr": subprocess.PIPE, **more},
     )
     try:
         yield process

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -24,6 +25,14 @@ STUCK = 60
 """Connections of an attack that holds some."""
 PIPELINED = 64 * 1024
 """Bytes of requests that are sent at once."""
+SMALL_BUFFER = 4 * 1024
+"""The receive buffer of a client that reads nothing: the port, not the system, has to hold its answers."""
+UPGRADE = (
+    "connection: Upgrade", "upgrade: websocket", "sec-websocket-version: 13",
+    "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+)  # fmt: skip
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"rpc_methods","params":[]}'
+"""A call whose answer is long enough to be left unread."""
 
 
 @dataclass
@@ -34,30 +43,88 @@ class Target:
     path: str
     limit: int
     """Connections that it serves at most."""
+    is_websocket: bool = False
+    """Whether its requests are messages of a WebSocket, which each connection begins with."""
     odd: list[bytes] = field(default_factory=list)
     """Answers that no port may give."""
 
     def head(self, *lines: str, method: str = "GET") -> bytes:
-        """The head of a request."""
-        return "\r\n".join(
-            [f"{method} {self.path} HTTP/1.1", f"host: {HOST}:{self.port}", *lines, "", ""]
-        ).encode()
+        """The head of a request; on a WebSocket, of its handshake."""
+        upgrade = UPGRADE if self.is_websocket else ()
+        first = f"{method} {self.path} HTTP/1.1"
+        return "\r\n".join([first, f"host: {HOST}:{self.port}", *upgrade, *lines, "", ""]).encode("latin-1")
 
-    def connect(self) -> socket.socket | None:
-        """A new connection; None if there is none at the moment."""
+    @property
+    def request(self) -> bytes:
+        """A whole request on a connection that is `opened`."""
+        return frame_head(len(CALL)) + CALL if self.is_websocket else self.head()
+
+    @property
+    def begun(self) -> bytes:
+        """The beginning of a request whose body drips."""
+        if self.is_websocket:
+            return frame_head(100_000)
+        return self.head("content-length: 100000", method="POST")
+
+    def connect(self, buffer: int = 0) -> socket.socket | None:
+        """A new connection; None if there is none at the moment. `buffer`: bytes of its receive buffer."""
+        sock = socket.socket()
         try:
-            return socket.create_connection((HOST, self.port), CONNECT_S, (STRANGER, 0))
+            if buffer:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+            sock.settimeout(CONNECT_S)
+            sock.bind((STRANGER, 0))
+            sock.connect((HOST, self.port))
         except OSError:
+            sock.close()
             return None
+        return sock
 
-    def asked(self, request: bytes) -> bytes:
-        """The beginning of the answer to a request; empty without one."""
+    def opened(self, buffer: int = 0) -> socket.socket | None:
+        """A new connection that takes requests; None if there is none at the moment."""
+        if (sock := self.connect(buffer)) is None or not self.is_websocket:
+            return sock
+        try:
+            shake_hands(sock, self)
+        except OSError:
+            sock.close()
+            return None
+        return sock
+
+    def asked(self, data: bytes) -> bytes:
+        """The beginning of the answer to what a new connection begins with; empty without one."""
         if (sock := self.connect()) is None:
             return b""
         with sock, suppress(OSError):
-            sock.sendall(request)
+            sock.sendall(data)
             return sock.recv(4096)
         return b""
+
+    def visit(self) -> None:
+        """One connection with one request."""
+        if (sock := self.opened()) is not None:
+            with sock, suppress(OSError):
+                sock.sendall(self.request)
+                sock.recv(4096)
+
+
+def shake_hands(sock: socket.socket, target: Target) -> None:
+    """Open a WebSocket; an OSError if the port does not."""
+    sock.sendall(target.head())
+    data = b""
+    while b"\r\n\r\n" not in data:
+        if not (more := sock.recv(4096)):
+            raise ConnectionResetError
+        data += more
+    if not data.startswith(b"HTTP/1.1 101 "):
+        raise ConnectionRefusedError(data)
+
+
+def frame_head(size: int) -> bytes:
+    """The head of a client's text message of one frame, under the mask 0."""
+    if size < 126:
+        return struct.pack("!BB4x", 0x81, 0x80 | size)
+    return struct.pack("!BBQ4x", 0x81, 0x80 | 127, size)
 
 
 Attack = Callable[[Target], AbstractContextManager[None]]
@@ -82,9 +149,12 @@ def _again_and_again(step: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _held(target: Target, count: int, data: bytes) -> Iterator[list[socket.socket]]:
+def _held(
+    target: Target, count: int, data: bytes, *, is_open: bool = True, buffer: int = 0
+) -> Iterator[list[socket.socket]]:
     """Connections on which something was sent, as much as the port takes at once."""
-    held = [sock for _ in range(count) if (sock := target.connect()) is not None]
+    connect = target.opened if is_open else target.connect
+    held = [sock for _ in range(count) if (sock := connect(buffer)) is not None]
     for sock in held:
         sock.setblocking(False)
         with suppress(OSError):
@@ -98,14 +168,14 @@ def _held(target: Target, count: int, data: bytes) -> Iterator[list[socket.socke
 
 @contextmanager
 def short_connections(target: Target) -> Iterator[None]:
-    """More connections than the limit, one after another, each with one request."""
+    """Twice as many connections as the limit, one after another, each with one request."""
 
     def step() -> None:
         for _ in range(20):
-            target.asked(target.head())
+            target.visit()
 
-    for _ in range(2 * min(target.limit, 200)):
-        target.asked(target.head())
+    for _ in range(2 * target.limit):
+        target.visit()
     with _again_and_again(step):
         yield
 
@@ -113,8 +183,7 @@ def short_connections(target: Target) -> Iterator[None]:
 @contextmanager
 def pipelined_and_gone(target: Target) -> Iterator[None]:
     """64 kB of requests on each connection, which the client then closes."""
-    requests = target.head() * (PIPELINED // len(target.head()))
-    with _held(target, STUCK, requests):
+    with _held(target, STUCK, _many(target)):
         pass
     yield
 
@@ -122,14 +191,18 @@ def pipelined_and_gone(target: Target) -> Iterator[None]:
 @contextmanager
 def unread_replies(target: Target) -> Iterator[None]:
     """As many requests, and none of the answers is read."""
-    with _held(target, STUCK, target.head() * (PIPELINED // len(target.head()))):
+    with _held(target, STUCK, _many(target), buffer=SMALL_BUFFER):
         yield
 
 
-def _dripping(head: Callable[[Target], bytes]) -> Attack:
+def _many(target: Target) -> bytes:
+    return target.request * (PIPELINED // len(target.request))
+
+
+def _dripping(begun: Callable[[Target], bytes], *, is_open: bool) -> Attack:
     @contextmanager
     def attack(target: Target) -> Iterator[None]:
-        with _held(target, STUCK, head(target)) as held:
+        with _held(target, STUCK, begun(target), is_open=is_open) as held:
 
             def step() -> None:
                 for sock in held:
@@ -145,7 +218,7 @@ def _dripping(head: Callable[[Target], bytes]) -> Attack:
 @contextmanager
 def half_open(target: Target) -> Iterator[None]:
     """Clients that end their sending half in the middle of a request, and stay."""
-    with _held(target, STUCK, target.head()[:-10]) as held:
+    with _held(target, STUCK, target.request[:-10]) as held:
         for sock in held:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_WR)
@@ -165,8 +238,10 @@ def http_2_upgrade(target: Target) -> Iterator[None]:
     offer = target.head(
         "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__"
     )
-    _expect(target, offer, b"HTTP/1.1 200")
-    with _again_and_again(lambda: _expect(target, offer, b"HTTP/1.1 200")):
+    # A WebSocket is offered in the same head: one of both, or neither.
+    wanted = (b"HTTP/1.1 101", b"HTTP/1.1 4") if target.is_websocket else (b"HTTP/1.1 200",)
+    _expect(target, offer, *wanted)
+    with _again_and_again(lambda: _expect(target, offer, *wanted)):
         yield
 
 
@@ -218,7 +293,8 @@ def odd_headers(target: Target) -> Iterator[None]:
 def _expect(target: Target, request: bytes, *answers: bytes) -> None:
     """Note an answer that is none of these; a connection may be refused."""
     answer = target.asked(request)
-    if answer and not answer.startswith((*answers, b"HTTP/1.1 429")):
+    is_switched = b"h2c" in answer.partition(b"\r\n\r\n")[0].lower()
+    if answer and (is_switched or not answer.startswith((*answers, b"HTTP/1.1 429"))):
         target.odd.append(request[:80] + b" -> " + answer[:100])
 
 
@@ -226,8 +302,8 @@ ATTACKS: dict[str, Attack] = {
     "short connections": short_connections,
     "pipelined and gone": pipelined_and_gone,
     "unread replies": unread_replies,
-    "slow head": _dripping(lambda target: target.head()[:-4] + b"\r\nx-slow: "),
-    "slow body": _dripping(lambda target: target.head("content-length: 100000", method="POST")),
+    "slow head": _dripping(lambda target: target.head()[:-4] + b"\r\nx-slow: ", is_open=False),
+    "slow body": _dripping(lambda target: target.begun, is_open=True),
     "half-open": half_open,
     "idle thousands": idle_thousands,
     "HTTP/2 by upgrade": http_2_upgrade,

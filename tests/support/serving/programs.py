@@ -13,7 +13,8 @@ from pathlib import Path
 
 from cfnode.ledger.database import Database, sqlite_url
 from tests.process import running_node
-from tests.support.serving.attacks import HOST, Target
+from tests.support.devchain.local_evm import require_py_evm, running_evm
+from tests.support.serving.attacks import HOST, Target, shake_hands
 from tests.swap_service.load import ServiceProcess
 
 __all__ = ["PORTS", "Honest", "Program", "running_programs"]
@@ -26,9 +27,13 @@ LOOK_S = 0.5
 GONE = "http://127.0.0.1:9"
 """A node that does not run: the service serves what needs none."""
 
-PORTS = {"JSON-RPC": "node", "metrics": "node", "swap service": "service", "partners' API": "service",
-         "page": "service"}  # fmt: skip
+PORTS = {
+    "JSON-RPC": "node", "JSON-RPC by WebSocket": "node", "metrics": "node", "swap service": "service",
+    "partners' API": "service", "page": "service", "local EVM chain": "evm",
+}  # fmt: skip
 """The program of each port."""
+ANSWERED = 200
+_BINARY, _PING = 0x2, 0x9
 
 
 @dataclass
@@ -99,15 +104,17 @@ class Honest:
             self._sock.close()
 
     def ask(self) -> float:
-        """Seconds until a request was answered with 200."""
+        """Seconds until a request was answered, over HTTP with 200."""
         began = time.monotonic() - self._withheld_s()
         for _ in range(2):
             with suppress(ConnectionError):
                 if self._sock is None:
                     self._sock = socket.create_connection((HOST, self._target.port), ANSWER_S)
-                self._sock.sendall(self._target.head())
-                if status := self._answer():
-                    assert status == 200
+                    if self._target.is_websocket:
+                        shake_hands(self._sock, self._target)
+                self._sock.sendall(self._target.request)
+                if status := self._message() if self._target.is_websocket else self._answer():
+                    assert status == ANSWERED
                     return max(0.0, time.monotonic() - self._withheld_s() - began)
             assert self._sock is not None
             self._sock.close()
@@ -134,6 +141,27 @@ class Honest:
             missing -= len(self._sock.recv(65536))
         return int(head.split()[1])
 
+    def _message(self) -> int:
+        """ANSWERED after the next message of a WebSocket; 0 if the port has closed the connection."""
+        while len(head := self._bytes(2)) == 2:
+            size = head[1] & 0x7F
+            if size > 125:
+                size = int.from_bytes(self._bytes(2 if size == 126 else 8), "big")
+            kind, _ = head[0] & 0xF, self._bytes(size)
+            if kind <= _BINARY:
+                return ANSWERED
+            if kind != _PING:
+                break
+        return 0
+
+    def _bytes(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        assert self._sock is not None
+        data = b""
+        while len(data) < size and (more := self._sock.recv(size - len(data))):
+            data += more
+        return data
+
     def p99(self, seconds: float) -> float:
         """That of requests for so long."""
         times, until = [self.ask()], time.monotonic() + seconds
@@ -144,28 +172,58 @@ class Honest:
 
 
 @contextmanager
-def running_programs(folder: Path) -> Iterator[dict[str, Program]]:
-    """A development node with JSON-RPC and metrics, and a swap service with partners' API and page."""
+def running_programs(folder: Path, *names: str) -> Iterator[dict[str, Program]]:
+    """A node (JSON-RPC, metrics), a swap service (partners' API, page), an EVM chain next to the node.
+
+    `names`: those of the programs that are needed. Without py-evm the test is skipped that needs the chain.
+    """
     with ExitStack() as stack:
-        node = stack.enter_context(running_node(folder, "--dev", "--rpc-max-connections=100"))
+        programs: dict[str, Program] = {}
+        if "node" in names or "evm" in names:
+            programs["node"] = node = stack.enter_context(_node(folder))
+        if "service" in names:
+            programs["service"] = stack.enter_context(_service(folder))
+        if "evm" in names:
+            url = f"http://{HOST}:{node.targets['JSON-RPC'].port}"
+            programs["evm"] = stack.enter_context(_evm(folder, url))
+        yield programs
+
+
+@contextmanager
+def _node(folder: Path) -> Iterator[Program]:
+    with running_node(folder, "--dev", "--rpc-max-connections=100") as node:
         found = re.search(r"Prometheus exporter started at [^ ]*:(\d+)", node.log)
         assert found is not None
         rpc = int(node.url.rpartition(":")[2])
-        books = sqlite_url(folder / "books.sqlite")
-        database = Database(books)
-        database.migrate()
-        database.close()
-        service = ServiceProcess(folder, GONE, books, "--web")
-        stack.callback(service.kill)
+        yield Program("node", node.process.pid, node.log_path, {
+            "JSON-RPC": Target(rpc, "/health", 100),
+            "JSON-RPC by WebSocket": Target(rpc, "/", 100, is_websocket=True),
+            "metrics": Target(int(found[1]), "/metrics", 32),
+        })  # fmt: skip
+
+
+@contextmanager
+def _service(folder: Path) -> Iterator[Program]:
+    books = sqlite_url(folder / "books.sqlite")
+    database = Database(books)
+    database.migrate()
+    database.close()
+    service = ServiceProcess(folder, GONE, books, "--web")
+    try:
         port = int(service.url.rpartition(":")[2])
-        yield {
-            "node": Program("node", node.process.pid, node.log_path, {
-                "JSON-RPC": Target(rpc, "/health", 100),
-                "metrics": Target(int(found[1]), "/metrics", 32),
-            }),
-            "service": Program("service", service.process.pid, service.log_path, {
-                "swap service": Target(port, "/healthcheck", 1_000),
-                "partners' API": Target(port, "/v1/openapi.json", 1_000),
-                "page": Target(port, "/web/login", 1_000),
-            }),
-        }  # fmt: skip
+        yield Program("service", service.process.pid, service.log_path, {
+            "swap service": Target(port, "/healthcheck", 1_000),
+            "partners' API": Target(port, "/v1/openapi.json", 1_000),
+            "page": Target(port, "/web/login", 1_000),
+        })  # fmt: skip
+    finally:
+        service.kill()
+
+
+@contextmanager
+def _evm(folder: Path, node: str) -> Iterator[Program]:
+    require_py_evm()
+    log = folder / "evm.log"
+    with log.open("w") as stream, running_evm(folder, node, stderr=stream) as chain:
+        port = int(chain.url.rpartition(":")[2])
+        yield Program("evm", chain.process.pid, log, {"local EVM chain": Target(port, "/", 64)})

@@ -12,7 +12,6 @@ The block does not change meanwhile, so outputs are cached: a repeated call need
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -20,6 +19,7 @@ from typing import TypeVar
 import trio
 
 from cfnode.core.block import BlockRef
+from cfnode.core.bounded import SizedCache
 from cfnode.core.header import Header
 from cfnode.core.state import CODE, HEAP_PAGES, State
 from cfnode.core.trie import MissingNode, ProofState
@@ -66,8 +66,7 @@ class EarlyState:
         self._known = ProofState(header.state_root, [])
         self._learned = 0
         self._code: tuple[bytes, list[bytes]] | None = None
-        self._outputs: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
-        self._kept = 0
+        self._outputs = SizedCache[tuple[str, bytes], bytes](MAX_KEPT, _cost)
 
     async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         """Return the outputs of runtime functions.
@@ -81,7 +80,7 @@ class EarlyState:
         if output is None:
             async with self._with_timeout(function):
                 output = await self._run(function, args)
-            self._keep(function, args, output)
+            self._outputs.add((function, args), output)
         return output
 
     async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
@@ -158,11 +157,6 @@ class EarlyState:
                 self._code = code, [entry for entry in proof if entry != code]
             return self._code
 
-    def _keep(self, function: str, args: bytes, output: bytes) -> None:
-        if (function, args) in self._outputs:  # the same call ran twice at the same time
-            return
-        self._outputs[function, args] = output
-        self._kept += len(args) + len(output)
-        while self._kept > MAX_KEPT:
-            (_, old_args), old = self._outputs.popitem(last=False)
-            self._kept -= len(old_args) + len(old)
+
+def _cost(call: tuple[str, bytes], output: bytes) -> int:
+    return len(call[1]) + len(output)
