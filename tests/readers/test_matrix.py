@@ -1,14 +1,18 @@
 """The matrix of readers: each client of ours times each hostile answer.
 
 A client says what is wrong, in its own kind of error and on one printable line; within its time limit; with
-at most `MAX_MORE` bytes of memory; without following a redirect; and its process goes on.
+at most `MAX_MORE` bytes of memory; without following a redirect; and its process goes on. `--all` plays each
+command times each answer; without it each command meets some of the answers, and each answer some commands.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +22,31 @@ import trio.testing
 from click.testing import CliRunner
 
 from cfnode.cli import cli
+from cfnode.cli import client as cli_client
+from cfnode.cli.exits import ExitCode
+from cfnode.core import ss58
+from cfnode.dashboard.node import NodeWatch
 from cfnode.ledger import client as ledger_client
+from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.updates import Updates
 from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.queue import Claim
 from cfnode.ledger.webhooks.signing import new_secret
-from cfnode.sdk import SdkError, SwapSDK
+from cfnode.sdk import AsyncSwapSDK, SdkError, SwapSDK
 from cfnode.sdk.calls.infos import GetChannelOpeningFees
 from cfnode.sdk.calls.statuses import GetStatusV2
+from cfnode.sdk.lp import LiquidityProvider
 from cfnode.sdk.recovery import FetchFailedCall, FetchReceipt
 from cfnode.sdk.subscriptions import subscription
 from cfnode.swap_service.live.link import NodeLink
-from cfnode.testing import DevChain, dev_calls
-from tests.readers.hostile import ANSWERS, answering
+from cfnode.testing import AsyncDevChain, DevChain, dev_calls
+from tests.lengths import repeats
+from tests.readers.hostile import ANSWERS, BODIES, answering
 from tests.support.loops import Run, under_asyncio, under_trio
 
 pytestmark = pytest.mark.world
@@ -44,7 +56,11 @@ LIMIT_S = 2.0
 """The time limit of each client."""
 SLACK_S = 20.0
 """How much longer a busy machine may take; a client without a limit never ends."""
-FAILURE_CODES = (1, 5)
+FAILURE_CODES = (ExitCode.FAILURE, ExitCode.NETWORK)
+PART = 3
+"""Answers that each command meets without `--all`."""
+ACCOUNT = ss58.encode(b"\xa5" * 32)
+ETHEREUM = "0x" + "a5" * 20
 
 
 def _sdk(call: Callable[[], Any]) -> Callable[[str, Path], str]:
@@ -59,7 +75,7 @@ def _sdk(call: Callable[[], Any]) -> Callable[[str, Path], str]:
 
 def _command(*arguments: str) -> Callable[[str, Path], str]:
     def client(url: str, folder: Path) -> str:
-        given = [each.replace("URL", url) for each in arguments]
+        given = [each.replace("URL", url).replace("FOLDER", str(folder)) for each in arguments]
         done = CliRunner().invoke(cli, given, catch_exceptions=False)
         assert done.exit_code in FAILURE_CODES, done.output
         assert done.stdout == ""
@@ -74,6 +90,104 @@ def _testing(url: str, folder: Path) -> str:
     with DevChain(url) as chain, pytest.raises(SdkError) as caught:
         chain.rpc("chain_getBlockHash")
     return str(caught.value)
+
+
+async def _error_of(ask: Callable[[], Awaitable[Any]], found: list[SdkError]) -> None:
+    with pytest.raises(SdkError) as caught:
+        await ask()
+    found.append(caught.value)
+
+
+def _awaited(loop: Run) -> Callable[[str, Path], str]:
+    """The SDK's client for coroutines."""
+
+    def client(url: str, folder: Path) -> str:
+        found: list[SdkError] = []
+        options = {"network": "dev", "rpcUrl": url, "backendUrl": url, "timeout": LIMIT_S}
+
+        async def ask() -> None:
+            async with AsyncSwapSDK(options) as sdk:
+                await _error_of(partial(sdk.call, GetChannelOpeningFees()), found)
+
+        loop(ask)
+        return str(found[0])
+
+    return client
+
+
+def _awaited_testing(url: str, folder: Path) -> str:
+    found: list[SdkError] = []
+
+    async def ask() -> None:
+        async with AsyncDevChain(url) as chain:
+            await _error_of(partial(chain.rpc, "chain_getBlockHash"), found)
+
+    trio.run(ask)
+    return str(found[0])
+
+
+def _provider(url: str, folder: Path) -> str:
+    with LiquidityProvider(url, timeout=LIMIT_S) as provider, pytest.raises(SdkError) as caught:
+        provider.get_book("Btc")
+    return str(caught.value)
+
+
+def _follower(url: str, folder: Path) -> str:
+    """`cfnode ledger run` says what is wrong, and goes on."""
+    lines: list[str] = []
+    log, handler = logging.getLogger("cfnode.ledger"), logging.Handler()
+
+    async def follow() -> None:
+        said = trio.Event()
+
+        def note(record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+            said.set()
+
+        handler.emit = note  # type: ignore[method-assign]
+        follower = Follower(Source(url), Books(Database(sqlite_url(folder / "followed.sqlite"))))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follower.run)
+            with trio.fail_after(LIMIT_S + SLACK_S):
+                await said.wait()
+            assert len(nursery.child_tasks) == 1, "the task goes on"
+            assert not follower.restarts.counts, "an error of the node is no bug"
+            nursery.cancel_scope.cancel()
+
+    log.addHandler(handler)
+    try:
+        trio.run(follow)
+    finally:
+        log.removeHandler(handler)
+    return lines[0]
+
+
+def _check(url: str, folder: Path) -> str:
+    """`cfnode ledger check` compares books, which are empty here, with the chain."""
+    books = sqlite_url(folder / "books.sqlite")
+    database = Database(books)
+    database.migrate()
+    database.close()
+    return _command("ledger", "check", "--node", "URL", "--database", books)(url, folder)
+
+
+def _page(url: str, folder: Path) -> str:
+    """The page asks by the service's connection, and shows what is wrong."""
+
+    async def ask() -> str:
+        async def any_chain(reader: ChainReader) -> None:
+            return
+
+        link = NodeLink(url, None, any_chain)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.run, Updates())
+            watch = NodeWatch(link)
+            await watch.ask()
+            nursery.cancel_scope.cancel()
+        assert watch.state.best is None
+        return str(watch.state.fault)
+
+    return trio.run(ask)
 
 
 def _ledger(url: str, folder: Path) -> str:
@@ -140,6 +254,41 @@ CLIENTS: dict[str, Callable[[str, Path], str]] = {
 }
 """Each client asks once at a URL, fails, and gives the text of its error."""
 
+_SERVICES = ("--network", "dev", "--node", "URL", "--backend", "URL")
+COMMANDS: dict[str, Callable[[str, Path], str]] = {
+    "inspect-runtime": _command("inspect-runtime", "--node", "URL"),
+    "export-state": _command("export-state", "--dev", "--node", "URL"),
+    "dev events": _command("dev", "events", "--node", "URL", "--timeout", f"{LIMIT_S}"),
+    "dev evm": _command(
+        "dev", "evm", "--node", "URL", "--timeout", f"{LIMIT_S}", "--key", "FOLDER/payer.key"
+    ),
+    "swap quote": _command("swap", "quote", "btc", "eth", "1", *_SERVICES),
+    "swap status": _command("swap", "status", "5-Bitcoin-1", *_SERVICES),
+    "lp balances": _command("lp", "balances", "--lp-account", ACCOUNT, "--node", "URL"),
+    "lp book": _command("lp", "book", "btc", "--node", "URL"),
+    "recover": _command("recover", "ethereum", "7", *_SERVICES),
+    "recover --for": _command("recover", "--for", ETHEREUM, *_SERVICES),
+    "ledger check": _check,
+    "ledger run": _follower,
+    "page": _page,
+    "SDK, liquidity provider": _provider,
+    "SDK, awaited under trio": _awaited(under_trio),
+    "SDK, awaited under asyncio": _awaited(under_asyncio),
+    "cfnode.testing, awaited": _awaited_testing,
+}
+"""Further programs, which ask by the same clients; each reads the answer by itself."""
+
+
+def cells() -> list[tuple[str, str]]:
+    """Clients and answers: all of them, or the answers in turn for the commands."""
+    whole = CLIENTS | (COMMANDS if repeats(1, 0) else {})
+    some = {} if repeats(1, 0) else COMMANDS
+    return [(client, answer) for client in whole for answer in ANSWERS] + [
+        (client, ANSWERS[(PART * place + step) % len(ANSWERS)])
+        for place, client in enumerate(some)
+        for step in range(PART)
+    ]
+
 
 @pytest.fixture(autouse=True)
 def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +296,9 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_client, "CONNECT_TIMEOUT_S", LIMIT_S)
     monkeypatch.setattr("cfnode.swap_service.live.link.PATIENCE_S", LIMIT_S)
     monkeypatch.setattr(dev_calls, "RPC_TIMEOUT_S", LIMIT_S)
+    monkeypatch.setattr(cli_client.call, "__kwdefaults__", {"timeout": LIMIT_S})
+    monkeypatch.setattr("cfnode.sdk.SwapSDK", partial(SwapSDK, timeout=LIMIT_S))
+    monkeypatch.setattr("cfnode.sdk.lp.LiquidityProvider", partial(LiquidityProvider, timeout=LIMIT_S))
 
 
 def peak() -> int:
@@ -161,10 +313,9 @@ def reset_peak() -> int:
     return peak()
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("client", "answer"), cells())
 def test_each_client_stands_each_hostile_answer(client: str, answer: str, tmp_path: Path) -> None:
-    ask = CLIENTS[client]
+    ask = (CLIENTS | COMMANDS)[client]
     with suppress(Exception):
         ask("http://127.0.0.1:1", tmp_path)  # imports what the client needs, before the measurement
     with answering(answer) as server:
@@ -204,3 +355,21 @@ def test_a_provider_of_an_evm_chain_may_answer_anything(answer: str, tmp_path: P
         text = ask(server.url, tmp_path)
         assert peak() - before < MAX_MORE
     assert text.isprintable()
+
+
+@pytest.mark.parametrize("answer", [*BODIES, "early end", "silence"])
+@pytest.mark.parametrize("command", ["inspect-runtime", "export-state"])
+def test_a_chain_specification_may_hold_anything(command: str, answer: str, tmp_path: Path) -> None:
+    """Silence is a file that never ends: a device of zeros."""
+    path = tmp_path / "odd.json"
+    pieces = BODIES.get(answer, BODIES["escapes"])({"id": 1})
+    path.write_bytes(b"".join(islice(pieces, 64))[: 300 if answer == "early end" else None])
+    given = Path("/dev/zero") if answer == "silence" else path
+    before = reset_peak()
+    done = CliRunner().invoke(cli, [command, "--chain", str(given)], catch_exceptions=False)
+    assert peak() - before < MAX_MORE + path.stat().st_size
+    assert done.exit_code in (*FAILURE_CODES, ExitCode.CONFIGURATION), done.output
+    line = done.stderr.removesuffix("\n")
+    assert line.startswith("Error: ")
+    assert line.isprintable()
+    assert len(line) < 1_000
