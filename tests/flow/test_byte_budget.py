@@ -33,14 +33,14 @@ def test_a_holder_whose_tasks_have_yet_to_end_is_evicted_once_for_each_addition(
     budget.add("light", 20)
     assert (gone, budget.total) == (["heavy"], 110)
     budget.add("light", -10)
-    assert gone == ["heavy"], "fewer bytes evict nobody"
+    assert gone == ["heavy"], "a decrease evicts no holder"
 
 
 def test_room_is_made_for_who_would_have_fewer_bytes_than_another() -> None:
     gone: list[str] = []
     budget = ByteBudget[str](100, gone.append)
     assert budget.make_room("first", 100)
-    assert not budget.make_room("first", 101), "there is nobody else"
+    assert not budget.make_room("first", 101), "there is no other holder"
     budget.add("greedy", 80)
     assert not budget.make_room("greedy", 30)
     assert not budget.make_room("modest", 80), "it would have as much"
