@@ -14,6 +14,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeAlias
 
 import msgspec
@@ -55,6 +57,27 @@ def row_changes(changes: Mapping[bytes, Mapping[bytes, bytes | None]]) -> dict[b
         for key, value in table.items():
             _change(rows, child_row + delimited(key), value)
     return dict(sorted(rows.items()))
+
+
+def batch_rows(
+    entries: Iterable[tuple[bytes, bytes, bytes]],
+) -> tuple[list[tuple[bytes, bytes]], dict[bytes, RowChange]]:
+    """Return the rows of a batch of (child, key, value), sorted by row key, and the changes of its buckets.
+
+    Of two equal row keys the later one is last.
+    """
+    rows: list[tuple[bytes, bytes]] = []
+    for child, group in groupby(entries, itemgetter(0)):
+        child_row = delimited(child)
+        rows += [(child_row + key.replace(b"\0", b"\0\xff") + _END, value) for _, key, value in group]
+    buckets: dict[bytes, RowChange] = {}
+    if max((len(row) for row, _ in rows), default=0) >= ROW_LIMIT:
+        for row, value in rows:
+            if len(row) >= ROW_LIMIT:
+                _change(buckets, row, value)
+        rows = [entry for entry in rows if len(entry[0]) < ROW_LIMIT]
+    rows.sort(key=itemgetter(0))
+    return rows, buckets
 
 
 def row_deletions(whole: Iterable[bytes]) -> dict[bytes, RowChange]:

@@ -16,7 +16,7 @@ Until then the store has no state; if the process is killed before, the import b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import Healing, WalkFindings, is_child_root, trie_rows
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.errors import StoreError
-from cfnode.store.rows import RowChange, delimited, row_changes, row_deletions
+from cfnode.store.rows import RowChange, batch_rows, delimited, row_deletions
 from cfnode.store.state import Tables
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ ROWS_AT_ONCE = 50_000
 
 Row = tuple[bytes, bytes, bytes]
 """A child trie (empty: the top trie), a key or path, and a value or encoded node."""
+
+Batch = tuple[list[tuple[bytes, bytes]], dict[bytes, RowChange]]
+"""Rows of a table sorted by their keys, and changes of its buckets."""
 
 
 class StateImport:
@@ -76,8 +79,7 @@ class StateImport:
 
     def write(self, storage: Sequence[Row], nodes: Sequence[Row]) -> None:
         """Write a batch in one transaction; existing rows are replaced."""
-        changes = row_changes(_tables(storage)), row_changes(_tables(nodes))
-        self._database.write(partial(self._merge, *changes))
+        self._database.write(partial(self._put, batch_rows(storage), batch_rows(nodes)))
 
     def walk(self, healing: Healing, max_nodes: int, max_missing: int) -> WalkFindings:
         """Continue the walk over the rows, in one snapshot. Raises TrieError.
@@ -135,6 +137,11 @@ class StateImport:
                         tries.append((key.removeprefix(CHILD_STORAGE_PREFIX), value))
         return storage.all(), nodes.all()
 
+    def _put(self, storage: Batch, nodes: Batch, txn: Transaction) -> None:
+        for table, (rows, buckets) in zip(self._both, (storage, nodes), strict=True):
+            table.put_sorted(txn, rows)
+            table.merge(txn, buckets.items())
+
     def _merge(
         self, storage: Mapping[bytes, RowChange], nodes: Mapping[bytes, RowChange], txn: Transaction
     ) -> None:
@@ -181,10 +188,3 @@ class _Leftovers:
         """Return all leftovers, once every row of the state has been skipped."""
         remaining_rows = [] if self._at is None else [self._at, *self._rows]
         return self._found + remaining_rows
-
-
-def _tables(rows: Iterable[Row]) -> dict[bytes, dict[bytes, bytes | None]]:
-    tables: dict[bytes, dict[bytes, bytes | None]] = {}
-    for child, key, value in rows:
-        tables.setdefault(child, {})[key] = value
-    return tables

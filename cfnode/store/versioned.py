@@ -14,7 +14,7 @@ rows without reading any other row. Storage and trie nodes are two such tables w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cfnode.store.rows import (
@@ -116,6 +116,11 @@ class VersionedTable:
                 txn.delete(row, db=self.current)
             else:
                 txn.put(row, value, db=self.current)
+
+    def put_sorted(self, txn: Transaction, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write whole rows of a state that is being imported, sorted by key; the last of equals counts."""
+        with txn.cursor(self.current) as cursor:
+            cursor.putmulti(rows)
 
     def rows(self, txn: Transaction) -> Iterator[bytes]:
         """Yield all whole row keys of `current`, in order."""

@@ -6,21 +6,16 @@ so other load on the machine takes time from both.
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import subprocess
-import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
+from scripts.benchmarks._earlier import HERE, measure, unpack
 from scripts.benchmarks._execution import EXTRINSICS
 
 BEFORE = "b52688ad"
 """The last commit whose runtime decoded a value at each read."""
 ROUNDS = 3
-HERE = Path(__file__).parents[2]
+PROGRAM = "_execution.py"
 FULL = f"a block of {EXTRINSICS} signed remarks, executed on a store, before → after"
 KNOWN = "the same, its signatures verified before for the pool"
 EMPTY = "an empty block, executed on a store, before → after"
@@ -32,35 +27,15 @@ Row = tuple[str, str, str, bool | None]
 def run() -> list[Row]:
     """Return the rows of this benchmark."""
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as folder:
-        if not _unpacked(Path(folder)):
+        if not unpack(BEFORE, Path(folder)):
             reason = f"this copy of the repository has no commit {BEFORE}"
             return [(name, reason, "", None) for name in (FULL, KNOWN, EMPTY)]
-        rounds = [(_measured(Path(folder)), _measured(HERE)) for _ in range(ROUNDS)]
+        rounds = [(measure(Path(folder), PROGRAM), measure(HERE, PROGRAM)) for _ in range(ROUNDS)]
     return [
         _row(FULL, "full", rounds, MAX_FULL),
         _row(KNOWN, "known", rounds, MAX_KNOWN),
         _row(EMPTY, "empty", rounds, MAX_EMPTY),
     ]
-
-
-def _unpacked(folder: Path) -> bool:
-    """Unpack the package as it was before; return whether its commit is here."""
-    command = ["git", "-C", str(HERE), "archive", BEFORE, "cfnode"]
-    packed = subprocess.run(command, capture_output=True, check=False)
-    if packed.returncode:
-        return False
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    return True
-
-
-def _measured(code: Path) -> dict[str, float]:
-    """Return the figures of the package in a folder, in seconds."""
-    command = [sys.executable, "-P", str(Path(__file__).with_name("_execution.py"))]
-    environment = os.environ | {"PYTHONPATH": str(code)}
-    output = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
-    figures: dict[str, float] = json.loads(output)
-    return figures
 
 
 def _row(name: str, figure: str, rounds: list[tuple[dict[str, float], dict[str, float]]], most: float) -> Row:

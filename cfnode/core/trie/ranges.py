@@ -14,7 +14,7 @@ Substrate, `prove_range_read_with_child_with_size` and state sync.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -29,17 +29,16 @@ from cfnode.core.trie.codec import (
     decode_node,
     is_hash_entry,
 )
-from cfnode.core.trie.compact import encode_compact_proof, unpack_compact_proof
+from cfnode.core.trie.compact import encode_compact_proof
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
-from cfnode.core.trie.source import ByHash, ByPath, CollectingSource, NodeSource
+from cfnode.core.trie.source import ByPath, CollectingSource, NodeSource
 
 __all__ = [
     "Position",
     "StateRange",
     "build_range",
     "is_child_root",
-    "read_range",
     "trie_rows",
     "whole_key",
 ]
@@ -65,32 +64,15 @@ class StateRange:
 
 
 class _RangeWalk:
-    """A walk over a state, and its position. `decoded`: nodes that are decoded already, by hash."""
+    """A walk over a state, and its position: the last visited key, None at the end."""
 
-    def __init__(self, source: NodeSource, decoded: Mapping[bytes, TrieNode] | None = None) -> None:
+    def __init__(self, source: NodeSource) -> None:
         self.source = source
-        self.decoded = decoded or {}
         self.position: Position | None = ()
-        """The last visited key; None at the end."""
-        self.waiting: list[tuple[bytes, bytes]] = []
-        """The subtrees of the top trie that have not been walked: (path, entry), the first one last."""
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> TrieNode:
         """Return the node at `path`; raise MissingNode."""
-        encoded = self.source.node(child, path, merkle_value)
-        return self.decoded.get(merkle_value) or _decoded(encoded)
-
-
-class _Placed(ByHash):
-    """The entries that a peer sent. Visited nodes are recorded with their paths."""
-
-    def __init__(self, entries: Mapping[bytes, bytes]) -> None:
-        super().__init__(entries)
-        self.nodes: dict[tuple[bytes, bytes], bytes] = {}
-
-    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
-        encoded = self.nodes[child, path] = super().node(child, path, merkle_value)
-        return encoded
+        return _decoded(self.source.node(child, path, merkle_value))
 
 
 class _Limited(CollectingSource):
@@ -127,42 +109,6 @@ class _LastRow(ByPath):
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
         self.row = path
         return super().node(child, path, merkle_value)
-
-
-def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
-    """Return the range after `start` in a compact proof of the state `root`. Raises TrieError.
-
-    A range whose `next` is `start` has no new key.
-    """
-    unpacked = unpack_compact_proof(items, root)
-    placed = _Placed(unpacked.entries)
-    walk = _RangeWalk(placed, unpacked.nodes)
-    state_range = StateRange()
-    with suppress(MissingNode):
-        for pair in _walk_state(walk, root, start):
-            state_range.pairs.append(pair)
-    state_range.next = walk.position
-    state_range.ahead = sorted({covering_key(path) for path, _ in walk.waiting})
-    state_range.share = _before(placed, walk.position) - _before(placed, start)
-    state_range.nodes = [(child, path, encoded) for (child, path), encoded in placed.nodes.items()]
-    return state_range
-
-
-def _before(placed: _Placed, position: Position | None) -> float:
-    """Return the part of the top trie before a position, if all children of a branch weigh the same."""
-    if not position:
-        return 1.0 if position is None else 0.0
-    key_nibbles, path, share, weight = to_nibbles(position[0]), b"", 0.0, 1.0
-    while (encoded := placed.nodes.get((TOP, path))) is not None:
-        node = decode_node(encoded)
-        end = path + node.partial
-        if node.children is None or len(end) >= len(key_nibbles) or not key_nibbles.startswith(end):
-            return share if end > key_nibbles else share + weight * (node.children is None)
-        index = key_nibbles[len(end)]
-        weight /= sum(map(bool, node.children))
-        share += weight * sum(map(bool, node.children[:index]))
-        path = end + bytes((index,))
-    return share
 
 
 def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
@@ -277,8 +223,6 @@ def _nodes(
     if root == EMPTY_ROOT:
         return
     stack = [(b"", HASH_PREFIX + root)]
-    if child == TOP:
-        walk.waiting = stack
     while stack:
         path, entry = stack.pop()
         node = walk.node(child, path, entry[1:]) if is_hash_entry(entry) else _decoded(entry[1:])

@@ -13,8 +13,8 @@ Tables = dict[bytes, dict[bytes, bytes]]
 class Held:
     """A whole state in memory, nodes and all."""
 
-    def __init__(self, top: dict[bytes, bytes], children: Tables | None = None) -> None:
-        changes = initial_state(top, children or {}, 1)
+    def __init__(self, top: dict[bytes, bytes], children: Tables | None = None, version: int = 1) -> None:
+        changes = initial_state(top, children or {}, version)
         self.root = changes.root
         self.storage, self.nodes = changes.storage, changes.nodes
 
