@@ -17,7 +17,14 @@ from markdown_it import MarkdownIt
 
 from cfnode import __version__
 from scripts.dead_links import LINK
-from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
+from scripts.site.navigation import (
+    SECTIONS,
+    InNoSection,
+    about,
+    navigation,
+    section_of,
+    without_source_links,
+)
 from tests.conftest import ROOT
 from tests.support.site import build
 
@@ -160,6 +167,11 @@ def test_a_later_page_finds_its_section(page: str, section: tuple[str, str]) -> 
 def test_a_page_in_no_section_is_an_error_with_its_name() -> None:
     with pytest.raises(InNoSection, match=r"docs/notes/stray\.md is in no section of the site: add it"):
         navigation([*PAGES, "notes/stray.md"])
+
+
+def test_links_to_source_files_are_texts_on_the_site() -> None:
+    step = "1. [`node/node.py`](../../cfnode/node/node.py): `Node`, see [the sync](sync.md)"
+    assert without_source_links(step) == "1. `node/node.py`: `Node`, see [the sync](sync.md)"
 
 
 def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
