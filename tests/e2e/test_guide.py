@@ -115,7 +115,7 @@ _NODE = re.compile(r" --node=http://127\.0\.0\.1:\d+")
 
 
 def followed(home: Path) -> str:
-    """What somebody sees who pastes a page into a shell."""
+    """Return the output of a page that is pasted into a shell."""
     output = home / "output"
     with output.open("w") as stream:
         done = subprocess.run(

@@ -33,7 +33,7 @@ BROKER, PROVIDER = (Keypair.from_suri(f"//{name}") for name in ("Alice", "Bob"))
 
 
 def account(key: Keypair) -> str:
-    """An account as everybody writes it."""
+    """Return an account in SS58, as clients write it."""
     return ss58.encode(key.public, 2112)
 
 
@@ -95,7 +95,7 @@ class Life:
         for number in range(first, self.height + 1):
             yield self.node.call("chain_getBlockHash", number)
 
-    # What everybody does
+    # Steps of several accounts
 
     def trade(self) -> None:
         """The broker has an affiliate and a private channel, and a swap of its users is under way."""

@@ -83,7 +83,7 @@ class Server:
             lock.unlink(missing_ok=True)
 
     def allow(self, network: str) -> None:
-        """Let everybody of a network connect."""
+        """Let all addresses of a network connect."""
         with (self.folder / "data" / "pg_hba.conf").open("a") as file:
             file.write(f"host all all {network} trust\n")
         self.control("reload")

@@ -287,7 +287,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
         module("AccountRoles", "AccountRoleAlreadyRegistered", "The account already has a registered role."),
     ),
     "unknown affiliate": ("broker_deregister_affiliate", [STRANGER], NOT_AFFILIATED),
-    "pay of somebody else's affiliate": (
+    "pay of another broker's affiliate": (
         "broker_affiliate_withdrawal_request",
         [STRANGER],
         NOT_AFFILIATED,

@@ -106,7 +106,7 @@ def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
 
 
 def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
-    """Between the simulation and the block, somebody else sends the same call."""
+    """Between the simulation and the block, another account sends the same call."""
     receiver, found = transfer()
     data = "0x" + found["rpc_result"]["data"]
 

@@ -1,4 +1,4 @@
-"""The guide's project with the pytest plugin, as somebody else's: one node for all of its tests."""
+"""The guide's project with the pytest plugin, as a project of another owner: one node for all of its tests."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ PLUGIN = ("-p", "cfnode.pytest_plugin")
 
 
 def played(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The outcome of pytest in a folder, as somebody else's project."""
+    """Return the outcome of pytest in a folder, as in a project of another owner."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--basetemp=base", *arguments],
         cwd=folder,

@@ -35,7 +35,7 @@ GAS_ASSETS = {
 
 
 def address_on(chain: str) -> EncodedAddress:
-    """Somebody's address on a chain."""
+    """Return an address on a chain, of no particular owner."""
     return parse_address(chain, ADDRESSES[chain])
 
 

@@ -1,6 +1,6 @@
 """Where is all the money? What a chain holds, against everything that came, went and was swapped.
 
-Inside: storage, read raw, of everything that the chain owes somebody or keeps. Outside: what events say that
+Inside: storage, read raw, of everything that the chain owes or keeps. Outside: what events say that
 came in, went out, and passed through the pools. Shares of a batch are rounded down, so a unit for each swap
 but one may be left over; that, and outputs too small to be sent, are in no account.
 """
@@ -38,7 +38,7 @@ class Ledger:
         self._begin = inside(world)
 
     def put_up(self, asset: str, amount: int) -> None:
-        """Somebody has put so much more up for boosting than before."""
+        """Record a change of the funds that a boost pool has."""
         self.flows[asset] += amount
 
     def receive(self, events: Iterable[Event]) -> None:

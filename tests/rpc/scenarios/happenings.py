@@ -41,7 +41,7 @@ def batched(chain: str, what: str = "BatchBroadcastRequested") -> list[str]:
 
 
 def signed(chain: str, then: str = "TransactionBroadcastRequest") -> list[str]:
-    """The signature is there, and somebody is to send the transaction."""
+    """The call is signed, and an authority is asked to send the transaction."""
     signer = "EvmThresholdSigner"
     return [
         f"{signer}.ThresholdSignatureSuccess",

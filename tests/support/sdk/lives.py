@@ -129,7 +129,7 @@ class PayoutsOfLife(Life):
     def _re_sign(self) -> None:
         """Governance has an aborted transaction signed again, and sent.
 
-        Or it leaves that to anybody: then no list has the call.
+        Or it leaves that to any other account: then no list has the call.
         """
         chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
         aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
