@@ -1,4 +1,4 @@
-"""Which commands and programs are in the documentation, and which of them can no test run?
+"""Commands and programs of the documentation, and those among them that no test can run.
 
 Tests that run a block take it from here by its page and its beginning. `tests/test_documented_blocks.py`
 finds these calls, and fails at a block that no test takes.

@@ -1,4 +1,4 @@
-"""Which tests did a run skip, and what would let them run? A line for each remedy, not for each test."""
+"""Tests that a run skipped, and what would let them run: a line for each remedy, not for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same options, names, errors and suggestions for each command that has them."""
+"""Options, names, errors and suggestions, which are the same in each command that has them."""
 
 from __future__ import annotations
 

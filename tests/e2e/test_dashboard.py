@@ -157,7 +157,7 @@ def keep_picture(site: Site, name: str) -> None:
 
 
 def smaller(png: bytes) -> bytes:
-    """The same picture, compressed as far as possible."""
+    """Return a picture compressed as far as possible."""
     parts, place = [(b"IHDR", png[16:29])], 33
     pixels = b""
     while place < len(png):

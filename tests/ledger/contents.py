@@ -1,4 +1,4 @@
-"""What is in the books' tables? All rows, in the order of their keys."""
+"""Contents of the books' tables: all rows, in the order of their keys."""
 
 from __future__ import annotations
 

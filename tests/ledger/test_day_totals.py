@@ -34,7 +34,7 @@ def counted(database: Database) -> Sums:
 
 
 def added_up(database: Database, partner: str | None = None, channel: int = 0) -> Sums:
-    """The same from the rows of facts, one by one."""
+    """Return the totals, added up from the rows of facts one by one."""
     times = {row["number"]: row["time"] // DAY_MS for row in rows(database, "blocks")}
     requests = {row["request"]: row for row in rows(database, "requests")}
     sums: dict[tuple[int, str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])

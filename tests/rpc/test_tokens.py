@@ -131,7 +131,7 @@ async def hang_up(log: pytest.LogCaptureFixture) -> None:
 
 
 async def may_spend(port: int, **headers: str) -> bool | int:
-    """Whether a broker method answers, or the status of a refused request."""
+    """Return whether a broker method answers, or the status of a refused request."""
     async with Http(port) as http:
         answer = await http.post(SPEND, **headers)
         return "result" in answer.json() if answer.status == 200 else answer.status

@@ -296,7 +296,7 @@ async def test_the_server_sends_a_close_frame_when_it_stops() -> None:
 
 
 async def wait_for(node: StandIn, text: str) -> int:
-    """Answers when it is let."""
+    """Answer with the length of a text, once GATE is set."""
     await GATE.wait()
     return len(text)
 

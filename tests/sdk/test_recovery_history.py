@@ -1,4 +1,4 @@
-"""Which failed call belongs to which swap? Played with events alone, in each order in which they may come."""
+"""The failed call of each swap, found from events alone, in each order in which they may come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose payments does the recovery find? Of an address in any spelling, and of one opening of a channel."""
+"""Payments that the recovery finds: of an address in any spelling, of one opening of a channel."""
 
 from __future__ import annotations
 

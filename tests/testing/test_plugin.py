@@ -1,4 +1,4 @@
-"""The guide's project with the pytest plugin, as a project of another owner: one node for all of its tests."""
+"""The guide's project with the pytest plugin, in a folder of its own: one node for all of its tests."""
 
 from __future__ import annotations
 

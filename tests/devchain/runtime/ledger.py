@@ -1,4 +1,4 @@
-"""Where is all the money? What a chain holds, against everything that came, went and was swapped.
+"""Two sides of all money: what a chain holds, and everything that came, went and was swapped.
 
 Inside: storage, read raw, of everything that the chain owes or keeps. Outside: what events say that
 came in, went out, and passed through the pools. Shares of a batch are rounded down, so a unit for each swap

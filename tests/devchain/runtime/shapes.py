@@ -1,4 +1,4 @@
-"""Does one runtime's metadata fit into another's? A comparison by shape, recursive types included."""
+"""Comparison of two runtimes' metadata by shape, recursive types included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does the chain say when this or that happens? Names of events in the order in which they come.
+"""Events that the chain emits for each happening: their names, in the order in which they come.
 
 Each function is one thing that happens in a block; a scenario lists, block after block, what happened. The
 order inside of a block is that of the runtime's hooks: extrinsics first, then what was seen of other chains,

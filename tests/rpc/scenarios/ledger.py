@@ -1,4 +1,4 @@
-"""Do the books of ledgers that run during a scenario have what the scenario itself states? To the unit."""
+"""Comparison of ledgers that run during a scenario with what the scenario states, to the unit."""
 
 from __future__ import annotations
 

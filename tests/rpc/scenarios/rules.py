@@ -1,4 +1,4 @@
-"""What does a swap come to? Worked out without the runtime, from the rules that the chain's documents state.
+"""Result of a swap, computed without the runtime, from the rules that the chain's documents state.
 
 Nothing here calls the runtime or the node: pools are the formulas of Uniswap v3 for liquidity over all prices
 (whitepaper, section 6.2), fees are integer divisions. A test says what happens; these say what that is worth.

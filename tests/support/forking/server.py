@@ -74,7 +74,7 @@ def serve(connection: socket.socket) -> None:
 
 
 def fork_sibling() -> int:
-    """As `os.fork`, but the new process is a child of this one's parent; -1 if there is none.
+    """Fork this process into a child of its parent; return its number, 0 in the child, -1 if it failed.
 
     The C library's own fork handlers are left out: they are for threads, of which there is one.
     """

@@ -216,7 +216,7 @@ def odd_headers(target: Target) -> Iterator[None]:
 
 
 def _expect(target: Target, request: bytes, *answers: bytes) -> None:
-    """Note an answer that is none of these; a connection may be refused."""
+    """Note an answer of another kind; a connection may be refused."""
     answer = target.asked(request)
     if answer and not answer.startswith((*answers, b"HTTP/1.1 429")):
         target.odd.append(request[:80] + b" -> " + answer[:100])

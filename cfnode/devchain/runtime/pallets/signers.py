@@ -18,7 +18,7 @@ __all__ = ["BitcoinThresholdSigner", "PolkadotThresholdSigner", "SolanaThreshold
 
 
 class PolkadotThresholdSigner(KeyRotation):
-    """Assethub: sr25519."""
+    """Threshold signer of Assethub's vault, with sr25519 keys."""
 
     index = 25
     crypto = "PolkadotCrypto"
@@ -31,7 +31,7 @@ class PolkadotThresholdSigner(KeyRotation):
 
 
 class BitcoinThresholdSigner(KeyRotation):
-    """Bitcoin: taproot keys."""
+    """Threshold signer of Bitcoin's vault, with taproot keys."""
 
     index = 26
     crypto = "BitcoinCrypto"
@@ -50,7 +50,7 @@ class BitcoinThresholdSigner(KeyRotation):
 
 
 class SolanaThresholdSigner(KeyRotation):
-    """Solana: ed25519."""
+    """Threshold signer of Solana's vault, with ed25519 keys."""
 
     index = 42
     crypto = "SolanaCrypto"
