@@ -18,7 +18,7 @@ __all__ = ["BitcoinThresholdSigner", "PolkadotThresholdSigner", "SolanaThreshold
 
 
 class PolkadotThresholdSigner(KeyRotation):
-    """Threshold signer of Assethub's vault, with sr25519 keys."""
+    """Assethub: sr25519."""
 
     index = 25
     crypto = "PolkadotCrypto"
@@ -31,7 +31,7 @@ class PolkadotThresholdSigner(KeyRotation):
 
 
 class BitcoinThresholdSigner(KeyRotation):
-    """Threshold signer of Bitcoin's vault, with taproot keys."""
+    """Bitcoin: taproot keys."""
 
     index = 26
     crypto = "BitcoinCrypto"
@@ -50,7 +50,7 @@ class BitcoinThresholdSigner(KeyRotation):
 
 
 class SolanaThresholdSigner(KeyRotation):
-    """Threshold signer of Solana's vault, with ed25519 keys."""
+    """Solana: ed25519."""
 
     index = 42
     crypto = "SolanaCrypto"
