@@ -95,7 +95,7 @@ def outputs(page: str) -> list[str]:
     """The output in a page: its blocks of text that are no commands."""
     found = _BLOCK.finditer((ROOT / page).read_text())
     texts = [each["fenced"] for each in found if each["language"] == "text"]
-    return [each for each in texts if not _COMMAND.match(each)]
+    return [text for text in texts if not _COMMAND.match(text)]
 
 
 def _blocks(page: str, text: str) -> Iterator[Block]:

@@ -92,7 +92,9 @@ def placed(pages: list[str]) -> list[tuple[str, str, str]]:
 def test_each_page_is_in_exactly_one_section() -> None:
     listed = Counter(page for _, _, page in placed([*PAGES, "about.md"]))
     assert listed == Counter([*PAGES, "about.md"])
-    patterns = [each for sections in SECTIONS.values() for patterns in sections.values() for each in patterns]
+    patterns = [
+        pattern for sections in SECTIONS.values() for patterns in sections.values() for pattern in patterns
+    ]
     assert set(Counter(patterns).values()) == {1}
     assert [path for path in patterns if "*" not in path and path not in listed] == []
 
@@ -182,8 +184,8 @@ def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
     page = built(site, "about.md")
     assert "It trusts no peer" in page
     pictures = re.findall(r"<img[^>]*\bsrc=\"?([^\"\s>]+)", page)
-    assert [Path(each).name for each in pictures] == ["first-swap.svg", "web-page-now.png"]
-    assert all((site / "about" / each).exists() for each in pictures)
+    assert [Path(picture).name for picture in pictures] == ["first-swap.svg", "web-page-now.png"]
+    assert all((site / "about" / picture).exists() for picture in pictures)
 
 
 def test_reading_requests_nothing_from_the_internet(site: Path) -> None:

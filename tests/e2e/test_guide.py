@@ -106,7 +106,7 @@ def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             for at, params in enumerate(calls[first : first + MAX_BATCH])
         ]
         answers = httpx.post(url, json=batch, timeout=120).json()
-        found += [each["result"] for each in sorted(answers, key=lambda each: int(each["id"]))]
+        found += [answer["result"] for answer in sorted(answers, key=lambda each: int(each["id"]))]
     return found
 
 

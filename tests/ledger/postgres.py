@@ -28,7 +28,7 @@ by_length = pytest.mark.parametrize("make_database", BOTH[: repeats(2, 1)], indi
 
 
 def _programs() -> list[Path]:
-    return sorted(each.parent for each in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return sorted(path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 
 def is_installed() -> bool:

@@ -35,7 +35,7 @@ def withdrawal(index: int, egress: int, asset: str, amount: int, fee: int) -> De
 
 
 def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
-    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", each) for each in egresses]}
+    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", egress) for egress in egresses]}
     return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 

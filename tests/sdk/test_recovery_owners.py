@@ -36,7 +36,7 @@ def found(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[i
     history = History()
     for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
         history.receive(block, [[(pallet, event, fields)]])
-    return [each.broadcast_id for each in Findings(history).find(owner).payments]
+    return [payment.broadcast_id for payment in Findings(history).find(owner).payments]
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -16,8 +16,8 @@ from tests.conftest import ROOT
 from tests.documentation import blocks
 
 FILES = [
-    tuple(each.runnable.removeprefix("# ").split("\n", 1))
-    for each in blocks("docs/guide/testing.md", "python")
+    tuple(block.runnable.removeprefix("# ").split("\n", 1))
+    for block in blocks("docs/guide/testing.md", "python")
 ]
 OWN = """
 import sys
@@ -173,4 +173,4 @@ def test_the_wheel_offers_the_plugin_and_does_not_need_pytest() -> None:
     ((name, module),) = project["entry-points"]["pytest11"].items()
     assert name == module, "so that -p with the module's name loads it once"
     assert callable(import_module(module).cfnode_dev)
-    assert not [each for each in project["dependencies"] if each.startswith("pytest")]
+    assert not [dependency for dependency in project["dependencies"] if dependency.startswith("pytest")]

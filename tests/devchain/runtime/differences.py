@@ -90,7 +90,7 @@ def table(page: Path, heading: str) -> list[list[str]]:
 
 
 def listed(cell: str) -> tuple[str, ...]:
-    return tuple(each.strip().strip("`") for each in cell.split(","))
+    return tuple(word.strip().strip("`") for word in cell.split(","))
 
 
 def shape_rows() -> list[Row]:

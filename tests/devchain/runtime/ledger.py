@@ -83,7 +83,7 @@ class Ledger:
         """A pool has taken and given; what its swaps have not got of that is in no account."""
         source, target = leg["from"], leg["to"]
         side, asset = ("input_asset", source) if target == USDC else ("output_asset", target)
-        mine = [each for each in swaps if each[side] == asset]
+        mine = [swap for swap in swaps if swap[side] == asset]
         got = sum(_gross(each) if target == USDC else each["output_amount"] for each in mine)
         left_over = leg["output_amount"] - got
         assert 0 <= left_over < max(1, len(mine)), (leg, mine)

@@ -124,7 +124,7 @@ class Rules:
         """Swap an amount; `points` are basis points of the broker and the affiliates."""
         gross = amount if source == "Usdc" else self._through(source, "Usdc", amount)
         network = (fee or NetworkFee()).due(gross)
-        shares = tuple(part(100 * each, gross - network) for each in points)
+        shares = tuple(part(100 * point, gross - network) for point in points)
         stable = gross - network - sum(shares)
         output = stable if target == "Usdc" else self._through("Usdc", target, stable)
         return Swapped(network, shares, stable, output)

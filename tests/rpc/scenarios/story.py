@@ -316,7 +316,7 @@ class Story:
 
     def _vault_holds(self) -> int:
         outputs = self.stored().value("Environment", "BitcoinAvailableUtxos")
-        return sum(each["amount"] for each in outputs)
+        return sum(output["amount"] for output in outputs)
 
     def _has_arrived(self, status: Any, sheet: Sheet) -> None:
         """What the swap service says was sent is with the receiver, or never arrived there."""
