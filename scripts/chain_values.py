@@ -112,7 +112,7 @@ def _family(classes: Classes, family: str) -> str:
         defined = classes.defined(key)
         if isinstance(defined, PythonEnum):
             parts += [*map(_class, defined.variants), f"{defined.name}: TypeAlias = {defined.union}\n"]
-            names += [each.name for each in defined.variants]
+            names += [variant.name for variant in defined.variants]
         else:
             parts.append(_class(defined))
         names.append(defined.name)

@@ -39,8 +39,20 @@ PLAIN: dict[str, str] = {
     r"(?:At|On)(?:Block|Proof)": "BlockSource, ProofSource",
     r"DoorError|SetsFile|HoleFiller|Adoption": "RuntimeCallError, AuthoritySetCache, Healer, StateImport",
     r"neighbours?|Neighbours?": "neighbor, as the protocol spells it",
+    r"(?<!//)(?:[Aa]ny|[Ss]ome|[Ee]very)body": "anyone, any account, another peer: name who",
+    r"(?:that|which) is none": "malformed, unknown, missing, invalid",
+    r"(?:is|are) wanted, not": "expected …, not …",
+    r"(?:is|are|or) there twice": "occurs twice",
+    r"(?:is|was|were) not taken": "rejected",
+    r"falls? over": "fails",
 }
-"""Pattern of a whole word, and what to write instead. The account `//Nobody` is a name in tests."""
+"""Pattern of a whole word, and what to write instead. Accounts such as `//Nobody` are names in tests."""
+
+DOCSTRINGS: dict[str, str] = {
+    r'^\s*"""(?:The same\b|Likewise\b|As `)': "what it is or does: each docstring is read alone",
+    r'^"""[^"]*\?(?:"""|$)': "a plain statement of what the module holds; the question may follow",
+}
+"""Pattern of the beginning of a docstring, and what to write instead."""
 
 ALLOWED = {
     "docs/guide/scenarios/brokers.md": "nobody watches it any more",
@@ -49,6 +61,7 @@ ALLOWED = {
 
 _WORDS = re.compile("|".join(rf"\b(?P<w{number}>{word})\b" for number, word in enumerate(PLAIN)))
 _TERMS = tuple(PLAIN.values())
+_BEGINNINGS = [(re.compile(pattern), plain) for pattern, plain in DOCSTRINGS.items()]
 
 
 def metadata_lines(text: str) -> set[int]:
@@ -96,6 +109,9 @@ def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterat
         for match in _WORDS.finditer(line.replace(allowed, "") if allowed else line):
             group = next(name for name, value in match.groupdict().items() if value is not None)
             yield number, match[0], _TERMS[int(group[1:])]
+        for pattern, plain in _BEGINNINGS:
+            if (beginning := pattern.search(line)) is not None:
+                yield number, beginning[0].strip(), plain
 
 
 def tracked() -> list[Path]:

@@ -276,7 +276,7 @@ def undocumented() -> Iterator[str]:
     metrics = (metric for section in SECTIONS for metric in section.metrics)
     yield from (f"{metric.name}: the metric has no text" for metric in metrics if not metric.text)
     yield from (f"exit code {int(code)}: not in MEANINGS" for code in ExitCode if code not in MEANINGS)
-    public = {each.name for page in SDK_PAGES.values() for each in page.names()}
+    public = {name.name for page in SDK_PAGES.values() for name in page.names()}
     yield from (
         f"{error.__module__}.{error.__name__}: the error is in no __all__ of a package of the SDK"
         for error in error_classes()

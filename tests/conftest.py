@@ -70,7 +70,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What was skipped, and what would let it run."""
     reports = terminalreporter.stats.get("skipped", [])
-    lines = list(summary(each.longrepr[2].removeprefix("Skipped: ") for each in reports))
+    lines = list(summary(report.longrepr[2].removeprefix("Skipped: ") for report in reports))
     if lines:
         terminalreporter.section(f"{len(reports)} tests skipped")
         terminalreporter.write_line("\n".join(lines))

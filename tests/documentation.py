@@ -1,4 +1,4 @@
-"""Which commands and programs are in the documentation, and which of them can no test run?
+"""Commands and programs of the documentation, and those among them that no test can run.
 
 Tests that run a block take it from here by its page and its beginning. `tests/test_documented_blocks.py`
 finds these calls, and fails at a block that no test takes.
@@ -95,7 +95,7 @@ def outputs(page: str) -> list[str]:
     """The output in a page: its blocks of text that are no commands."""
     found = _BLOCK.finditer((ROOT / page).read_text())
     texts = [each["fenced"] for each in found if each["language"] == "text"]
-    return [each for each in texts if not _COMMAND.match(each)]
+    return [text for text in texts if not _COMMAND.match(text)]
 
 
 def _blocks(page: str, text: str) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""How often does a test repeat what takes long?
+"""Numbers of repetitions in tests that take long.
 
 `scripts/test --all` plays such a test whole. An ordinary run plays a part of it: it is waited for with each
 change, and what the test shows does not depend on the number.

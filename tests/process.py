@@ -83,7 +83,7 @@ def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Itera
 
 @contextmanager
 def starting_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[NodeProcess]:
-    """The same, from its first moment on."""
+    """Start a node, and yield it from its first moment on."""
     log = folder / log_name
     ports = ["--rpc-port=0", "--port=0", *([] if "--no-prometheus" in flags else ["--prometheus-port=0"])]
     where = (

@@ -1,4 +1,4 @@
-"""Which tests did a run skip, and what would let them run? A line for each remedy, not for each test."""
+"""Tests that a run skipped, and what would let them run: a line for each remedy, not for each test."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def reason_of(error: BaseException) -> str:
     """
     if (found := str(error)) not in ("", NO_REASON) or error.__context__ is None:
         return found or NO_REASON
-    return next((str(each) for each in _leaves(error.__context__) if isinstance(each, Skipped)), NO_REASON)
+    return next((str(leaf) for leaf in _leaves(error.__context__) if isinstance(leaf, Skipped)), NO_REASON)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     """The exceptions of a group and of all groups in it."""
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
+        for exception in error.exceptions:
+            yield from _leaves(exception)
     else:
         yield error
 

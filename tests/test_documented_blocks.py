@@ -37,7 +37,7 @@ def taken_by(source: str) -> Iterator[tuple[str, str]]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TAKERS:
-            page, start = (fixed(each, names) for each in node.args)
+            page, start = (fixed(arg, names) for arg in node.args)
             yield page, start
 
 
@@ -75,14 +75,14 @@ def is_meant(block: Block, start: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_block_is_run_by_a_test(page: str) -> None:
-    untaken = [each for each in blocks(page) if each.runnable and not taker_of(each)]
+    untaken = [block for block in blocks(page) if block.runnable and not taker_of(block)]
     missing = [f"{page}:{each.line}\n{each.runnable}" for each in untaken]
     assert missing == [], "no test runs it: take it with `block` of tests/documentation.py, or list it there"
 
 
 @pytest.mark.parametrize(("page", "start"), NOT_RUN)
 def test_what_is_not_run_is_still_there(page: str, start: str) -> None:
-    assert any(line.startswith(start) for each in blocks(page) for line in each.text.splitlines())
+    assert any(line.startswith(start) for block in blocks(page) for line in block.text.splitlines())
     assert len(NOT_RUN[page, start]) > 10, "the reason"
 
 
@@ -93,7 +93,7 @@ def test_a_followed_page_has_its_test(page: str, path: str) -> None:
 
 
 def test_there_are_many_blocks_and_few_that_no_test_runs() -> None:
-    found = [each for page in PAGES for each in blocks(page)]
+    found = [block for page in PAGES for block in blocks(page)]
     assert len(found) > 80
     assert len([each for each in found if not each.runnable]) < 10
 

@@ -54,7 +54,7 @@ def fault(arguments: str) -> str | None:
         if below is None:
             return f"no command {name!r}"
         command = below
-        flags |= {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        flags |= {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     if (
         command.name == "rpc"
         and words

@@ -1,4 +1,4 @@
-"""Is a flame graph as wide as the samples say, and without paths of the machine that made them?"""
+"""A flame graph is as wide as the samples state, and without paths of the machine that made it."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_a_forked_node_ends_with_its_executors_and_servers(tmp_path: Path) -> No
         children = listed.read_text().split()
         node.process.kill()
         assert node.process.wait() == -signal.SIGKILL
-    until(lambda: not any(Path(f"/proc/{each}/cmdline").exists() and _runs(each) for each in children))
+    until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() and _runs(child) for child in children))
 
 
 def _runs(pid: str) -> bool:

@@ -17,6 +17,11 @@ from scripts.plain_words import ALLOWED, ROOT, RUNTIME, faults, found, main, met
         ("def f():\n    shown = 5", "shown"),
         ("# Limits\nLEAST_DEPOSIT = 3", "LEAST_DEPOSIT"),
         ("class A:\n    at: AtBlock", "AtBlock"),
+        ("One line.\nAnybody may send it.", "Anybody"),
+        ("One line.\nA list is wanted, not 5.", "is wanted, not"),
+        ('def f():\n    """The same on Arbitrum."""', '"""The same'),
+        ('def f():\n    """As `g`, for a list."""', '"""As `'),
+        ('\n"""Where is all the money?"""', '"""Where is all the money?"""'),
     ],
 )
 def test_a_word_of_the_list_is_found_with_its_line(text: str, word: str) -> None:
@@ -30,7 +35,14 @@ def test_two_words_of_one_line_are_both_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "A plain text: a peer sends a block.\n", "besides, the threshold; at least", "from //Nobody"]
+    "text",
+    [
+        "",
+        "A plain text: a peer sends a block.\n",
+        "besides, the threshold; at least",
+        "from //Nobody",
+        '"""The kinds.\n\nWhich is it?"""',
+    ],
 )
 def test_a_plain_text_has_no_fault(text: str) -> None:
     assert list(found(text)) == []

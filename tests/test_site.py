@@ -17,7 +17,14 @@ from markdown_it import MarkdownIt
 
 from cfnode import __version__
 from scripts.dead_links import LINK
-from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
+from scripts.site.navigation import (
+    SECTIONS,
+    InNoSection,
+    about,
+    navigation,
+    section_of,
+    without_source_links,
+)
 from tests.conftest import ROOT
 from tests.support.site import build
 
@@ -85,7 +92,9 @@ def placed(pages: list[str]) -> list[tuple[str, str, str]]:
 def test_each_page_is_in_exactly_one_section() -> None:
     listed = Counter(page for _, _, page in placed([*PAGES, "about.md"]))
     assert listed == Counter([*PAGES, "about.md"])
-    patterns = [each for sections in SECTIONS.values() for patterns in sections.values() for each in patterns]
+    patterns = [
+        pattern for sections in SECTIONS.values() for patterns in sections.values() for pattern in patterns
+    ]
     assert set(Counter(patterns).values()) == {1}
     assert [path for path in patterns if "*" not in path and path not in listed] == []
 
@@ -162,6 +171,11 @@ def test_a_page_in_no_section_is_an_error_with_its_name() -> None:
         navigation([*PAGES, "notes/stray.md"])
 
 
+def test_links_to_source_files_are_texts_on_the_site() -> None:
+    step = "1. [`node/node.py`](../../cfnode/node/node.py): `Node`, see [the sync](sync.md)"
+    assert without_source_links(step) == "1. `node/node.py`: `Node`, see [the sync](sync.md)"
+
+
 def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     assert "](docs/" in readme
@@ -170,8 +184,8 @@ def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
     page = built(site, "about.md")
     assert "It trusts no peer" in page
     pictures = re.findall(r"<img[^>]*\bsrc=\"?([^\"\s>]+)", page)
-    assert [Path(each).name for each in pictures] == ["first-swap.svg", "web-page-now.png"]
-    assert all((site / "about" / each).exists() for each in pictures)
+    assert [Path(picture).name for picture in pictures] == ["first-swap.svg", "web-page-now.png"]
+    assert all((site / "about" / picture).exists() for picture in pictures)
 
 
 def test_reading_requests_nothing_from_the_internet(site: Path) -> None:

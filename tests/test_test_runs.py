@@ -128,9 +128,9 @@ def test_without_the_reference_vectors_tests_pass_or_skip(tmp_path: Path) -> Non
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True, timeout=60)
     (clone / ".venv").symlink_to(ROOT / ".venv")
     modules = [
-        str(each.relative_to(clone))
-        for each in sorted((clone / "tests").rglob("test_*.py"))
-        if "shared(" in each.read_text()
+        str(path.relative_to(clone))
+        for path in sorted((clone / "tests").rglob("test_*.py"))
+        if "shared(" in path.read_text()
     ]
     assert modules
     own = {name: value for name, value in os.environ.items() if not name.startswith(("CFNODE_", "PYTEST_"))}

@@ -51,7 +51,7 @@ def aggregate_key(node: DevClient) -> bytes:
 
 
 def _is_public(node: DevClient, key: bytes) -> bool:
-    """Return whether a development chain has generated a key, so that everybody knows its secret."""
+    """Return whether a development chain has generated a key, so that its secret is public."""
     from cfnode.devchain.runtime.keys import secret_of
     from cfnode.devchain.runtime.values import EvmAggKey
 

@@ -213,7 +213,7 @@ def _opening(connection: Connection, request: Record) -> Iterator[Happening]:
 
 
 def _sending(connection: Connection, paid: list[Record]) -> list[Happening]:
-    """Return the broadcasts of payouts, what became of them, and the transfers that were not taken."""
+    """Return the broadcasts of payouts, their outcomes, and the rejected transfers."""
     chains = {row["chain"] for row in paid}
     egresses = {(row["chain"], row["egress"]) for row in paid if row["egress"] is not None}
     numbers = [egress for _, egress in egresses]

@@ -12,7 +12,7 @@ such a call. `fate` decides whether there is a call that the vault takes, from
 
 Less evidence makes an answer less certain, never more: EXPIRED and PAID need evidence, and without any the
 answer is UNKNOWN. A batch whose nonce is used may have left out one of its transfers, and a transfer may be
-reported as not taken some blocks after the success of its batch (`is_settled`).
+reported as rejected some blocks after the success of its batch (`is_settled`).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Evidence:
 
     `is_batch`: the call is the whole batch, not one for this payout alone. `is_listed`: the chain lists the
     call among the failed ones. `is_used`: the vault has used the call's nonce. `is_settled`: so much time has
-    passed since the success of its transaction that a transfer which was not taken would have been reported.
+    passed since the success of its transaction that a rejected transfer would have been reported.
     """
 
     chain: str

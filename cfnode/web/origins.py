@@ -9,7 +9,7 @@ no Origin and are not affected.
 
 Broker and lp methods spend money, so they check more: they answer a request with an Origin only if the
 operator listed it by name. Neither `all` nor the default list counts: any page of `http://localhost:…` may be
-one that somebody else wrote. Nor does an entry that names no host: each page can open a frame with the origin
+one that another page wrote. Nor does an entry that names no host: each page can open a frame with the origin
 `null`, and `https://*` is every page.
 """
 

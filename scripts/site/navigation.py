@@ -98,12 +98,21 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "design/tests.md",
             "design/dependencies.md",
         ),
+        "Paths through the code": (
+            "design/path-light-node.md",
+            "design/path-swap.md",
+            "design/path-partner-request.md",
+            "design/path-*",
+        ),
         "The parts": ("design/*",),
     },
 }
 """Tabs, the sections of each, and their pages by paths below docs/, in the order of the navigation. Of
 several patterns that match a page the longest counts; a full path is the longest of all.
 """
+
+
+_SOURCE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:cfnode|tests|scripts)/[^)]*\)")
 
 
 class InNoSection(Exception):
@@ -158,6 +167,11 @@ def about(readme: str) -> str:
     return re.sub(r"\]\(docs/", "](", readme)
 
 
+def without_source_links(markdown: str) -> str:
+    """Return a page with the texts of its links to source files, which are not on the site."""
+    return _SOURCE_LINK.sub(r"\1", markdown)
+
+
 def version() -> str:
     """Return the project's version."""
     found = re.search(
@@ -171,6 +185,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the version at the foot of each page (a hook of mkdocs)."""
     config.copyright = f"cfnode {version()}"
     return config
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Leave out a page's links to source files (a hook of mkdocs)."""
+    return without_source_links(markdown)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -1,4 +1,4 @@
-"""The same options, names, errors and suggestions for each command that has them."""
+"""Options, names, errors and suggestions, which are the same in each command that has them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
     found = dict(commands())
     nodes = [each for command in found.values() if (each := option(command, "--node"))]
     assert len(nodes) > 25
-    assert {(each.envvar[-1], tuple(each.opts)) for each in nodes} == {("CFNODE_URL", ("--node", "--url"))}
+    assert {(node.envvar[-1], tuple(node.opts)) for node in nodes} == {("CFNODE_URL", ("--node", "--url"))}
     assert not [path for path, each in found.items() if option(each, "--url") and not option(each, "--node")]
     for name in ("--timeout", "--every"):
         types = {type(each.type).__name__ for command in found.values() if (each := option(command, name))}

@@ -34,7 +34,7 @@ def test_each_key_has_its_type_account_and_public_key(tmp_path: Path) -> None:
     )
     assert SECRET[2:] not in out
     document = json.loads(run("key", "list", "--keystore-path", str(tmp_path), "--json")[1])
-    assert [each["type"] for each in document["keys"]] == [row[0] for row in rows[1:]]
+    assert [key["type"] for key in document["keys"]] == [row[0] for row in rows[1:]]
     assert document["keystore"] == str(tmp_path)
 
 

@@ -29,13 +29,13 @@ def run(*arguments: str, name: str = "cfnode") -> Result:
 
 
 def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
-    for each in SUBCOMMANDS:
-        result = run(*each.name.split(), "--help")
-        if each.name in MISSING:
+    for subcommand in SUBCOMMANDS:
+        result = run(*subcommand.name.split(), "--help")
+        if subcommand.name in MISSING:
             assert result.exit_code == 2
-            assert f"cfnode has no command '{each.name}': {each.here}." in result.stderr
+            assert f"cfnode has no command '{subcommand.name}': {subcommand.here}." in result.stderr
         else:
-            assert (result.exit_code, result.stderr) == (0, ""), each.name
+            assert (result.exit_code, result.stderr) == (0, ""), subcommand.name
 
 
 def command_of(name: str) -> ClapCommand:
@@ -75,7 +75,7 @@ def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcom
 
 
 def test_the_flags_of_subcommands_are_many_and_written_in_many_ways() -> None:
-    assert sum(1 for each in SUBCOMMANDS for flag in each.flags for _ in spellings(flag)) > 530
+    assert sum(1 for subcommand in SUBCOMMANDS for flag in subcommand.flags for _ in spellings(flag)) > 530
 
 
 def test_a_missing_subcommand_says_so_whatever_follows() -> None:

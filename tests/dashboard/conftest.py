@@ -1,4 +1,4 @@
-"""What do tests of the page share? A chain with a day of business, and its books."""
+"""Fixtures of the page's tests: a chain with a day of business, and its books."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _trace(node: NodeProcess, tmp_path: Path, settings: dict[str, str]) -> None:
     subprocess.run(mapped, env=settings, timeout=LIMIT_S, capture_output=True, check=True)
     calls = trace.read_text().splitlines()
     assert len(calls) > 100
-    assert [each for each in calls if "PROT_WRITE" in each and "PROT_EXEC" in each] == []
+    assert [call for call in calls if "PROT_WRITE" in call and "PROT_EXEC" in call] == []
 
 
 def test_the_compose_service_is_closed_and_its_command_line_runs(node: NodeProcess, tmp_path: Path) -> None:

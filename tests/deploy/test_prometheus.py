@@ -83,9 +83,9 @@ class Watched:
         """Name and node of each alert that fires now."""
         nodes = {instance: name for name, instance in self.names.items()}
         return {
-            (each["labels"]["alertname"], nodes[each["labels"]["instance"]])
-            for each in self.ask("alerts")["alerts"]
-            if each["state"] == "firing"
+            (alert["labels"]["alertname"], nodes[alert["labels"]["instance"]])
+            for alert in self.ask("alerts")["alerts"]
+            if alert["state"] == "firing"
         }
 
 
@@ -162,7 +162,7 @@ def _is_up(site: Watched) -> bool:
         targets = site.ask("targets")["activeTargets"]
     except httpx.HTTPError:  # not there, or still starting
         return False
-    return len(targets) == 2 and all(each["health"] == "up" for each in targets)
+    return len(targets) == 2 and all(target["health"] == "up" for target in targets)
 
 
 def queries() -> list[str]:

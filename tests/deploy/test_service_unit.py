@@ -153,7 +153,7 @@ def test_the_compose_service_is_closed_and_its_command_line_runs(chain: Chain, t
 def proxied(folder: Path, services: list[ServiceProcess], port: int) -> list[str]:
     """nginx with the file of docs/deploy, before two services."""
     write_certificate(folder)
-    ports = [each.url.rpartition(":")[2] for each in services]
+    ports = [service.url.rpartition(":")[2] for service in services]
     site = {
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "127.0.0.1:8080": f"127.0.0.1:{ports[0]}",
@@ -185,7 +185,7 @@ def test_behind_the_proxy_one_service_may_die(chain: Chain, tmp_path: Path) -> N
                 first.kill()
             head = api.headers | {"idempotency-key": f"proxied-{number}"}
             answers = [client.post("/v1/channels", json=CHANNEL, headers=head, timeout=60) for _ in range(2)]
-            assert [each.status_code for each in answers] == [201, 201], answers[0].text
+            assert [answer.status_code for answer in answers] == [201, 201], answers[0].text
             assert answers[0].content == answers[1].content
         assert client.get("/health").status_code == 404, "only /v1/ is open"
     database.close()

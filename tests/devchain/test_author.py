@@ -33,7 +33,7 @@ def times(rig: Rig) -> list[int]:
 async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: MakeRig) -> None:
     keys = well_known(3)
     rig = await make_rig(authorities=keys)
-    publics = [each.aura.public for each in keys]
+    publics = [key.aura.public for key in keys]
     turns = []
     for block in await rig.blocks(6):
         header = rig.chain.header(block)

@@ -80,7 +80,7 @@ class Browser:
     def requested(self) -> list[str]:
         """The URLs that pages have requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
-        sent = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+        sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [each["request"]["url"] for each in sent]
 
     def devtools(self, name: str, **params: Any) -> Any:

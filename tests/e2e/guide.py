@@ -49,7 +49,7 @@ def page_of(name: str) -> Path:
 
 
 def blocks_to_play(page: str) -> list[Block]:
-    """What somebody pastes who begins with a page: what comes before, and the page."""
+    """Return the commands that a reader of a page pastes: its preparation, then its own."""
     return [*blocks_of(GUIDE), *blocks_of(page_of(page))]
 
 

@@ -136,7 +136,7 @@ def open_channel(sdk: SwapSDK, *, pays: bool = False) -> str:
 def test_every_command_that_calls_a_node_takes_a_token() -> None:
     with click.Context(cli) as ctx:
         found = {
-            path: {each for param in command.params for each in param.opts}
+            path: {opt for param in command.params for opt in param.opts}
             for path, command in commands_below(cli, ctx)
         }
     with_node = {path for path, flags in found.items() if "--node" in flags}

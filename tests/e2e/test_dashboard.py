@@ -137,7 +137,10 @@ def _arguments(line: str, node: str, database: str) -> list[str]:
     """The command of a line of the guide, for this node and these books."""
     program, *arguments = shlex.split(line.removesuffix(" &"))
     assert program == "cfnode"
-    return [database if each == "sqlite:///books.sqlite" else each for each in arguments] + ["--node", node]
+    return [database if argument == "sqlite:///books.sqlite" else argument for argument in arguments] + [
+        "--node",
+        node,
+    ]
 
 
 def _log_in(site: Site, token: str, log: Path) -> None:
@@ -157,7 +160,7 @@ def keep_picture(site: Site, name: str) -> None:
 
 
 def smaller(png: bytes) -> bytes:
-    """The same picture, compressed as far as possible."""
+    """Return a picture compressed as far as possible."""
     parts, place = [(b"IHDR", png[16:29])], 33
     pixels = b""
     while place < len(png):
@@ -373,7 +376,7 @@ def test_the_controls_play_a_failure_and_the_page_has_the_command_that_recovers_
 
 def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) -> None:
     block = site.chain.rpc("chain_getBlockHash", 30)
-    events = [f"{each['pallet']}.{each['name']}" for each in site.chain.events(block)]
+    events = [f"{event['pallet']}.{event['name']}" for event in site.chain.events(block)]
     for path in ("blocks/30", f"blocks/{block}"):
         site.open(path)
         found = "document.querySelectorAll('section[aria-labelledby=events-title] b')"

@@ -106,7 +106,7 @@ def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             for at, params in enumerate(calls[first : first + MAX_BATCH])
         ]
         answers = httpx.post(url, json=batch, timeout=120).json()
-        found += [each["result"] for each in sorted(answers, key=lambda each: int(each["id"]))]
+        found += [answer["result"] for answer in sorted(answers, key=lambda each: int(each["id"]))]
     return found
 
 
@@ -115,7 +115,7 @@ _NODE = re.compile(r" --node=http://127\.0\.0\.1:\d+")
 
 
 def followed(home: Path) -> str:
-    """What somebody sees who pastes a page into a shell."""
+    """Return the output of a page that is pasted into a shell."""
     output = home / "output"
     with output.open("w") as stream:
         done = subprocess.run(

@@ -44,4 +44,4 @@ def test_a_strategy_against_a_feed_in_a_file_and_its_replay(tmp_path: Path) -> N
     assert [line.rstrip() for line in reported.splitlines()] == expected.splitlines()
     document = json.loads(Shell(tmp_path).run(f"{command.rstrip()} --json"))
     assert f"profit: ${document['profit']} against" in expected
-    assert [each["bought"] for each in document["fills"]][-1] == {"Eth": "806629452009528479"}
+    assert [fill["bought"] for fill in document["fills"]][-1] == {"Eth": "806629452009528479"}

@@ -119,7 +119,7 @@ def examples(command: click.Command) -> list[str]:
 
 def lines_of_the_guide() -> set[str]:
     """The lines of all blocks, without comments; tests/test_documented_blocks.py finds their tests."""
-    lines = (line for page in PAGES for each in blocks(page) for line in each.text.splitlines())
+    lines = (line for page in PAGES for block in blocks(page) for line in block.text.splitlines())
     return {" ".join(re.sub(r" +# .*", "", line).split()) for line in lines}
 
 

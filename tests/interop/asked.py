@@ -1,4 +1,4 @@
-"""What do Chainflip's published clients have methods for, and with which parameters is each asked?"""
+"""Methods of Chainflip's published clients, with the parameters with which each is called."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ BROKER, PROVIDER = (Keypair.from_suri(f"//{name}") for name in ("Alice", "Bob"))
 
 
 def account(key: Keypair) -> str:
-    """An account as everybody writes it."""
+    """Return an account in SS58, as clients write it."""
     return ss58.encode(key.public, 2112)
 
 
@@ -63,7 +63,7 @@ class Life:
         """The provider's transaction in a block of its own; the events of that block."""
         transaction = signed(self.node, self.metadata, PROVIDER, pallet, name, **arguments)
         events: list[Any] = self.node.call("dev_events", self.node.call("dev_newBlock", None, [transaction]))
-        assert not [each for each in events if each["name"] == "ExtrinsicFailed"], events
+        assert not [event for event in events if event["name"] == "ExtrinsicFailed"], events
         return events
 
     def channel(self, source: Any, target: Any, **more: Any) -> str:
@@ -95,7 +95,7 @@ class Life:
         for number in range(first, self.height + 1):
             yield self.node.call("chain_getBlockHash", number)
 
-    # What everybody does
+    # Steps of several accounts
 
     def trade(self) -> None:
         """The broker has an affiliate and a private channel, and a swap of its users is under way."""
@@ -131,7 +131,9 @@ class Life:
             events = self.submit(
                 "LiquidityProvider", "request_liquidity_deposit_address", asset=name, boost_fee=0
             )
-            (ready,) = [each["fields"] for each in events if each["name"] == "LiquidityDepositAddressReady"]
+            (ready,) = [
+                event["fields"] for event in events if event["name"] == "LiquidityDepositAddressReady"
+            ]
             self.node.call("dev_deposit", ready["deposit_address"][1], asset, hex(amount))
         tick = self.node.call("cf_pool_price", ETH, USDC)["tick"]
         pair = {"base_asset": "Eth", "quote_asset": "Usdc"}

@@ -60,9 +60,9 @@ def main(url: str, key: str, receiver: str, refund: str) -> None:
         "reused": [int(reused.status_code), reused.parsed.error.code],
         "quoted": quote.egress_amount,
         "states": states,
-        "fees": sorted({each.type_ for each in swap.fees}),
+        "fees": sorted({fee.type_ for fee in swap.fees}),
         "egress": swap.swap_egress.amount,
-        "statement": [each.to_dict() for each in statement.totals],
+        "statement": [total.to_dict() for total in statement.totals],
         "lines": len(statement.lines),
     }
     print(json.dumps(report), flush=True)

@@ -36,7 +36,7 @@ __all__ = ["make_rig"]
 MIB = 1 << 20
 LIMITS = RequestLimits(request=MIB, response=16 * MIB, timeout=200)
 PATIENCE_S = 240.0
-"""Seconds for what takes one on a machine that has nothing else to do."""
+"""Seconds for a step that takes one second on an idle machine."""
 ONE_AFTER_ANOTHER, AT_ONCE = 60, 19
 """Requests; the largest answer comes on top. A node of ours reads 20 requests of a peer at a time."""
 

@@ -1,4 +1,4 @@
-"""What do tests of the ledger share? A development chain with a day of business, and databases."""
+"""Fixtures of the ledger's tests: a development chain with a day of business, and databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the books' tables? All rows, in the order of their keys."""
+"""Contents of the books' tables: all rows, in the order of their keys."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def dump(database: Database) -> dict[str, list[dict[str, Any]]]:
     found["ledger"] = sorted(
         (each for each in found["ledger"] if each["name"] != "checked"), key=lambda each: str(each["name"])
     )
-    found["gaps"] = [{"first": each["first"], "last": each["last"]} for each in found["gaps"]]
+    found["gaps"] = [{"first": gap["first"], "last": gap["last"]} for gap in found["gaps"]]
     return found

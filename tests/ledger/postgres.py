@@ -28,7 +28,7 @@ by_length = pytest.mark.parametrize("make_database", BOTH[: repeats(2, 1)], indi
 
 
 def _programs() -> list[Path]:
-    return sorted(each.parent for each in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return sorted(path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 
 def is_installed() -> bool:
@@ -83,7 +83,7 @@ class Server:
             lock.unlink(missing_ok=True)
 
     def allow(self, network: str) -> None:
-        """Let everybody of a network connect."""
+        """Let all addresses of a network connect."""
         with (self.folder / "data" / "pg_hba.conf").open("a") as file:
             file.write(f"host all all {network} trust\n")
         self.control("reload")

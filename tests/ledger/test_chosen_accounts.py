@@ -35,7 +35,7 @@ def withdrawal(index: int, egress: int, asset: str, amount: int, fee: int) -> De
 
 
 def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
-    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", each) for each in egresses]}
+    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", egress) for egress in egresses]}
     return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
@@ -113,7 +113,7 @@ def _contents(database: Database) -> list[Any]:
 
 
 def _written_by_an_older_version(new: Database, old: Database, kept: str) -> None:
-    """The rows of new books, and those that the version before wrote besides."""
+    """Fill `old` with the rows of `new`, and with those that only the version before wrote."""
     config, ours, others = _alembic(), ss58.encode(OURS), ss58.encode(OTHERS)
     with old.writing() as connection:
         config.attributes["connection"] = connection

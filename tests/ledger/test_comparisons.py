@@ -49,7 +49,7 @@ async def test_a_difference_is_logged_and_noted_while_following(
     books, table = Database(sqlite_url(tmp_path / "books.sqlite")), schema.movements
     await followed(books, Source(day.url, first=1))
     Books(books).go_back(51)
-    assert not [each for each in caplog.records if each.levelno > logging.INFO]
+    assert not [record for record in caplog.records if record.levelno > logging.INFO]
     with books.writing() as connection:
         first = connection.execute(select(table).order_by(table.c.block)).mappings().first()
         assert first is not None
@@ -81,4 +81,4 @@ async def test_followers_that_find_the_chain_as_the_books_say_log_no_error(
     monkeypatch.setattr(follower, "compare", watched)
     await followed(Database(sqlite_url(tmp_path / "books.sqlite")), Source(day.url, first=1))
     assert compared == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, day.head]
-    assert [each for each in caplog.records if each.levelname in ("ERROR", "WARNING")] == []
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []

@@ -108,13 +108,13 @@ def test_books_of_an_older_version_get_the_indexes_of_reports(make_database: Mak
         config.attributes["connection"] = connection
         command.upgrade(config, "0010_others_facts")
         connection.execute(insert(schema.commissions), row)
-        indexes = {each["name"] for each in inspect(connection).get_indexes("channels")}
+        indexes = {index["name"] for index in inspect(connection).get_indexes("channels")}
         assert {"channels_by_account", "channels_by_chain_channel"} <= indexes
     database.migrate()
     assert rows(database, "commissions") == [row | {"broker": None}]
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-        indexes = {each["name"] for each in inspect(connection).get_indexes("channels")}
+        indexes = {index["name"] for index in inspect(connection).get_indexes("channels")}
     assert {"channels_by_account_block_event", "channels_by_chain_channel_block_event"} <= indexes
     assert not {"channels_by_account", "channels_by_chain_channel"} & indexes
 

@@ -80,8 +80,8 @@ async def test_commissions_withdrawals_and_balances_come_out_even(
 
 async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase) -> None:
     books = await followed(make_database(), Source(day.url, first=1))
-    swaps = [each for each in records(books, "swaps") if each["kind"] == "Regular"]
-    assert [(each["source"], each["target"], each["chunks"], each["state"]) for each in swaps] == [
+    swaps = [record for record in records(books, "swaps") if record["kind"] == "Regular"]
+    assert [(swap["source"], swap["target"], swap["chunks"], swap["state"]) for swap in swaps] == [
         ("Eth", "Btc", 1, "paid"),
         ("Eth", "Btc", 1, "paid"),
         ("Eth", "Btc", 3, "paid"),
@@ -90,10 +90,10 @@ async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase
         ("Btc", "Eth", 1, "failed"),
         ("Eth", "Usdc", 1, "paid"),
     ]
-    assert [each["refunded"] > 0 for each in swaps] == [False, False, False, True, False, False, False]
-    for each in swaps:
-        assert each["paid"] == max(each["output"] - each["egress_fee"], 0)
-    (failed,) = [each for each in records(books, "payouts") if each["state"] == "failed"]
+    assert [swap["refunded"] > 0 for swap in swaps] == [False, False, False, True, False, False, False]
+    for swap in swaps:
+        assert swap["paid"] == max(swap["output"] - swap["egress_fee"], 0)
+    (failed,) = [record for record in records(books, "payouts") if record["state"] == "failed"]
     call = day.chain.rpc("cf_failed_call_ethereum", failed["recovery"])
     assert call is not None
     assert (failed["kind"], failed["asset"], failed["destination"]) == ("swap", "Eth", EVM_ADDRESS)
@@ -107,8 +107,8 @@ async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database:
     own = await followed(make_database(), Source(day.url, first=1, accounts=(day.broker,)))
     for name in ("swaps", "channels", "payouts", "commissions", "fees"):
         for account in (day.broker, day.affiliate):
-            expected = [each for each in records(full, name) if each["account"] == account]
-            assert [each for each in records(own, name) if each["account"] == account] == expected
+            expected = [record for record in records(full, name) if record["account"] == account]
+            assert [record for record in records(own, name) if record["account"] == account] == expected
     assert {row["account"] for row in rows(own, "movements")} == {day.broker, day.affiliate}
     assert len(rows(own, "events")) < len(rows(full, "events"))
 

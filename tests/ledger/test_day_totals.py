@@ -34,7 +34,7 @@ def counted(database: Database) -> Sums:
 
 
 def added_up(database: Database, partner: str | None = None, channel: int = 0) -> Sums:
-    """The same from the rows of facts, one by one."""
+    """Return the totals, added up from the rows of facts one by one."""
     times = {row["number"]: row["time"] // DAY_MS for row in rows(database, "blocks")}
     requests = {row["request"]: row for row in rows(database, "requests")}
     sums: dict[tuple[int, str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -120,7 +120,7 @@ def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> 
     fee = {"event": 0, "place": 0, "kind": "opening", "account": None, "asset": "Flip", "amount": 2**128 - 1}
     with database.writing() as connection:
         connection.execute(insert(schema.blocks), blocks)
-        connection.execute(insert(schema.fees), [fee | {"block": each["number"]} for each in blocks])
+        connection.execute(insert(schema.fees), [fee | {"block": block["number"]} for block in blocks])
     most = 2**128 - 1
     assert counted(database) == {(day, "fee", "opening", "Flip"): (2, 2 * most, 0) for day in range(10)}
     with database.writing() as connection:
@@ -137,7 +137,7 @@ def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabas
     fee = {"event": 0, "place": 0, "kind": "opening", "account": None, "asset": "Flip"}
     with database.writing() as connection:
         connection.execute(insert(schema.blocks), block_rows(times))
-        connection.execute(insert(schema.fees), [fee | {"block": each, "amount": 10**each} for each in times])
+        connection.execute(insert(schema.fees), [fee | {"block": time, "amount": 10**time} for time in times])
     found = {key[0]: sums for key, sums in counted(database).items()}
     assert found == {0: (1, 10, 0), 1: (2, 1_100, 0), 2: (1, 10_000, 0)}
     with database.writing() as connection:

@@ -52,14 +52,14 @@ async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database
         assert (found.swap.state, found.swap.executed) == (record["state"], record["chunks"])
         assert set(found.fees) == sums(tables["fees"], "kind", number)
         assert set(found.commissions) == sums(tables["commissions"], "account", number)
-        chunks = [each for each in tables["swaps"] if each["request"] == number]
-        done = [each for each in chunks if each["state"] != "scheduled"]
-        assert [(each.swap, each.output) for each in found.chunks] == [
+        chunks = [swap for swap in tables["swaps"] if swap["request"] == number]
+        done = [chunk for chunk in chunks if chunk["state"] != "scheduled"]
+        assert [(chunk.swap, chunk.output) for chunk in found.chunks] == [
             (each["swap"], each["output"]) for each in done
         ]
         assert found.chunk_rows == len(done)
         own = [each for each in paid if each["request"] == number]
-        assert [(each.fact.state, each.fact.transaction) for each in found.payouts] == [
+        assert [(payout.fact.state, payout.fact.transaction) for payout in found.payouts] == [
             (each["state"], each["transaction"]) for each in own
         ]
         assert (str(found.channel.id) if found.channel else None) == record["channel_id"]
@@ -133,7 +133,7 @@ async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: 
         assert found.left_ms == blocks_ms(row["chain"], row["expiry_block"] - height[row["chain"]])
         own = [each for each in known if (each["chain"], each["channel"], each["opened"]) ==
                (channel.chain, channel.number, channel.block)]  # fmt: skip
-        assert [(each.block, each.transaction) for each in found.deposits] == [
+        assert [(deposit.block, deposit.transaction) for deposit in found.deposits] == [
             (each["block"], each["transaction"]) for each in reversed(own)
         ]
     assert detail(ChannelId("Bitcoin", 2**64, 1)) is None

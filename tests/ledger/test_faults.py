@@ -1,4 +1,4 @@
-"""Nothing is lost and nothing is there twice: kills, forgotten blocks, other chains and writers."""
+"""No row is lost and no row occurs twice: kills, forgotten blocks, other chains and writers."""
 
 from __future__ import annotations
 

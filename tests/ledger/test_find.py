@@ -34,13 +34,13 @@ def found(database: Database, term: str) -> Found:
 
 def swaps(database: Database, term: str) -> set[int]:
     """The numbers of the swaps that a term finds."""
-    return {each.request for each in found(database, term).swaps}
+    return {swap.request for swap in found(database, term).swaps}
 
 
 async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     for row in rows(database, "requests"):
-        assert [each.request for each in found(database, str(row["request"])).swaps] == [row["request"]]
+        assert [swap.request for swap in found(database, str(row["request"])).swaps] == [row["request"]]
         for address in {row["destination"], row["refund_address"]} - {None}:
             for spelling in (address, address.upper().replace("0X", "0x"), f" {address}\n"):
                 assert row["request"] in swaps(database, spelling), spelling
@@ -107,11 +107,11 @@ async def test_a_key_that_two_partners_share_finds_both_channels(make_database: 
     database.migrate()
     _write_requests(database)
     both = found(database, "order-7")
-    assert [(each.id, each.partner) for each in both.channels] == [
+    assert [(channel.id, channel.partner) for channel in both.channels] == [
         (ChannelId("Ethereum", 2, 1), "two"),
         (ChannelId("Ethereum", 1, 1), "one"),
     ]
-    assert [(each.partner, each.state) for each in both.requests] == [("three", "sending")]
+    assert [(request.partner, request.state) for request in both.requests] == [("three", "sending")]
     assert found(database, "Order-7").count == 0
 
 
@@ -140,11 +140,11 @@ async def test_matches_are_bounded_and_the_newest(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    every = [each.request for each in found(database, BTC_ADDRESS).swaps]
+    every = [swap.request for swap in found(database, BTC_ADDRESS).swaps]
     assert len(every) > 3
     monkeypatch.setattr(find_module, "MAX_MATCHES", 2)
     few = found(database, BTC_ADDRESS)
-    assert ([each.request for each in few.swaps], few.is_cut) == (every[:2], True)
+    assert ([swap.request for swap in few.swaps], few.is_cut) == (every[:2], True)
 
 
 @pytest.mark.parametrize(
@@ -196,4 +196,6 @@ def test_a_transaction_is_known_by_all_its_spellings(data: bytes) -> None:
 
 @given(term=st.text(max_size=300))
 def test_no_text_is_a_fault_of_the_program(term: str) -> None:
-    assert all(len(each) <= 2 * len(term) + 60 for each in stored_texts(term) | transaction_texts(term))
+    assert all(
+        len(stored_text) <= 2 * len(term) + 60 for stored_text in stored_texts(term) | transaction_texts(term)
+    )

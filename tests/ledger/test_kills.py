@@ -1,5 +1,5 @@
 """Follower, service and database are killed while the chain goes on, at random moments, and as soon as the
-service has confirmed a channel: no row is lost or there twice, and what the service answered stays true.
+service has confirmed a channel: no row is lost or occurs twice, and the answers of the service stay true.
 
 `CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
 """

@@ -77,7 +77,7 @@ async def test_old_swaps_are_not_read(
     database = await followed(make_database(), Source(day.url, first=1))
     monkeypatch.setattr(present, "NEWEST_ROWS", 2)
     with database.reading() as connection:
-        found = [each.request for each in recent_swaps(connection)]
+        found = [recent_swap.request for recent_swap in recent_swaps(connection)]
     newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))
     assert found[0] == newest
     assert len(found) < 5
@@ -105,7 +105,7 @@ async def test_channels_are_open_until_their_block(
         assert open_channels(connection, limit=3, before=before) == found[3:6]
     with database.writing() as connection:
         connection.execute(schema.channels.update().values(expiry_block=known["Bitcoin"]))
-        assert [each.chain for each in open_channels(connection)].count("Bitcoin") == 0
+        assert [open_channel.chain for open_channel in open_channels(connection)].count("Bitcoin") == 0
         assert channel_of(connection, "Bitcoin", 1) is None
 
 

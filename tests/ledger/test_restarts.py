@@ -41,7 +41,7 @@ async def test_a_task_starts_over_with_growing_pauses(
     pauses = [later - earlier for earlier, later in itertools.pairwise(begun)]
     assert pauses == [1, 2, 4, 8, 16, 32, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S]
     assert restarts.counts == {"the task": 9}
-    said = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    said = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [each.exc_info is not None for each in said] == [True], "said once, with its traceback"
 
 

@@ -31,7 +31,7 @@ from tests.support.ledger.reused import BLOCKS, ETHER, NUMBER, OTHERS, OURS
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:
     """Books of the blocks; `anew`: as if the process had begun again before each."""
     database.migrate()
-    kept = ",".join(ss58.encode(each) for each in accounts) or "all"
+    kept = ",".join(ss58.encode(account) for account in accounts) or "all"
     Books(database).begin(GENESIS, "Development", kept, block(0, []), {})
     books = Books(database)
     for number, events in enumerate(BLOCKS, start=1):
@@ -85,11 +85,11 @@ def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -
     with books.reading() as connection:
         totals = totals_of(connection, 0, 2**31 - 1)
         partners = partners_of(connection, [ChannelId("Ethereum", NUMBER, each) for each in (1, 3, 5, 7)])
-    assert {each.name: each.amount for each in totals if each.measure == "earned_with"} == {
+    assert {total.name: total.amount for total in totals if total.measure == "earned_with"} == {
         "first": 100,
         "last": 100,
     }
-    assert [(each.name, each.count) for each in totals if each.measure == "broker"] == [
+    assert [(total.name, total.count) for total in totals if total.measure == "broker"] == [
         (ss58.encode(OTHERS), 1)
     ]
     assert {channel.block: name for channel, name in partners.items()} == {1: "first", 7: "last"}
@@ -159,7 +159,7 @@ def test_a_webhook_names_the_channel_and_the_documents_state(make_database: Make
     add(database, "http://127.0.0.1:9/", None)
     books = written(database)
     bodies = [json.loads(row["body"]) for row in rows(books, "changes")]
-    assert [(each["request"], each["state"], each["status"]) for each in bodies] == [
+    assert [(body["request"], body["state"], body["status"]) for body in bodies] == [
         (number, "swapping", "SWAPPING") for number in (1, 2, 4)
     ]
-    assert [each["swap"]["channel_id"] for each in bodies] == ["1-Ethereum-7", "3-Ethereum-7", "7-Ethereum-7"]
+    assert [body["swap"]["channel_id"] for body in bodies] == ["1-Ethereum-7", "3-Ethereum-7", "7-Ethereum-7"]

@@ -59,7 +59,7 @@ def chain_totals(day: Day) -> Counter[tuple[str, str]]:
 
 
 def statement_totals(statement: LedgerStatement) -> Counter[tuple[str, str]]:
-    """The same sums by the totals of a statement."""
+    """Return the sums by kind and asset of a statement's totals."""
     found = Counter[tuple[str, str]]()
     for total in statement.totals:
         name = {"swap": "swap", "commission": "commission"}.get(total.line, f"{total.line} {total.kind}")

@@ -36,7 +36,7 @@ def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
             page = swap_page(connection, wanted, most, before)
             assert len(page.swaps) <= most
             assert page.is_cut or page.following is None or len(page.swaps) == most
-            found += [each.request for each in page.swaps]
+            found += [swap.request for swap in page.swaps]
             before = page.following
             if before is None:
                 return found
@@ -106,7 +106,7 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
             SwapFilter(period=Period(start, end)),
             lambda each, start=start, end=end: (start or 0) <= each["time"] < (end or 2**60),
         )
-        assert taken == sum((start or 0) <= each < (end or 2**60) for each in times)
+        assert taken == sum((start or 0) <= time < (end or 2**60) for time in times)
     chosen = next(each for each in known if each["channel_id"])
     channel = ChannelId.parse(chosen["channel_id"])
     assert channel is not None
@@ -130,7 +130,7 @@ async def test_a_page_reads_a_bounded_number_of_rows(
     database = await followed(make_database(), Source(day.url, first=1))
     monkeypatch.setattr(swap_list, "PART_ROWS", 2)
     monkeypatch.setattr(swap_list, "MAX_PARTS", 1)
-    newest = [each["request"] for each in rows(database, "requests")][::-1]
+    newest = [row["request"] for row in rows(database, "requests")][::-1]
     with database.reading() as connection:
         page = swap_page(connection, SwapFilter(State.INVALID))
         assert (page.swaps, page.is_cut) == ([], True)

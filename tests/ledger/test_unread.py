@@ -29,11 +29,11 @@ async def test_the_follower_goes_on_and_a_later_version_reads_them(
         read_as_an_older_version(older, "SwapExecuted")
         await followed(books, Source(day.url, first=1))
     found = dump(books)
-    executed = [each for each in fresh["events"] if each["name"] == "SwapExecuted"]
+    executed = [event for event in fresh["events"] if event["name"] == "SwapExecuted"]
     assert [{**each, "reason": ""} for each in found["unread"]] == [
         {**each, "reason": ""} for each in executed
     ]
-    assert [each for each in fresh["events"] if each not in executed] == found["events"]
+    assert [event for event in fresh["events"] if event not in executed] == found["events"]
     assert found["completions"] == fresh["completions"]
     assert found["movements"] == fresh["movements"]
     assert found["commissions"] == []
@@ -64,7 +64,7 @@ async def test_without_the_state_the_events_alone_are_read_again(
     with monkeypatch.context() as older:
         read_as_an_older_version(older, kind)
         await Follower(Source(day.url, first=1), Books(books)).run(once=True)
-    assert {each["name"] for each in rows(books, "unread")} == {kind}
+    assert {row["name"] for row in rows(books, "unread")} == {kind}
 
     async def forgotten(*_: object) -> bool:
         return False

@@ -56,8 +56,8 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
     database.migrate()
     affiliates, _ = registry.add(database, NOWHERE, day.affiliate)
     await noted(database, day, NOWHERE)
-    own = {each["request"] for each in rows(database, "shares") if each["account"] == day.affiliate}
-    its = {each["request"] for each in rows(database, "deliveries") if each["webhook"] == affiliates}
+    own = {row["request"] for row in rows(database, "shares") if row["account"] == day.affiliate}
+    its = {row["request"] for row in rows(database, "deliveries") if row["webhook"] == affiliates}
     assert its == own
     assert len(own) == 1 < len(by_swap(database))
     found = rows(database, "changes")
@@ -117,7 +117,7 @@ async def test_bad_receivers_do_not_disturb_others(day: Day, tmp_path: Path) -> 
     with ExitStack() as stack:
         good = stack.enter_context(receiving())
         others = [hangs, redirects_to(good.url), fails_at_first(3), endless]
-        hanging, redirecting, failing, talking = (stack.enter_context(receiving(each)) for each in others)
+        hanging, redirecting, failing, talking = (stack.enter_context(receiving(other)) for other in others)
         stack.callback(never.set)
         everyone = (hanging, redirecting, good, failing, talking)
         ids = await noted(database, day, *(each.url for each in everyone), NOWHERE)
@@ -176,7 +176,7 @@ async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDat
     assert int(done.stdout) > 3
     assert len(receiver.received) > len(changes(database))  # some came twice
     assert receiver.states() == by_swap(database)
-    assert {each["state"] for each in rows(database, "deliveries")} == {"delivered"}
+    assert {row["state"] for row in rows(database, "deliveries")} == {"delivered"}
 
 
 async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatabase) -> None:
@@ -186,7 +186,7 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     request = changes(database)[0][0]
     states = by_swap(database)[request]
     first = queue.claimed(database, webhook, now, 1_000, 100)
-    oldest = {each["request"]: each["id"] for each in reversed(rows(database, "changes"))}
+    oldest = {row["request"]: row["id"] for row in reversed(rows(database, "changes"))}
     assert sorted(each.change for each in first) == sorted(oldest.values())
     assert queue.claimed(database, webhook, now + 999, 1_000, 100) == []
     (claim,) = [each for each in first if json.loads(each.body)["request"] == request]
@@ -212,7 +212,7 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     assert registry.replay(database, other, Chosen(start=0, end=2**45)) == len(changes(database))
     assert registry.replay(database, other, Chosen(end=0)) == 0
     registry.remove(database, webhook)
-    assert {each["webhook"] for each in rows(database, "deliveries")} == {other}
+    assert {row["webhook"] for row in rows(database, "deliveries")} == {other}
     assert "whsec" not in repr(claim)
 
 
@@ -250,7 +250,7 @@ def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
         free = unused.url.split(":")[2].split("/")[0]
     program.write_text(block(GUIDE, "import base64").replace(port, free))
     commands = block(GUIDE, "cfnode ledger webhook add http://127.0.0.1:8085/").splitlines()
-    added = next(each for each in commands if "webhook add" in each).replace(port, free)
+    added = next(command for command in commands if "webhook add" in command).replace(port, free)
     code, out, err = run(*added.split()[1:], "--database", url)
     assert (code, "it is not printed again" in err) == (0, True), err
     webhook, secret = re.findall(r"\S+$", out, re.MULTILINE)

@@ -26,9 +26,9 @@ async def test_counting_and_listing_peers_look_at_each_peer_a_few_times(
         return link.since is not None
 
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(running(hub.service, *(each.service for each in others)))
-        for each in others:
-            await each.service.connect(address_of(hub.service))
+        await stack.enter_async_context(running(hub.service, *(other.service for other in others)))
+        for other in others:
+            await other.service.connect(address_of(hub.service))
         await until(lambda: len(hub.grandpa.peers) == PEERS)
         with monkeypatch.context() as patched:
             patched.setattr(_Link, "announced", property(announced))

@@ -42,7 +42,7 @@ async def still_works(node: NetworkService) -> None:
 @pytest.mark.parametrize(
     "garbage",
     [
-        b"GET / HTTP/1.1\r\nHost: somebody\r\n" * 4,
+        b"GET / HTTP/1.1\r\nHost: example\r\n" * 4,
         b"\xff" * 100,
         line(HEADER) + line("/noise") + b"\xff\xff",
         line(HEADER) + line("/noise") + b"\x00\x20" + bytes(32),

@@ -1,4 +1,4 @@
-"""How much of our time and memory may one peer take, and all peers together?"""
+"""Limits of time and memory for one peer, and for all peers together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are connections, requests and notifications counted where they pass?"""
+"""Counters of connections, requests and notifications."""
 
 from __future__ import annotations
 

@@ -354,10 +354,10 @@ class Rig:
 
     def genesis(self) -> tuple[Header, dict[bytes, bytes]]:
         keys = self.authorities
-        voters = tuple((each.grandpa.public, each.weight) for each in keys)
+        voters = tuple((key.grandpa.public, key.weight) for key in keys)
         top = {
             b":code": b"mini",
-            b"aura": encode_compact(len(keys)) + b"".join(each.aura.public for each in keys),
+            b"aura": encode_compact(len(keys)) + b"".join(key.aura.public for key in keys),
             b"voters": encode_authorities(voters),
         }
         return Header(bytes(32), 0, root(top, 1), EMPTY_ROOT), top
@@ -383,11 +383,11 @@ class Rig:
 
 
 def voters_of(keys: Sequence[AuthorityKeys]) -> bytes:
-    return b"voters " + encode_authorities(tuple((each.grandpa.public, each.weight) for each in keys))
+    return b"voters " + encode_authorities(tuple((key.grandpa.public, key.weight) for key in keys))
 
 
 def voter_set(keys: Sequence[AuthorityKeys], set_id: int) -> AuthoritySet:
-    return AuthoritySet(set_id, tuple((each.grandpa.public, each.weight) for each in keys))
+    return AuthoritySet(set_id, tuple((key.grandpa.public, key.weight) for key in keys))
 
 
 def hash_of(extrinsic: bytes) -> bytes:

@@ -33,7 +33,7 @@ def envelope(calls: Calls, outcome: bytes) -> bytes:
     """The answer to each call: `outcome` is `"result":…` or `"error":…`."""
     every = [calls] if isinstance(calls, dict) else calls
     identities = [json.dumps(each.get("id")).encode() for each in every]
-    parts = [b'{"jsonrpc":"2.0","id":%b,%b}' % (each, outcome) for each in identities]
+    parts = [b'{"jsonrpc":"2.0","id":%b,%b}' % (identity, outcome) for identity in identities]
     return parts[0] if isinstance(calls, dict) else b"[" + b",".join(parts) + b"]"
 
 

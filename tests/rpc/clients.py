@@ -134,7 +134,7 @@ class Http:
 
 
 class WebSocket:
-    """One WebSocket connection, as raw frames; `messages` are kept until somebody asks for them."""
+    """One WebSocket connection, as raw frames; `messages` are kept until a test takes them."""
 
     def __init__(self, port: int, **headers: str) -> None:
         self.port = port

@@ -117,7 +117,7 @@ async def served_node(make_served: MakeServed) -> Served:
 
 
 async def first_block(served: Served) -> Served:
-    """The same node, once its first block is there."""
+    """Wait for the first block of a node, and return the node."""
     with served.node.chain.subscribe() as events:
         while served.node.chain.best.number == 0:
             await anext(aiter(events))

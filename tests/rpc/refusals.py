@@ -287,7 +287,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
         module("AccountRoles", "AccountRoleAlreadyRegistered", "The account already has a registered role."),
     ),
     "unknown affiliate": ("broker_deregister_affiliate", [STRANGER], NOT_AFFILIATED),
-    "pay of somebody else's affiliate": (
+    "pay of another broker's affiliate": (
         "broker_affiliate_withdrawal_request",
         [STRANGER],
         NOT_AFFILIATED,
@@ -307,7 +307,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
             "The deposit address is not valid. It may have expired or may never have been issued.",
         ),
     ),
-    "mark on a chain that is none": (
+    "mark on an unknown chain": (
         "broker_mark_transaction_for_rejection",
         [{"Doge": "0x11"}],
         misread(
@@ -354,9 +354,9 @@ CASES: dict[str, tuple[str, Any, Error]] = {
             "message": "Failed to convert call parameters: integer overflow when casting to u128.",
         },
     ),
-    "price of a pool that is none": ("cf_pool_price_v2", [ETH, BTC], NO_POOL),
-    "figures of a pool that is none": ("cf_pool_info", [ETH, BTC], NO_POOL),
-    "orders of a pool that is none": ("cf_pool_orders", [ETH, BTC], NO_POOL),
+    "price of a missing pool": ("cf_pool_price_v2", [ETH, BTC], NO_POOL),
+    "figures of a missing pool": ("cf_pool_info", [ETH, BTC], NO_POOL),
+    "orders of a missing pool": ("cf_pool_orders", [ETH, BTC], NO_POOL),
     "swap of nothing": (
         "cf_swap_rate",
         [ETH, USDC, 0],

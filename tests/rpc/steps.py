@@ -1,4 +1,4 @@
-"""How long does the server hold the event loop? The longest step of any of its tasks.
+"""Longest step for which a task of the server holds the event loop.
 
 In processor time, compared with the time of a known amount of work in the same run: neither a busy machine
 nor a slow one fails a test. Steps of the test's own tasks are left out.

@@ -40,8 +40,13 @@ async def test_a_quote_is_what_the_runtime_simulates(instant: Served) -> None:
     assert quote["egressAmount"] == str(int(rate["output"], 16))
     assert quote["intermediateAmount"] == str(int(rate["intermediary"], 16))
     names = ("ingress_fee", "network_fee", "broker_commission", "egress_fee")
-    assert [each["type"] for each in quote["includedFees"]] == ["INGRESS", "NETWORK", "BROKER", "EGRESS"]
-    assert [each["amount"] for each in quote["includedFees"]] == [
+    assert [included_fee["type"] for included_fee in quote["includedFees"]] == [
+        "INGRESS",
+        "NETWORK",
+        "BROKER",
+        "EGRESS",
+    ]
+    assert [included_fee["amount"] for included_fee in quote["includedFees"]] == [
         str(int(rate[name]["amount"], 16)) for name in names
     ]
     swapped = BITCOIN - int(rate["ingress_fee"]["amount"], 16)
@@ -219,7 +224,7 @@ async def test_a_vault_swap_from_solana_names_the_signer_and_a_seed(instant: Ser
     path, seed = "/api/encodeVaultSwapData", "0x" + "5e" * 32
     code, one = await post(instant, path, swap | {"extraParams": {"seed": seed}})
     assert (code, one["chain"], set(one)) == (200, "Solana", {"chain", "programId", "accounts", "data"})
-    assert signer in [each["pubkey"] for each in one["accounts"] if each["isSigner"]]
+    assert signer in [account["pubkey"] for account in one["accounts"] if account["isSigner"]]
     assert seed[2:] in one["data"]
     assert (await post(instant, path, swap))[1]["data"] != (await post(instant, path, swap))[1]["data"]
     for changes, words in (
@@ -276,7 +281,7 @@ async def test_a_swap_is_followed_to_its_end(instant: Served) -> None:
     completed = await status(instant, channel["id"].lower())
     assert completed["state"] == "COMPLETED"
     assert completed["swapEgress"]["txRef"].startswith("0x")
-    assert [each["type"] for each in completed["fees"]] == ["INGRESS", "NETWORK", "EGRESS"]
+    assert [fee["type"] for fee in completed["fees"]] == ["INGRESS", "NETWORK", "EGRESS"]
     for name in ("1", transaction.hex(), "0x" + transaction[::-1].hex()):
         assert await status(instant, name) == completed
     code, flat = await get(instant, f"/swaps/{channel['id']}")
@@ -361,9 +366,9 @@ async def test_a_block_that_is_left_takes_its_events_along(make_served: Any) -> 
 async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) -> None:
     code, info = await get(instant, "/api/networkInfo")
     assert code == 200
-    names = {each["asset"] for each in info["assets"]}
+    names = {asset["asset"] for asset in info["assets"]}
     assert {"Btc", "Eth", "Usdc", "ArbUsdt", "Trx"} < names
-    assert all(each["depositChannelCreationEnabled"] for each in info["assets"])
+    assert all(asset["depositChannelCreationEnabled"] for asset in info["assets"])
     await instant.call("dev_setBoost", BTC, BITCOIN)
     red = ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
     boosted = (await get(instant, "/api/networkInfo"))[1]["assets"]
@@ -372,7 +377,7 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     closed = (await get(instant, "/api/networkInfo"))[1]["assets"]
     assert not any(each["depositChannelCreationEnabled"] or each["egressEnabled"] for each in closed)
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
-    known = {each["asset"] for each in older.json()["assets"]}
+    known = {asset["asset"] for asset in older.json()["assets"]}
     assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt", "Bnb", "BscUsdt", "Cbbtc"}
     assert "Dot" not in names  # nothing can be swapped for it
 

@@ -51,8 +51,8 @@ CODES: Final = frozenset(
     }
 )
 WITHOUT_WORDS: Final = {"code": -32603, "message": "Internal error while processing request."}
-"""What Chainflip's own methods say of an error inside a runtime API that has no text, and of an address
-inside its arguments that is none.
+"""The answer of Chainflip's own methods to an error inside a runtime API that has no text, and to a malformed
+address inside its arguments.
 """
 OVER_HTTP: Final = {"code": -32603, "message": "Internal error"}
 """What a method that subscribes says over HTTP, as in the official node."""

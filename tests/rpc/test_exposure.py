@@ -1,4 +1,4 @@
-"""Does the operator learn that strangers can spend? In the log, the metrics and the readiness page."""
+"""Warnings that other machines can spend: in the log, the metrics and the readiness page."""
 
 from __future__ import annotations
 

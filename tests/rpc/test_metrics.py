@@ -1,4 +1,4 @@
-"""Does a running node export what is declared, and no more? And do dashboard and alerts name only that?"""
+"""Exported metrics against their declarations, and the names in dashboard and alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the development chain answer as the executed runtime 2.2.9 does? Asked with 500 recorded calls.
+"""Answers of the development chain against those of runtime 2.2.9, for 500 recorded calls.
 
 What is not equal must be in DIFFERENT, with its reason. A parameter that cannot be read is refused by the
 node, not by the runtime, so of those errors only code and message are compared.

@@ -68,7 +68,7 @@ async def test_a_proxy_that_is_whitelisted_or_trusted_may_have_all(flag: Any) ->
     rule = ConnectionShares(8, is_external=True, exempt=exempt_networks(config))
     assert rule.admit(STRANGER, [Stand(STRANGER)] * 7)
     assert not rule.admit(OTHER, proxies := [Stand(STRANGER) for _ in range(8)])
-    assert not any(each.is_closed for each in proxies)
+    assert not any(proxy.is_closed for proxy in proxies)
 
 
 async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(

@@ -147,7 +147,7 @@ async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_
     monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 2)
     await served.call("dev_snapshot")
     assert "snapshots, the maximum" in (await served.error("dev_snapshot"))["message"]
-    assert sorted(each.name for each in copies.iterdir()) == ["2", "3"]
+    assert sorted(path.name for path in copies.iterdir()) == ["2", "3"]
     await served.call("dev_revert", "0x2")
     assert list(copies.iterdir()) == []
     monkeypatch.setattr(snapshots, "MAX_BYTES", 1)

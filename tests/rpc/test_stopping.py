@@ -78,9 +78,9 @@ def test_all_are_answered_or_closed_in_order_and_what_was_sent_is_named(tmp_path
         http_answers, ws_answers, codes = trio.run(partial(ask_and_stop, node))
         log = node.log
     answers = [each for some in (http_answers, ws_answers) for each in flat(some)]
-    assert sorted(each["id"] for each in answers) == list(range(9))
-    assert {each["error"]["code"] for each in answers} == {-32024}
-    found = [SENT.fullmatch(each["error"]["message"]) for each in answers]
+    assert sorted(answer["id"] for answer in answers) == list(range(9))
+    assert {answer["error"]["code"] for answer in answers} == {-32024}
+    found = [SENT.fullmatch(answer["error"]["message"]) for answer in answers]
     assert len({match[1] for match in found if match}) == 9
     assert codes == [1001, 1001]
     assert "Traceback" not in log

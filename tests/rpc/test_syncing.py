@@ -1,4 +1,4 @@
-"""What does a node answer about accounts before it has any state but that of genesis?"""
+"""Answers about accounts of a node that has only the state of genesis."""
 
 from __future__ import annotations
 

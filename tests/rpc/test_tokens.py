@@ -131,7 +131,7 @@ async def hang_up(log: pytest.LogCaptureFixture) -> None:
 
 
 async def may_spend(port: int, **headers: str) -> bool | int:
-    """Whether a broker method answers, or the status of a refused request."""
+    """Return whether a broker method answers, or the status of a refused request."""
     async with Http(port) as http:
         answer = await http.post(SPEND, **headers)
         return "result" in answer.json() if answer.status == 200 else answer.status
@@ -145,7 +145,7 @@ async def test_sighup_reads_the_file_again_and_closes_revoked_websockets(
         served(ROWS, auth_token_file=path) as port,
         WebSocket(port, **bearer(SHOP)) as shop,
         WebSocket(port, **bearer(OPS)) as ops,
-        WebSocket(port) as anybody,
+        WebSocket(port) as stranger,
     ):
         assert [await may_spend(port, **bearer(SHOP)), await may_spend(port)] == [True, False]
         assert "result" in await shop.call("test_spend")
@@ -155,7 +155,7 @@ async def test_sighup_reads_the_file_again_and_closes_revoked_websockets(
         with trio.fail_after(5):
             await until_closed(shop.stream)
         assert "result" in await ops.call("test_spend")
-        assert "result" in await anybody.call("system_health")
+        assert "result" in await stranger.call("system_health")
     assert SHOP not in caplog.text
     assert OPS not in caplog.text
 

@@ -34,7 +34,7 @@ async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runt
     number = int((await instant.call("chain_getHeader", last))["number"], 16)
     parent = await instant.call("chain_getBlockHash", number - 1)
     versions = [await instant.call("state_getRuntimeVersion", at) for at in (parent, last, first)]
-    assert [each["specVersion"] for each in versions] == [20_203, 20_209, 20_209]
+    assert [version["specVersion"] for version in versions] == [20_203, 20_209, 20_209]
     name = b"RefundFeeMultiple".hex()
     metadata = [await instant.call("state_getMetadata", at) for at in (parent, last, first)]
     assert [name in each for each in metadata] == [False, True, True]

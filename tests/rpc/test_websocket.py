@@ -102,8 +102,10 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
         ids = {entry["result"] for entry in await ws.message()}
         notifications = [await ws.notification() for _ in range(300)]
     assert len(ids) == 100
-    assert {each["subscription"] for each in notifications} == ids
-    assert sorted(each["result"] for each in notifications) == [0] * 100 + [1] * 100 + [2] * 100
+    assert {notification["subscription"] for notification in notifications} == ids
+    assert (
+        sorted(notification["result"] for notification in notifications) == [0] * 100 + [1] * 100 + [2] * 100
+    )
 
 
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
@@ -296,7 +298,7 @@ async def test_the_server_sends_a_close_frame_when_it_stops() -> None:
 
 
 async def wait_for(node: StandIn, text: str) -> int:
-    """Answers when it is let."""
+    """Answer with the length of a text, once GATE is set."""
     await GATE.wait()
     return len(text)
 

@@ -29,7 +29,7 @@ OFFICIAL: Final = re.compile(
     r"|\(\)|No more params)"
 )
 NO_CHILD: Final = 4003
-"""The code for a child trie's key that is none, which is read with the parameters."""
+"""The code for the malformed key of a child trie, which is read with the parameters."""
 ANY_OBJECT: Final = ("dev_govern", "arguments")
 """A parameter whose members the metadata names."""
 

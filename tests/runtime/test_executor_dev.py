@@ -64,7 +64,7 @@ async def test_development_blocks_are_executed_and_forged_ones_refused(tmp_path:
 
 
 async def _by_proofs(executor: Executor, store: Store, head: Header) -> bytes:
-    """The same call as a light client makes it: fetch what is missing, then call again."""
+    """Make a call as a light client does: fetch what is missing, then call again."""
     wanted = [b":code"]
     while True:
         with store.state(head.hash) as state:

@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def bytecode(folder: Path) -> set[Path]:
     """The folders of the module's bytecode."""
-    return {each.parent for each in folder.rglob("toy_module.*.pyc")}
+    return {path.parent for path in folder.rglob("toy_module.*.pyc")}
 
 
 @pytest.mark.usefixtures("new_processes")

@@ -350,8 +350,8 @@ def state(name: str, updated: int = 0) -> tuple[int, dict[str, Any]]:
 async def watched(sdk: Any, reference: str) -> list[str]:
     statuses = sdk.watch_status(reference, seconds=0, failures=2)
     if hasattr(statuses, "__aiter__"):
-        return [each.state async for each in statuses]
-    return [each.state for each in await statuses]
+        return [status.state async for status in statuses]
+    return [status.state for status in await statuses]
 
 
 @all_forms

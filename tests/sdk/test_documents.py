@@ -125,7 +125,7 @@ def test_an_editor_knows_arguments_and_results() -> None:
 
     for client in ("SwapSDK", "AsyncSwapSDK"):
         (asked,) = editor(f"{client}.request_deposit_address_v2(").get_signatures()
-        assert [each.to_string() for each in asked.params] == [
+        assert [param.to_string() for param in asked.params] == [
             "self",
             "quote: Quote",
             "dest_address: str",
@@ -136,7 +136,7 @@ def test_an_editor_knows_arguments_and_results() -> None:
             "ccm_params: CcmParams | None=None",
         ]
         (created,) = editor(f"{client}(").get_signatures()
-        assert {item.name for item in fields(Options)} < {each.name for each in created.params}
+        assert {item.name for item in fields(Options)} < {param.name for param in created.params}
     for text, members in {
         "SwapSDK().request_deposit_address_v2(": {field.name for field in fields(DepositAddress)},
         "SwapSDK().get_quote_v2(": {"regular", "dca", "quotes"},

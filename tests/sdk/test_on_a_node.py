@@ -35,7 +35,7 @@ def opened(place: Place) -> dict[str, Any]:
     """The channel that the newest block opens."""
     (found,) = (
         fields
-        for pallet, (name, fields) in (each for each in events(place) if isinstance(each[1], tuple))
+        for pallet, (name, fields) in (event for event in events(place) if isinstance(event[1], tuple))
         if (pallet, name) == ("Swapping", "SwapDepositAddressReady")
     )
     assert isinstance(found, dict)
@@ -63,7 +63,7 @@ def test_terms_and_shares_arrive_as_they_were_meant(form: Form, place: Place) ->
         channel = await request(sdk, dca_params=dca, affiliate_brokers=shares, broker_commission_bps=20)
         fields = opened(place)
         assert fields["broker_commission_rate"] == channel.broker_commission_bps == 20 != OWN_BPS
-        assert [each["bps"] for each in fields["affiliate_fees"]] == [AFFILIATE_BPS]
+        assert [affiliate_fee["bps"] for affiliate_fee in fields["affiliate_fees"]] == [AFFILIATE_BPS]
         assert fields["dca_parameters"] == {"number_of_chunks": 3, "chunk_interval": 4}
         assert fields["refund_parameters"]["retry_duration"] == 5
         block, chain, index = channel.deposit_channel_id.split("-")
@@ -164,7 +164,7 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
         assert data.source_token_address == "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
     elif isinstance(data, SolanaVaultSwap):
         assert receiver in data.data
-        assert refund in [each.pubkey for each in data.accounts if each.is_signer]
+        assert refund in [account.pubkey for account in data.accounts if account.is_signer]
     else:
         assert isinstance(data, EvmVaultSwap)
         assert receiver in data.calldata

@@ -32,7 +32,9 @@ def test_the_variable_is_enough_for_a_swap_with_a_commission(place: Place) -> No
     assert opened.exit_code == 0, opened.output
     channel: dict[str, Any] = json.loads(opened.stdout)
     assert channel["brokerCommissionBps"] == OWN_BPS
-    assert [each["commissionBps"] for each in channel["affiliateBrokers"]] == [AFFILIATE_BPS]
+    assert [affiliate_broker["commissionBps"] for affiliate_broker in channel["affiliateBrokers"]] == [
+        AFFILIATE_BPS
+    ]
     waiting = swap(place, "status", channel["depositChannelId"], "--json")
     assert json.loads(waiting.stdout)["state"] == "WAITING", waiting.output
 

@@ -156,7 +156,7 @@ NODE = {
 
 def test_chains_in_order_of_appearance() -> None:
     chains = Script(NODE).run(GetChains(), session())
-    assert [each.to_json() for each in chains] == [
+    assert [chain.to_json() for chain in chains] == [
         {
             "chain": "Bitcoin",
             "name": "Bitcoin",
@@ -175,7 +175,7 @@ def test_chains_in_order_of_appearance() -> None:
         {"chain": "Solana", "name": "Solana", "isMainnet": False, "maxRetryDurationBlocks": 600},
     ]
     others = Script(NODE).run(GetChains("Bitcoin"), session())
-    assert [each.chain for each in others] == ["Ethereum", "Solana"]
+    assert [other.chain for other in others] == ["Ethereum", "Solana"]
     with pytest.raises(ValidationError, match="source_chain: unknown chain 'Moon'; choose from Eth"):
         Script(NODE).run(GetChains("Moon"), session())
 
@@ -235,7 +235,7 @@ def test_limits_fees_and_confirmations() -> None:
         "Solana": None,
         "Polkadot": None,
     }
-    assert [each["method"] for each in script.requests].count("cf_environment") == 1
+    assert [request["method"] for request in script.requests].count("cf_environment") == 1
 
 
 def test_boost_pools_by_tier() -> None:
@@ -369,7 +369,7 @@ def test_a_vault_swap_that_cannot_be(
         script.run(vault_swap(quote, **terms), session())
     assert caught.value.field == field
     asked = [] if field != "quote.deposit_amount" else ["cf_environment"]
-    assert [each["method"] for each in script.requests] == asked
+    assert [request["method"] for request in script.requests] == asked
 
 
 def test_a_vault_swap_by_the_swap_service_in_its_own_form() -> None:

@@ -107,7 +107,10 @@ def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, ke
     with state_chain(found) as server, lying(evm, eth_estimateGas=estimate) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
     ended(result, ExitCode.NETWORK, "eth_estimateGas", words, "use another node")
-    assert (evm.balance(receiver), any(b"eth_sendRaw" in each.body for each in proxy.requests)) == (0, False)
+    assert (evm.balance(receiver), any(b"eth_sendRaw" in request.body for request in proxy.requests)) == (
+        0,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_a_token_is_worth_what_the_pools_give_for_it() -> None:
         else:
             with pytest.raises(TooExpensive, match=r"11 % of the payment of .* \(worth"):
                 script.prepare(name)
-        (asked,) = [each["params"] for each in script.requests if each["method"] == "cf_swap_rate"]
+        (asked,) = [request["params"] for request in script.requests if request["method"] == "cf_swap_rate"]
         assert asked[1] == {"chain": "Ethereum", "asset": gas_asset("Ethereum").symbol}
 
 

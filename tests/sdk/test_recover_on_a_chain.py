@@ -130,7 +130,7 @@ def test_a_rotation_between_the_failure_and_its_recovery(
             assert "the payload is not signed by the State Chain's current key" in message
 
         refused("--json")
-        (call,) = (each for each in report["transactions"] if each["chain"] == chain)
+        (call,) = (transaction for transaction in report["transactions"] if transaction["chain"] == chain)
         evm.send(call["data"], to=call["contract"])
         refused(*send)
         assert evm.balance(RECEIVER) == 0
@@ -222,8 +222,8 @@ def test_the_receiver_names_the_calls_that_are_not_paid_yet(
         assert line in several.output.splitlines()
     listed = json.loads(recover(node, "--for", RECEIVER, "--json").stdout)
     assert listed["error"]["code"] == "SEVERAL_CALLS"
-    assert [each["broadcastId"] for each in listed["candidates"]] == [second, first]
-    assert {each["recipient"].lower() for each in listed["candidates"]} == {RECEIVER}
+    assert [candidate["broadcastId"] for candidate in listed["candidates"]] == [second, first]
+    assert {candidate["recipient"].lower() for candidate in listed["candidates"]} == {RECEIVER}
     none = recover(node, "ethereum", "--for", "0x" + "bb" * 20)
     assert none.exit_code == ExitCode.NO_SUCH_CALL
     assert recover(node, "ethereum").exit_code == ExitCode.USAGE

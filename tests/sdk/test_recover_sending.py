@@ -48,7 +48,7 @@ def test_one_payment_through_a_provider_that_leaves_something_out(
         ended(done, ExitCode.OK)
         assert evm.balance(receiver) == ETHER
         assert evm.call("eth_getTransactionReceipt", report(done)["hash"])["status"] == "0x1"
-        assert all(isinstance(json.loads(each.body), dict) for each in proxy.requests)
+        assert all(isinstance(json.loads(request.body), dict) for request in proxy.requests)
 
 
 def test_an_error_of_a_provider_names_the_method_and_the_host(evm: Evm, key: Path) -> None:
@@ -87,7 +87,7 @@ def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path)
         assert evm.balance(receiver) == ETHER
         assert evm.call("eth_getTransactionByHash", report(done)["hash"])["from"] == USER.lower()
         ended(recover(server, *send), ExitCode.ALREADY_SENT)
-        sends = [each for each in proxy.requests if b"eth_sendRawTransaction" in each.body]
+        sends = [request for request in proxy.requests if b"eth_sendRawTransaction" in request.body]
         assert len(sends) == 1
 
 
@@ -106,7 +106,7 @@ def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
 
 
 def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
-    """Between the simulation and the block, somebody else sends the same call."""
+    """Between the simulation and the block, another account sends the same call."""
     receiver, found = transfer()
     data = "0x" + found["rpc_result"]["data"]
 

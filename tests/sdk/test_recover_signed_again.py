@@ -144,7 +144,7 @@ def test_one_that_is_not_sent_is_found_by_the_deposit_address_without_its_events
     """The State Chain still stores the channel, which names the receiver."""
     node, batch = Forgetful(unsent.life), unsent.batch
     found = node.run(FindCandidates(unsent.deposit_address(), batch.chain), node.session())
-    assert batch.nonce in {each.nonce for each in found.calls}
+    assert batch.nonce in {call.nonce for call in found.calls}
     assert "the open channels of http://node.test" in found.asked
 
 

@@ -1,4 +1,4 @@
-"""Which failed call belongs to which swap? Played with events alone, in each order in which they may come."""
+"""The failed call of each swap, found from events alone, in each order in which they may come."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
     for swap, calls in wanted.items():
         found = Findings(history).find(Swap(str(swap), swap))
         assert found.is_known
-        assert [each.broadcast_id for each in found.payments] == calls, (swap, found)
+        assert [payment.broadcast_id for payment in found.payments] == calls, (swap, found)
         if not calls:
             assert found.reason.startswith(f"nothing of {swap} has failed")
     assert not Findings(history).find(Swap("9", 9)).is_known
@@ -103,7 +103,7 @@ def test_an_aborted_batch_is_itself_the_call() -> None:
     assert call is not None
     assert (call.is_batch, call.is_offered, call.nonce, call.broadcast_id) == (True, False, 9, 1)
     assert call.transfer == Transfer(NATIVE, RECEIVER, AMOUNT)
-    assert [each.amount for each in call.transfers] == [AMOUNT, 5, AMOUNT]
+    assert [transfer.amount for transfer in call.transfers] == [AMOUNT, 5, AMOUNT]
     assert (call.deploys, call.fetches) == (((7, NATIVE),), ((b"\x07" * 20, NATIVE),))
     assert call.call.data(call.nonce, call.signature) == call.data
 
@@ -126,7 +126,7 @@ def test_a_batch_names_all_of_its_failures() -> None:
     for block, pallet, event, fields in (*ONE_BATCH, success(5, 1), fallback(5, 3), fallback(5, 4, amount=5)):
         history.receive(block, [[(pallet, event, fields)]])
     found = Findings(history).find(Batch("batch 1", "Ethereum", 1))
-    assert sorted(each.broadcast_id or 0 for each in found.payments) == [3, 4]
+    assert sorted(payment.broadcast_id or 0 for payment in found.payments) == [3, 4]
 
 
 TRON_ID = 3_448_148_188

@@ -1,4 +1,4 @@
-"""Whose payments does the recovery find? Of an address in any spelling, and of one opening of a channel."""
+"""Payments that the recovery finds: of an address in any spelling, of one opening of a channel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def found(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[i
     history = History()
     for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
         history.receive(block, [[(pallet, event, fields)]])
-    return [each.broadcast_id for each in Findings(history).find(owner).payments]
+    return [payment.broadcast_id for payment in Findings(history).find(owner).payments]
 
 
 @pytest.mark.parametrize("backwards", [False, True])

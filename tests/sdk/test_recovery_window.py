@@ -139,7 +139,7 @@ def test_a_bar_is_on_standard_error_of_a_terminal_only(
     printed = capsys.readouterr()
     assert printed.out == ""
     words = ("looking for the call: blocks 4 to 9", "30%", "0:00:0")
-    assert [each in " ".join(plain(printed.err)) for each in words] == [has_bar] * 3
+    assert [word in " ".join(plain(printed.err)) for word in words] == [has_bar] * 3
     assert has_bar or printed.err == ""
 
 

@@ -88,24 +88,24 @@ def plays_world(config: pytest.Config) -> bool:
 
 def named_files(arguments: Sequence[str]) -> set[Path]:
     """The files that a command line names, by themselves or by a test in them."""
-    paths = (Path(each.partition("::")[0]) for each in arguments)
-    return {each.resolve() for each in paths if each.is_file()}
+    paths = (Path(argument.partition("::")[0]) for argument in arguments)
+    return {path.resolve() for path in paths if path.is_file()}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda each: rank.get(each.nodeid.partition("::")[0], len(LONGEST)))
-    for each in items:
-        if WORLD_FIXTURES & set(getattr(each, "fixturenames", ())):
-            each.add_marker(WORLD)
+    for item in items:
+        if WORLD_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(WORLD)
     if plays_world(config):
         return
     named = named_files(config.args)
-    kept = [each for each in items if each.get_closest_marker(WORLD) is None or each.path in named]
+    kept = [item for item in items if item.get_closest_marker(WORLD) is None or item.path in named]
     if len(kept) < len(items):
         played = set(kept)
-        config.hook.pytest_deselected(items=[each for each in items if each not in played])
+        config.hook.pytest_deselected(items=[item for item in items if item not in played])
         items[:] = kept
 
 

@@ -1,4 +1,4 @@
-"""What do tests of the partners' API share? A chain with a broker, and a service over books of both kinds."""
+"""Fixtures of the partners' API: a chain with a broker, and a service over books of both kinds."""
 
 from __future__ import annotations
 

@@ -161,10 +161,12 @@ def storm(folder: Path, chain: Chain, url: str, partners: int, channels: int, sw
         stack.enter_context(following(folder, chain.url, url))
         keys = [Api.of(services[0].url, database, rate=60_000).key for _ in range(partners)]
         start = time.monotonic()
-        answers = list(open_many([each.url for each in services], keys, range(1, channels + 1), partners))
+        answers = list(
+            open_many([service.url for service in services], keys, range(1, channels + 1), partners)
+        )
         seconds = time.monotonic() - start
-        for each in answers[:swaps]:
-            chain.chain.deposit(each.body["deposit_address"], "Btc", BITCOIN)
+        for answer in answers[:swaps]:
+            chain.chain.deposit(answer.body["deposit_address"], "Btc", BITCOIN)
         chain.chain.new_block(8)
         chain.chain.finalize()
         wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))

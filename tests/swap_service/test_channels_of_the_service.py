@@ -69,4 +69,4 @@ def test_a_fork_may_have_given_the_number_to_another_account(books: Books) -> No
     books.write([block(1, [opening(0, OTHERS)])], {})
     other = found(books, channel)
     assert other is not None
-    assert [each["commissionBps"] for each in other["brokers"]] == [10]
+    assert [broker["commissionBps"] for broker in other["brokers"]] == [10]

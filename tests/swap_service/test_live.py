@@ -83,7 +83,7 @@ def references(day: Day) -> list[str]:
 def transactions(service: Service, names: list[str]) -> list[str]:
     """The transactions of the deposits."""
     statuses = [service.get(f"/v2/swaps/{name}").json() for name in names]
-    return [each["deposit"]["txRef"] for each in statuses if "txRef" in each.get("deposit", {})]
+    return [status["deposit"]["txRef"] for status in statuses if "txRef" in status.get("deposit", {})]
 
 
 def test_each_status_is_that_of_the_nodes_own_service(day: Day, service: Service) -> None:

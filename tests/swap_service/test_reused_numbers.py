@@ -56,9 +56,9 @@ def status(url: str, reference: Any) -> httpx.Response:
 
 
 def test_the_chain_gives_number_and_address_out_again(reused: Reused) -> None:
-    assert len({(each.chain, each.number) for each in reused.channels}) == 1
+    assert len({(channel.chain, channel.number) for channel in reused.channels}) == 1
     assert len(set(reused.addresses)) == 1
-    assert len({each.block for each in reused.channels}) == 3
+    assert len({channel.block for channel in reused.channels}) == 3
 
 
 def test_a_channel_that_was_never_paid_is_waiting(reused: Reused, service: Service) -> None:
@@ -96,13 +96,13 @@ def test_ids_that_never_were_are_unknown(reused: Reused, service: Service) -> No
 
 
 def test_the_books_have_the_opening_of_each_fact(reused: Reused, books: Database) -> None:
-    blocks = [each.block for each in reused.channels]
+    blocks = [channel.block for channel in reused.channels]
     assert [row["opened"] for row in rows(books, "requests") if row["channel"]][:2] == blocks[:2]
     assert [row["opened"] for row in rows(books, "deposits")][:2] == blocks[:2]
     assert [row["opened"] for row in rows(books, "fees") if row["kind"] == "ingress"][:2] == blocks[:2]
     assert [each["deposits"] for each in report(books, "channels", Period())][:3] == [1, 1, 0]
     swaps = [each for each in report(books, "swaps", Period()) if each["channel_id"] is not None]
-    assert [(each["channel_id"], each["state"]) for each in swaps][:2] == [
+    assert [(swap["channel_id"], swap["state"]) for swap in swaps][:2] == [
         (str(reused.channels[0]), "paid"),
         (str(reused.channels[1]), "refunded"),
     ]

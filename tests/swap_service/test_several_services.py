@@ -31,11 +31,11 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         followed(database, chain.url)
         first, second = (stack.enter_context(following(tmp_path, chain.url, url)) for _ in range(2))
         services = [stack.enter_context(serving(tmp_path, chain, url)) for _ in range(2)]
-        urls = [each.url for each in services]
+        urls = [service.url for service in services]
         partners = [Api.of(urls[1], database, rate=60_000) for _ in range(PARTNERS)]
         leader, other = leading(first, second)
         answers = list[Answer]()
-        for answer in open_many(urls, [each.key for each in partners], range(1, CHANNELS + 1), 12):
+        for answer in open_many(urls, [partner.key for partner in partners], range(1, CHANNELS + 1), 12):
             answers.append(answer)
             if len(answers) == CHANNELS // 4:
                 services[0].kill()
@@ -61,8 +61,8 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         assert {each.mark for each in opened} <= set(on_chain)
         assert set(on_chain) <= {each.mark for each in answers}
         assert len({each.body["id"] for each in opened}) == len(opened)
-        in_the_books = {(each["chain"], each["channel"]) for each in rows(database, "channels")}
-        kept = [each for each in rows(database, "partner_channels") if each["state"] == "opened"]
+        in_the_books = {(row["chain"], row["channel"]) for row in rows(database, "channels")}
+        kept = [row for row in rows(database, "partner_channels") if row["state"] == "opened"]
         assert {(each["chain"], each["channel"]) for each in kept} <= in_the_books
         assert len(kept) == len(opened) + len(found) == len(on_chain)
         owner = partners[(opened[-1].mark - 1) % PARTNERS]
@@ -84,7 +84,7 @@ def test_the_database_crashes_under_load(tmp_path: Path) -> None:
         urls = [stack.enter_context(serving(tmp_path, chain, url)).url for _ in range(2)]
         partners = [Api.of(urls[0], database, rate=60_000) for _ in range(PARTNERS)]
         answers = list[Answer]()
-        for answer in open_many(urls, [each.key for each in partners], range(1, CHANNELS + 1), 12):
+        for answer in open_many(urls, [partner.key for partner in partners], range(1, CHANNELS + 1), 12):
             answers.append(answer)
             if len(answers) == CHANNELS // 4:
                 server.crash()

@@ -18,8 +18,8 @@ PARTNERS, CHANNELS, SWAPS = repeats(100, 10), repeats(1_000, 40), repeats(100, 4
 
 
 def is_whole(found: Storm) -> None:
-    assert [each.status for each in found.answers] == [201] * CHANNELS
-    assert len({each.body["id"] for each in found.answers}) == CHANNELS
+    assert [answer.status for answer in found.answers] == [201] * CHANNELS
+    assert len({answer.body["id"] for answer in found.answers}) == CHANNELS
     assert (found.on_chain, found.most_on_chain) == (CHANNELS, 1)
     assert found.delivered == found.changes >= 2 * SWAPS
 

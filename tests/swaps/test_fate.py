@@ -54,7 +54,7 @@ def test_with_all_evidence_the_fate_is_what_the_vault_does() -> None:
 
 def test_nothing_comes_after_an_expiry() -> None:
     """No key of later epochs makes a call of it, whatever the chain signs by itself."""
-    expired = [each for each in MOMENTS if fate(each.evidence()) is Fate.EXPIRED]
+    expired = [moment for moment in MOMENTS if fate(moment.evidence()) is Fate.EXPIRED]
     for life in expired[:: max(len(expired) // 100, 1)]:
         later = deepcopy(life)
         for _ in range(4):

@@ -35,9 +35,9 @@ def test_an_unknown_chain_is_named() -> None:
 def test_a_fact_belongs_to_one_opening_or_to_none(
     openings: set[tuple[int, int]], fact: tuple[int, int]
 ) -> None:
-    owners = [each for each in openings if belongs(fact, each, openings)]
+    owners = [opening for opening in openings if belongs(fact, opening, openings)]
     assert len(owners) == (min(openings) <= fact)
-    assert not any(owners[0] < each <= fact for each in openings if owners)
+    assert not any(owners[0] < opening <= fact for opening in openings if owners)
 
 
 def test_the_order_in_a_block_decides_about_its_facts() -> None:

@@ -23,17 +23,17 @@ def test_a_seed_makes_the_same_blocks_each_time() -> None:
 def test_numbers_come_back_several_times_for_different_owners() -> None:
     lives = [lived(seed) for seed in range(6)]
     used = [
-        Counter((each.chain, each.number) for each in life.model.channels).most_common(1)[0][1]
+        Counter((channel.chain, channel.number) for channel in life.model.channels).most_common(1)[0][1]
         for life in lives
     ]
     assert max(used) >= 3
-    owners = {each.owner for life in lives for each in life.model.channels}
+    owners = {channel.owner for life in lives for channel in life.model.channels}
     assert owners == {"one", "two", "broker", "other", "provider"}
 
 
 def test_the_model_has_an_owner_for_each_deposit_that_counted() -> None:
     life = lived(8, 20)
-    counted = [each for each in life.model.deposits if each.place is not None]
+    counted = [deposit for deposit in life.model.deposits if deposit.place is not None]
     assert counted
     for each in counted:
         assert each.fate in ("swap", "rejected", "liquidity")

@@ -1,4 +1,4 @@
-"""The guide's project with the pytest plugin, as somebody else's: one node for all of its tests."""
+"""The guide's project with the pytest plugin, in a folder of its own: one node for all of its tests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.conftest import ROOT
 from tests.documentation import blocks
 
 FILES = [
-    tuple(each.runnable.removeprefix("# ").split("\n", 1))
-    for each in blocks("docs/guide/testing.md", "python")
+    tuple(block.runnable.removeprefix("# ").split("\n", 1))
+    for block in blocks("docs/guide/testing.md", "python")
 ]
 OWN = """
 import sys
@@ -100,7 +100,7 @@ PLUGIN = ("-p", "cfnode.pytest_plugin")
 
 
 def played(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The outcome of pytest in a folder, as somebody else's project."""
+    """Return the outcome of pytest in a folder, as in a project of another owner."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--basetemp=base", *arguments],
         cwd=folder,
@@ -173,4 +173,4 @@ def test_the_wheel_offers_the_plugin_and_does_not_need_pytest() -> None:
     ((name, module),) = project["entry-points"]["pytest11"].items()
     assert name == module, "so that -p with the module's name loads it once"
     assert callable(import_module(module).cfnode_dev)
-    assert not [each for each in project["dependencies"] if each.startswith("pytest")]
+    assert not [dependency for dependency in project["dependencies"] if dependency.startswith("pytest")]

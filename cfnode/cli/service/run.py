@@ -167,8 +167,8 @@ async def _until_stopped(source: LiveSource, address: ListenAddress, page: Dashb
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_on_signal, nursery.cancel_scope)
-        without = partial(nothing_to_reload, "--auth-token-file")
-        await nursery.start(on_hangups, without if address.tokens is None else address.tokens.reload)
+        no_file = partial(nothing_to_reload, "--auth-token-file")
+        await nursery.start(on_hangups, no_file if address.tokens is None else address.tokens.reload)
         if page is not None:
             nursery.start_soon(page.run)
         try:

@@ -37,7 +37,8 @@ def block_json(block: BlockAPI, *, is_full: bool) -> dict[str, Any]:
     """Return a block, with whole transactions or their hashes."""
     header = block.header
     transactions = [
-        transaction_json(block, each) if is_full else text(each.hash) for each in block.transactions
+        transaction_json(block, transaction) if is_full else text(transaction.hash)
+        for transaction in block.transactions
     ]
     return {
         "number": quantity(header.block_number),

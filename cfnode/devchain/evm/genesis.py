@@ -23,7 +23,7 @@ from cfnode.devchain.evm.deployed import Contracts
 __all__ = ["GOVERNOR", "PAYER_COINS", "accounts", "compiled"]
 
 GOVERNOR: Final = EthereumKey.from_secret(keccak_256(b"cfnode development chain: governor of the EVM chains"))
-"""The account that follows the development chain's keys; everybody has its key."""
+"""The account that follows the development chain's keys; its key is public."""
 PAYER_COINS: Final = 1_000
 """Whole coins of each account that pays for gas."""
 _VAULT_UNITS: Final = 1_000_000_000

@@ -275,8 +275,8 @@ EXTENSIONS: tuple[type[Extension], ...] = (
 )
 
 
-FIXED_TIME = sum(each.ref_time for each in EXTENSION_WEIGHTS.values())
-FIXED_PROOF = sum(each.proof_size for each in EXTENSION_WEIGHTS.values())
+FIXED_TIME = sum(extension_weight.ref_time for extension_weight in EXTENSION_WEIGHTS.values())
+FIXED_PROOF = sum(extension_weight.proof_size for extension_weight in EXTENSION_WEIGHTS.values())
 
 
 def extensions_weight(extrinsic: Extrinsic) -> Weight:

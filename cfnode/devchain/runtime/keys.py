@@ -1,8 +1,8 @@
 """Public keys, secrets and contracts of a development chain's vaults on the foreign chains.
 
-Everybody holds these vaults: each secret is the Keccak-256 of a label in this module, so that a test can sign
-what the authorities of the main net would have signed; no real funds must ever be sent there. A key that is
-generated for a later epoch has the epoch's number in its label. Program addresses on Solana are derived from
+The secrets are public too: each is the Keccak-256 of a label in this module, so that a test can sign what the
+authorities of the main net would have signed. Never send real funds to these vaults. A key that is generated
+for a later epoch has the epoch's number in its label. Program addresses on Solana are derived from
 labels too. The tokens are those of the main nets, because deposit addresses depend on them
 (`core.addresses.evm`); the other contracts of the EVM chains are part of genesis (`config`).
 """

@@ -76,7 +76,7 @@ class DevSendToVault(Call[str]):
 def _snake(value: Any) -> Any:
     """Return a record in the format of the node: Python's names, amounts in hex."""
     if isinstance(value, Record):
-        return {each.name: _snake(getattr(value, each.name)) for each in fields(value)}
+        return {field.name: _snake(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
         return [_snake(each) for each in value]
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""Which frames use up the credit of a connection: those of a flood, and never those of an honest peer?"""
+"""Frames that use up the credit of a connection: those of a flood, never those of an honest peer."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def reader(pairs: dict[bytes, bytes], version: int) -> NodeReader:
 
 
 def plain(old: dict[bytes, bytes], new: dict[bytes, bytes]) -> list[tuple[bytes, Change]]:
-    """The same by comparing key by key."""
+    """Return the changes between two states, found by comparing key by key."""
     found = []
     for key in sorted({*old, *new}):
         if key not in new:

@@ -95,7 +95,7 @@ def made() -> Iterator[Proof]:
                 yield Proof(f"next key {index}", whole, partial(following, root, key))
             case _:
                 items, _ = build_range(Held(entries), (), 200)
-                true = frozenset((b"", each, entries[each]) for each in entries)
+                true = frozenset((b"", entry, entries[entry]) for entry in entries)
                 yield Proof(f"range {index}", encode_proof(items), partial(pairs, root, true))
 
 

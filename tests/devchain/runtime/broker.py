@@ -35,7 +35,7 @@ GAS_ASSETS = {
 
 
 def address_on(chain: str) -> EncodedAddress:
-    """Somebody's address on a chain."""
+    """Return an address on a chain, of no particular owner."""
     return parse_address(chain, ADDRESSES[chain])
 
 
@@ -73,7 +73,7 @@ def ccm(message: bytes = b"hello", data: bytes = b"") -> dict[str, Any]:
 
 
 def typed_ccm(message: bytes = b"hello") -> values.CcmMetadata:
-    """The same as a pallet has it."""
+    """Return a message to a contract, as the value that pallets handle."""
     return values.CcmChannelMetadata(**ccm(message))
 
 

@@ -1,4 +1,4 @@
-"""In what does a release of the development runtime differ from that version of the State Chain, and why?
+"""Differences between a release of the development runtime and that version of the State Chain, with reasons.
 
 `docs/design/metadata.md` gives the reasons, in two tables: what has another shape than theirs, and what of
 theirs is missing. `Versus` finds the differences in two metadata files and looks each of them up there; what
@@ -90,7 +90,7 @@ def table(page: Path, heading: str) -> list[list[str]]:
 
 
 def listed(cell: str) -> tuple[str, ...]:
-    return tuple(each.strip().strip("`") for each in cell.split(","))
+    return tuple(word.strip().strip("`") for word in cell.split(","))
 
 
 def shape_rows() -> list[Row]:

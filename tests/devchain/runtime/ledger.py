@@ -1,6 +1,6 @@
-"""Where is all the money? What a chain holds, against everything that came, went and was swapped.
+"""Two sides of all money: what a chain holds, and everything that came, went and was swapped.
 
-Inside: storage, read raw, of everything that the chain owes somebody or keeps. Outside: what events say that
+Inside: storage, read raw, of everything that the chain owes or keeps. Outside: what events say that
 came in, went out, and passed through the pools. Shares of a batch are rounded down, so a unit for each swap
 but one may be left over; that, and outputs too small to be sent, are in no account.
 """
@@ -38,7 +38,7 @@ class Ledger:
         self._begin = inside(world)
 
     def put_up(self, asset: str, amount: int) -> None:
-        """Somebody has put so much more up for boosting than before."""
+        """Record a change of the funds that a boost pool has."""
         self.flows[asset] += amount
 
     def receive(self, events: Iterable[Event]) -> None:
@@ -83,7 +83,7 @@ class Ledger:
         """A pool has taken and given; what its swaps have not got of that is in no account."""
         source, target = leg["from"], leg["to"]
         side, asset = ("input_asset", source) if target == USDC else ("output_asset", target)
-        mine = [each for each in swaps if each[side] == asset]
+        mine = [swap for swap in swaps if swap[side] == asset]
         got = sum(_gross(each) if target == USDC else each["output_amount"] for each in mine)
         left_over = leg["output_amount"] - got
         assert 0 <= left_over < max(1, len(mine)), (leg, mine)

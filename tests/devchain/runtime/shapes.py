@@ -1,4 +1,4 @@
-"""Does one runtime's metadata fit into another's? A comparison by shape, recursive types included."""
+"""Comparison of two runtimes' metadata by shape, recursive types included."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Comparison:
             yield f"extrinsic version {ours.version}, theirs {theirs.version}"
         for part in ("address", "call", "signature", "extra"):
             yield from self.types(getattr(ours, part), getattr(theirs, part), f"extrinsic.{part}")
-        names = tuple([each.identifier for each in side.extensions] for side in (ours, theirs))
+        names = tuple([extension.identifier for extension in side.extensions] for side in (ours, theirs))
         if names[0] != names[1]:
             yield f"extensions {names[0]}, theirs {names[1]}"
         for mine, other in zip(ours.extensions, theirs.extensions, strict=False):

@@ -125,7 +125,7 @@ def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]
         for sent in broker.all_of("TransactionBroadcastRequest"):
             _, call = broker.world.stored("EthereumBroadcaster", "PendingApiCalls", sent["broadcast_id"])
             lists = (call["call"][name] for name in ("fetch_deploy_params", "fetch_params"))
-            deploys, calls = ([each["asset"] for each in fetches] for fetches in lists)
+            deploys, calls = ([fetch["asset"] for fetch in fetches] for fetches in lists)
             found.append((deploys, calls))
     return found
 

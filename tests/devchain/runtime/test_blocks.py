@@ -239,7 +239,8 @@ def test_an_epoch_ends_with_a_scheduled_change_in_the_header() -> None:
     change = world.header.digest[1]
     assert (change.kind, change.engine) == (DigestKind.CONSENSUS, b"FRNK")
     voters = b"".join(
-        each.grandpa + each.weight.to_bytes(8, "little") for each in dev_authorities(3, (1, 2, 3))
+        dev_authority.grandpa + dev_authority.weight.to_bytes(8, "little")
+        for dev_authority in dev_authorities(3, (1, 2, 3))
     )
     assert change.data == b"\x01" + b"\x0c" + voters + bytes(4)
     assert world.api("GrandpaApi_current_set_id") == 1

@@ -1,4 +1,4 @@
-"""When is a boosted vault swap lost to those who paid for it?"""
+"""The block in which the lenders of a boosted vault swap lose their funds."""
 
 from __future__ import annotations
 

@@ -271,8 +271,8 @@ def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swap
     number = held_transaction(three)["broadcast_id"]
     with three.arranging() as runtime:
         pallet, validator = runtime.pallet(BROADCASTERS["Ethereum"]), runtime.pallet(ValidatorStorage)
-        everybody = sorted(validator.CurrentAuthorities.get())
-        pallet.FailedBroadcasters.put(number, everybody)
+        authorities = sorted(validator.CurrentAuthorities.get())
+        pallet.FailedBroadcasters.put(number, authorities)
         pallet.Timeouts.put([])
         pallet.DelayedBroadcastRetryQueue.put(three.world.header.number + 1, [number])
     three.blocks(1)

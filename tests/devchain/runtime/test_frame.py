@@ -86,7 +86,7 @@ class SafeKeeping:
 
     @call(7, who="Owner")
     def open(self, origin: Origin, who: bytes) -> None:
-        """Open the safe for somebody who has gold in it."""
+        """Open the safe for an account that has gold in it."""
         self.safe.ensure(self.safe.Gold.get(who), self.safe.Error.Locked)
         self.safe.deposit(self.safe.Event.Opened, who=who)
 
@@ -170,7 +170,7 @@ def test_a_pallet_has_the_items_and_calls_of_its_parts_before_its_own(runtime: C
     assert safe.stored()["Gold"] is safe.storage.Gold is runtime.pallet(SafeStorage).Gold
     assert safe.storage.Doors.prefix == twox_128(b"Safe") + twox_128(b"Doors")
     assert {name: (each.index, each.docs) for name, each in safe.calls.items()} == {
-        "open": (7, ("Open the safe for somebody who has gold in it.",)),
+        "open": (7, ("Open the safe for an account that has gold in it.",)),
         "fill": (3, ("Put gold into the safe.",)),
     }
     assert safe.keeping.safe is safe.storage

@@ -143,7 +143,7 @@ def test_a_transfer_call_written_with_the_chains_types_is_taken(
     world: World, theirs: Metadata, version: str
 ) -> None:
     path = ("cf_chains", "hub", "XcmCall")
-    (type_id,) = [each.id for each in theirs.registry.types if each.path == path]
+    (type_id,) = [kind.id for kind in theirs.registry.types if kind.path == path]
     transfer = {
         "dest": location(version, b"d" * 32),
         "beneficiary": location(version, b"b" * 32),

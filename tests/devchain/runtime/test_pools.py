@@ -22,8 +22,8 @@ def world() -> World:
 
 def test_every_asset_has_a_pool_but_usdc_and_that_of_the_chain_that_was_left(world: World) -> None:
     pools = world.api(API + "pools")
-    assert {each["quote"] for each in pools} == {"Usdc"}
-    assert {each["base"] for each in pools} == set(ASSETS) - {"Usdc", "Dot"}
+    assert {pool["quote"] for pool in pools} == {"Usdc"}
+    assert {pool["base"] for pool in pools} == set(ASSETS) - {"Usdc", "Dot"}
 
 
 def test_a_price_is_returned_for_both_directions(world: World) -> None:
@@ -53,7 +53,7 @@ def test_the_depth_of_all_prices_is_that_of_genesis(world: World) -> None:
     bitcoins = depth["asks"]["range_orders"]["depth"] / 10**8
     assert bitcoins == pytest.approx(10_000_000 / 86_500)
     kind, liquidity = world.api(API + "pool_liquidity", "Btc", "Usdc")
-    assert [each["tick"] for each in liquidity["range_orders"]] == [-887_272, 887_272]
+    assert [range_order["tick"] for range_order in liquidity["range_orders"]] == [-887_272, 887_272]
     assert liquidity["range_orders"][1]["liquidity"] == 0
 
 

@@ -218,7 +218,7 @@ def test_the_windows_of_a_scheduled_order_have_both_ends(market: Market) -> None
         ((2, 21), "close_order_at"),
     ):
         here = market.world.header.number + 1
-        named = dict(zip(refused, (None if each is None else here + each for each in times), strict=True))
+        named = dict(zip(refused, (None if time is None else here + time for time in times), strict=True))
         answer = "Ok" if wrong is None else f"LiquidityPools.{refused[wrong]}"
         assert market.limit("Sell", market.tick, ETHER, **named) == answer, times
 
@@ -261,7 +261,7 @@ def test_each_api_of_the_pools_lists_the_same_orders(market: Market) -> None:
     }
     book = market.api("cf_pool_orderbook", "Eth", "Usdc", 5)
     assert (len(book["asks"]), len(book["bids"])) == (5, 5)
-    prices = [each["sqrt_price"] for each in book["asks"]]
+    prices = [ask["sqrt_price"] for ask in book["asks"]]
     assert prices == sorted(prices)
     ratio = market.api(
         "cf_required_asset_ratio_for_range_order", "Eth", "Usdc", {"start": tick - 5, "end": tick}

@@ -160,7 +160,7 @@ def test_a_pallet_declares_what_each_release_has(
     runtime = Composition([System, Ledger], [LedgerApi], RELEASES[name])
     ledger = runtime.pallet(Ledger)
     variants = [
-        [(each.index, each.name) for each in definition.variants]
+        [(variant.index, variant.name) for variant in definition.variants]
         for definition in (
             runtime.types.types[runtime.types.id(f"Ledger::{part}")].definition
             for part in ("Call", "Event", "Error")

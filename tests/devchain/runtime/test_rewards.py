@@ -70,7 +70,7 @@ def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(thre
         runtime.pallet(Flip).collect(from_vault)
         runtime.pallet(SwappingStorage).record_gateway_liability(owed)
     authorities = three.world.stored("Validator", "CurrentAuthorities")
-    before = [three.world.stored("Flip", "Account", each)["balance"] for each in authorities]
+    before = [three.world.stored("Flip", "Account", authority)["balance"] for authority in authorities]
     outside, share = three.world.stored("Flip", "OffchainFunds"), (fees + from_vault) // 3
     assert three.dev("end_epoch") == "Ok"
     until(three, "NewEpoch")
@@ -82,8 +82,10 @@ def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(thre
         "Swapping.SentFlipToGateway",
         "Validator.NewEpoch",
     ]
-    assert three.event("FlipDistributed") == {"amounts": [(each, share) for each in sorted(authorities)]}
-    after = [three.world.stored("Flip", "Account", each)["balance"] for each in authorities]
+    assert three.event("FlipDistributed") == {
+        "amounts": [(authority, share) for authority in sorted(authorities)]
+    }
+    after = [three.world.stored("Flip", "Account", authority)["balance"] for authority in authorities]
     assert after == [balance + share for balance in before]
     assert reserve(three) == (fees + from_vault) % 3
     assert three.world.stored("Flip", "OffchainFunds") == outside - from_vault

@@ -42,7 +42,7 @@ def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
     found = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
     unexplained = [line for line in found if not line.startswith(tuple(EXCEPTIONS))]
     assert unexplained == []
-    assert all(any(line.startswith(each) for line in found) for each in EXCEPTIONS)
+    assert all(any(line.startswith(exception) for line in found) for exception in EXCEPTIONS)
 
 
 def test_no_question_has_two_answers(ours: Metadata) -> None:
@@ -64,14 +64,14 @@ def absent(rows: list[tuple[list[str], list[str]]], pallet: str, name: str) -> l
         at
         for at, (pallets, calls) in enumerate(rows)
         if any(fnmatchcase(pallet, each) for each in pallets)
-        and any(fnmatchcase(name, each) for each in calls)
+        and any(fnmatchcase(name, call) for call in calls)
     ]
 
 
 def test_each_call_that_is_not_there_is_in_the_list_of_those(ours: Metadata, metadata_v15: bytes) -> None:
     table = DESIGN.read_text().partition("### Calls that are not there")[2].partition("\n\n| pallet |")[2]
     lines = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
-    rows = [tuple([each.strip() for each in cell.split(",")] for cell in line[1:3]) for line in lines]
+    rows = [tuple([word.strip() for word in cell.split(",")] for cell in line[1:3]) for line in lines]
     there = {(pallet, name) for pallet, name in calls_of(ours)}
     missing = [each for each in calls_of(decode_metadata(metadata_v15)) if each not in there]
     found = {each: absent(rows, *each) for each in missing}
@@ -95,7 +95,7 @@ def test_the_metadata_reads_back_as_it_was_written(version: int) -> None:
     read = decode_metadata(encode_metadata(made))
     assert (read.version, read.apis, read.registry) == (version, made.apis, made.registry)
     assert read.extrinsic.extensions == made.extrinsic.extensions
-    without_docs = [[replace(each, docs=()) for each in side.pallets] for side in (made, read)]
+    without_docs = [[replace(pallet, docs=()) for pallet in side.pallets] for side in (made, read)]
     assert without_docs[0] == without_docs[1]
 
 
@@ -105,4 +105,4 @@ def test_another_implementation_reads_it_too(ours: Metadata) -> None:
     option = b"\1" + encode_compact(len(encoded)) + encoded
     read = json.loads(bt_decode.MetadataV15.decode_from_metadata_option(option).to_json())
     assert len(read["types"]["types"]) == len(ours.registry.types)
-    assert [each["name"] for each in read["pallets"]] == [each.name for each in ours.pallets]
+    assert [pallet["name"] for pallet in read["pallets"]] == [pallet.name for pallet in ours.pallets]

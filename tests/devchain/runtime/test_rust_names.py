@@ -116,7 +116,9 @@ def boxed_arguments(metadata: Metadata) -> set[str]:
             definition = metadata.registry.type(pallet.calls).definition
             assert isinstance(definition, Variants)
             for call in definition.variants:
-                found |= {f"{pallet.name}.{call.name}.{each.name}" for each in call.fields if is_boxed(each)}
+                found |= {
+                    f"{pallet.name}.{call.name}.{field.name}" for field in call.fields if is_boxed(field)
+                }
     return found
 
 

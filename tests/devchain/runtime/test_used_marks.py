@@ -1,4 +1,4 @@
-"""Does a mark refuse a second deposit of the transaction? In 2.2.3 it does not, from 2.2.9 on it does."""
+"""A mark and a second deposit of its transaction: accepted in 2.2.3, refused from 2.2.9 on."""
 
 from __future__ import annotations
 

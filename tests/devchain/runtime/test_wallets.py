@@ -71,7 +71,9 @@ def test_the_encoding_that_the_node_returns_is_the_one_the_chain_verifies(wallet
     data = call.typed_data()
     assert (payload["domain"]["name"], payload["domain"]["version"]) == ("Chainflip-Development", "20300")
     assert payload["primary_type"] == data.primary_type
-    types = {name: [(each["name"], each["r#type"]) for each in members] for name, members in payload["types"]}
+    types = {
+        name: [(member["name"], member["r#type"]) for member in members] for name, members in payload["types"]
+    }
     assert types.pop("EIP712Domain") == [("name", "string"), ("version", "string")]
     assert types == {name: list(members) for name, members in data.types.items()}
 

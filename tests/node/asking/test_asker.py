@@ -93,7 +93,7 @@ async def test_each_timeout_is_charged_and_the_third_in_a_row_costs_as_much_as_a
 async def test_each_failure_has_its_reaction_and_the_next_peer_is_asked(patient_clock: MockClock) -> None:
     peers = Peers(liar=(0, "!"), refusing=(0, None), unknowing=(0, "-"))
     peers.add("honest", 0, "true")
-    peers.peer_set.record("liar").responsive = True  # somebody is no stranger, so they are asked one by one
+    peers.peer_set.record("liar").responsive = True  # one peer is known, so they are asked one by one
     assert (await peers.ask()).value == "true"
     assert peers.asked == ["liar", "refusing", "unknowing", "honest"]
     assert peers.network.reports == [("liar", reputation.BAD_PROOF, "no proof: it is false")]

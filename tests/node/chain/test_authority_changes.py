@@ -13,7 +13,7 @@ from cfnode.node.chain.errors import PastForcedChange, PastSetChange
 from tests.node.mini import Rig, tx, u32
 
 KEYS = well_known(2)
-AUTHORITIES = tuple((each.grandpa.public, 1) for each in KEYS)
+AUTHORITIES = tuple((key.grandpa.public, 1) for key in KEYS)
 FORCED = b"\x02" + u32(0) + encode_authorities(AUTHORITIES)
 
 

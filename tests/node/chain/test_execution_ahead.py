@@ -144,7 +144,7 @@ async def test_new_code_or_new_authors_are_asked_for_again(rig: Rig, make_rig: M
     other, _, blocks = await recorded(rig, make_rig, 1)
     await import_all(other, blocks)
     queries, header = other.chain.queries, blocks[0][0]
-    keys = tuple(each.aura.public for each in rig.authorities)
+    keys = tuple(authority.aura.public for authority in rig.authorities)
     child = replace(header, parent_hash=header.hash, number=2)
     assert queries.authorities_after(child) == keys
     upgraded = DigestItem(DigestKind.RUNTIME_ENVIRONMENT_UPDATED)

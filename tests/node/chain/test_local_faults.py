@@ -1,4 +1,4 @@
-"""A block that this node cannot execute: tried again, logged, never charged to anybody else."""
+"""A block that this node cannot execute: tried again, logged, never charged to a peer."""
 
 from __future__ import annotations
 

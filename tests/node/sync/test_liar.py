@@ -94,7 +94,7 @@ LIES: dict[str, Lie] = {
     "forged ancestry": in_warp(with_forged_ancestry),
     "fragments without end": in_warp(without_end),
     "a proof cut short": answering("sync/warp", lambda answer: answer[:-7]),
-    "a proof that is none": answering("sync/warp", lambda answer: b"\xff" * 100),
+    "a malformed proof": answering("sync/warp", lambda answer: b"\xff" * 100),
     "state: a node missing": in_state(lambda proof: proof[1:]),
     "state: a node altered": in_state(lambda proof: (*proof[:-1], proof[-1][:-1] + b"\xee")),
     "state: a node too many": in_state(lambda proof: (*proof, b"\0" * 40)),

@@ -26,7 +26,7 @@ def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() ->
     assert len(rows) > 50
     for row in rows:
         named = list(TEST.finditer(row["tests"]))
-        played = [each["row"] for each in REDTEAM.finditer(row["tests"])]
+        played = [match["row"] for match in REDTEAM.finditer(row["tests"])]
         assert named or played, f"{row['lie']}: no test is named"
         assert set(played) <= set(ROWS), f"{row['lie']}: scripts/redteam has no row {played}"
         assert REDTEAM.sub("", TEST.sub("", row["tests"])).strip() == "", f"{row['lie']}: {row['tests']}"
@@ -37,5 +37,5 @@ def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() ->
 
 
 def test_each_attack_that_is_played_is_in_the_tables() -> None:
-    listed = {each["row"] for each in REDTEAM.finditer(TABLE.read_text())}
+    listed = {match["row"] for match in REDTEAM.finditer(TABLE.read_text())}
     assert listed == set(ROWS) - {"0"}, "row 0 is the node without an attack"

@@ -182,8 +182,8 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert (info["account_id"], info["role"]) == (account, "broker")
     assert info["earned_fees"]["Ethereum"]["USDC"] == "0x0"
     assert "affiliates" not in info
-    everybody = await broker.call("cf_all_account_infos", ["Broker"])
-    assert everybody == [info]
+    broker_infos = await broker.call("cf_all_account_infos", ["Broker"])
+    assert broker_infos == [info]
     unknown = await broker.call("cf_account_info", ss58.encode(b"\x05" * 32, 2112))
     assert (unknown["role"], unknown["flip_balance"]) == ("unregistered", "0x0")
 

@@ -40,7 +40,7 @@ async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider:
     assert await served.call("cf_lp_get_order_fills", message["block_hash"]) == message
     said = await events_of(served, message["block_hash"])
     (swapped,) = [each for _, name, each in said if name == "AssetSwapped" and each["to"] == "Eth"]
-    limit = next(each["limit_order"] for each in message["fills"] if "limit_order" in each)
+    limit = next(fill["limit_order"] for fill in message["fills"] if "limit_order" in fill)
     sold, bought = int(limit.pop("sold"), 16), int(limit.pop("bought"), 16)
     # What fees have bought from the order before makes it a difference of two rounded shares.
     assert abs(swapped["output_amount"] - sold) <= 1
@@ -72,7 +72,7 @@ async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Ser
     for _ in range(2):
         block = await instant.call("dev_newBlock")
     fills = (await instant.call("cf_lp_get_order_fills", block))["fills"]
-    eth, btc = [each["range_order"] for each in fills]
+    eth, btc = [fill["range_order"] for fill in fills]
     assert (eth["base_asset"], btc["base_asset"]) == (ETH, BTC)
     assert eth["range"] == {"start": -887272, "end": 887272}
     fee = int(eth["fees"]["base"], 16)

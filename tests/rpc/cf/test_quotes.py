@@ -13,7 +13,7 @@ ETH = {"chain": "Ethereum", "asset": "ETH"}
 DOT = {"chain": "Polkadot", "asset": "DOT"}
 SOL = {"chain": "Solana", "asset": "SOL"}
 ALICE = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
-SOMEBODY = "E7agYbChuTxrx949yD3ezbuCbpnHBKN5ZheWYNtaEWrG"
+SOLANA_ADDRESS = "E7agYbChuTxrx949yD3ezbuCbpnHBKN5ZheWYNtaEWrG"
 TOO_LONG = {"gas_budget": 1, "message_length": 15_001}
 
 
@@ -56,8 +56,8 @@ async def test_accounts_come_in_the_order_of_their_storage_keys(served_node: Ser
 
 
 async def test_a_seed_on_solana_has_at_most_32_bytes(served_node: Served) -> None:
-    refund = {"retry_duration": 0, "refund_address": SOMEBODY, "min_price": "0x0"}
-    terms = {"chain": "Solana", "from": SOMEBODY, "input_amount": 1, "refund_parameters": refund}
+    refund = {"retry_duration": 0, "refund_address": SOLANA_ADDRESS, "min_price": "0x0"}
+    terms = {"chain": "Solana", "from": SOLANA_ADDRESS, "input_amount": 1, "refund_parameters": refund}
 
     async def encode(seed: str) -> Any:
         given = (ALICE, SOL, ETH, "0x" + "11" * 20, 0, terms | {"seed": seed})

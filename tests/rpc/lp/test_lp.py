@@ -25,7 +25,7 @@ NOT_REGISTERED = "this account is not registered as a liquidity provider: call l
 
 @pytest.fixture
 async def served(make_served: MakeServed) -> Served:
-    """The same, with a broker's key, too."""
+    """Return a node with the keys of a liquidity provider and a broker."""
     return await provider_on(make_served)
 
 

@@ -151,7 +151,7 @@ async def zero_amounts(served: Served) -> None:
 
 
 async def an_id_twice(served: Served) -> None:
-    """The same id is the same order: it is moved, and closed once."""
+    """Set an order twice under one id: it is moved, and closed once."""
     tick = await tick_of(served) + 500
     for at in (tick, tick + 1):
         await served.call("lp_set_limit_order", *BOTH, "sell", 5, at, hex(ETHER), None, NOW)

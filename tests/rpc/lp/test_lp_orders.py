@@ -25,7 +25,7 @@ async def maker(make_served: MakeServed) -> Served:
 
 @pytest.fixture(params=["2.2.3", "2.3.0"])
 async def of_each_release(make_served: MakeServed, request: pytest.FixtureRequest) -> Served:
-    """The same, on each release of the runtime."""
+    """Return a node of each release whose provider has 100 ETH and 300,000 USDC."""
     return await funded(await provider_on(make_served, runtime=request.param))
 
 

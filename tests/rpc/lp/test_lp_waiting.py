@@ -63,7 +63,7 @@ async def answers(served: Served, wait_for: object, table: list[Step]) -> dict[s
 
 
 async def pending_answers(served: Served, wait_for: object, table: list[Step]) -> dict[str, Any]:
-    """The same of methods that wait for finality: none answers before a block is final."""
+    """Return the answers of methods that wait for finality: none answers before a block is final."""
     found: dict[str, Any] = {}
 
     async def ask(method: str, params: list[Any]) -> None:

@@ -1,6 +1,6 @@
-"""Whose is what? Two accounts of the same money, kept apart: that of the State Chain and that of the others.
+"""Two accounts of the same money, kept apart: that of the State Chain and that of the other chains.
 
-Inside: storage items, read raw, of everything that the chain owes somebody or keeps. Outside: what a test has
+Inside: storage items, read raw, of everything that the chain owes or keeps. Outside: what a test has
 paid in, and what the transactions to the other chains pay out, read from their own bytes. A *sheet* says of
 each party how much more or less of each asset it has than at the beginning; together they have nothing more.
 """

@@ -1,4 +1,4 @@
-"""Which scenarios are there? Each test of this folder that takes a `story`; there is no list to keep."""
+"""List of the scenarios: each test of this folder that takes a `story`; there is no list to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does the chain say when this or that happens? Names of events in the order in which they come.
+"""Events that the chain emits for each happening: their names, in the order in which they come.
 
 Each function is one thing that happens in a block; a scenario lists, block after block, what happened. The
 order inside of a block is that of the runtime's hooks: extrinsics first, then what was seen of other chains,
@@ -41,7 +41,7 @@ def batched(chain: str, what: str = "BatchBroadcastRequested") -> list[str]:
 
 
 def signed(chain: str, then: str = "TransactionBroadcastRequest") -> list[str]:
-    """The signature is there, and somebody is to send the transaction."""
+    """The call is signed, and an authority is asked to send the transaction."""
     signer = "EvmThresholdSigner"
     return [
         f"{signer}.ThresholdSignatureSuccess",

@@ -1,4 +1,4 @@
-"""Do the books of ledgers that run during a scenario have what the scenario itself states? To the unit."""
+"""Comparison of ledgers that run during a scenario with what the scenario states, to the unit."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class RunningLedgers:
 
     async def reach(self, number: int) -> None:
         """Until each has a block."""
-        for each in self.books.values():
-            await each.wait_for(number)
+        for book in self.books.values():
+            await book.wait_for(number)
 
 
 @asynccontextmanager
@@ -162,8 +162,8 @@ def network_fees_agree(database: Database, sheet: Sheet) -> None:
 def broker_has_its_part(full: Database, own: Database, broker: str) -> None:
     """Books of one account have the same records of that account as books of all."""
     for name in ("swaps", "channels", "payouts", "commissions", "fees"):
-        mine = [each for each in records(full, name) if each["account"] == broker]
-        assert [each for each in records(own, name) if each["account"] == broker] == mine, name
+        mine = [record for record in records(full, name) if record["account"] == broker]
+        assert [record for record in records(own, name) if record["account"] == broker] == mine, name
 
 
 def records(database: Database, name: str) -> list[dict[str, Any]]:

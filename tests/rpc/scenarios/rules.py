@@ -1,4 +1,4 @@
-"""What does a swap come to? Worked out without the runtime, from the rules that the chain's documents state.
+"""Result of a swap, computed without the runtime, from the rules that the chain's documents state.
 
 Nothing here calls the runtime or the node: pools are the formulas of Uniswap v3 for liquidity over all prices
 (whitepaper, section 6.2), fees are integer divisions. A test says what happens; these say what that is worth.
@@ -124,7 +124,7 @@ class Rules:
         """Swap an amount; `points` are basis points of the broker and the affiliates."""
         gross = amount if source == "Usdc" else self._through(source, "Usdc", amount)
         network = (fee or NetworkFee()).due(gross)
-        shares = tuple(part(100 * each, gross - network) for each in points)
+        shares = tuple(part(100 * point, gross - network) for point in points)
         stable = gross - network - sum(shares)
         output = stable if target == "Usdc" else self._through("Usdc", target, stable)
         return Swapped(network, shares, stable, output)

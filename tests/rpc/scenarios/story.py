@@ -174,7 +174,7 @@ class Story:
         self.outside.accounts.add(USER, _name(**asset), -amount)
 
     async def lend(self, asset: Any, amount: int) -> None:
-        """Somebody puts an amount up for boosting."""
+        """Fill the boost pool with an amount."""
         await self.call("dev_setBoost", asset, amount)
         self.outside.accounts.add(LENDER, _name(**asset), -amount)
 
@@ -227,7 +227,7 @@ class Story:
     # The end
 
     async def look(self) -> None:
-        """What everybody sees at the end."""
+        """Check the public answers at the end."""
         for method, *params in (
             ("cf_account_info", account_text(self.broker)),
             ("cf_all_open_deposit_channels",),
@@ -285,7 +285,7 @@ class Story:
         return sums(await self.sheet()) == {} and self.flip() == left
 
     async def _check_answers(self, sheet: Sheet) -> None:
-        """What clients read of accounts and pools is what is stored."""
+        """Check that answers about accounts and pools equal the stored values."""
         for account, name in self._names.items():
             answer = await self.call("cf_free_balances", account_text(account))
             balances = {
@@ -316,7 +316,7 @@ class Story:
 
     def _vault_holds(self) -> int:
         outputs = self.stored().value("Environment", "BitcoinAvailableUtxos")
-        return sum(each["amount"] for each in outputs)
+        return sum(output["amount"] for output in outputs)
 
     def _has_arrived(self, status: Any, sheet: Sheet) -> None:
         """What the swap service says was sent is with the receiver, or never arrived there."""

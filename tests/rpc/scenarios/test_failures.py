@@ -109,7 +109,7 @@ async def test_a_message_that_no_authority_can_send(story: Story) -> None:
 
 
 def paid_by(story: Story, chain: str, call: Any) -> tuple[str, str, int]:
-    """Receiver, asset and amount of a call that is offered to everybody."""
+    """Receiver, asset and amount of a call on offer."""
     (transfer,) = story.outside.transfers(chain, bytes.fromhex(call["data"].removeprefix("0x")))
     return transfer
 

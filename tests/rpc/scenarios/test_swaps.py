@@ -243,13 +243,15 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     for remaining in (3, 2, 1):
         chunks.append(story.rules.swap("Eth", "Btc", left // remaining, 10, fee=fee))
         left -= left // remaining
-    assert [each["output_amount"] for each in emitted.of("SwapExecuted")] == [each.output for each in chunks]
+    assert [each["output_amount"] for each in emitted.of("SwapExecuted")] == [
+        chunk.output for chunk in chunks
+    ]
     assert int(second["amount"], 16) == emitted.of("SwapExecuted")[1]["input_amount"]
     await story.closes(
         {
             USER: {"Eth": -10 * ETHER},
-            BTC_ADDRESS: {"Btc": sum(each.output for each in chunks) - BTC_EGRESS},
-            "broker": {"Usdc": sum(each.shares[0] for each in chunks)},
+            BTC_ADDRESS: {"Btc": sum(chunk.output for chunk in chunks) - BTC_EGRESS},
+            "broker": {"Usdc": sum(chunk.shares[0] for chunk in chunks)},
             NETWORK: {"Usdc": fee.paid},
             GAS: {"Eth": ETH_INGRESS, "Btc": BTC_EGRESS},
             POOLS: story.rules.moved,

@@ -100,7 +100,7 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
 def test_unused_files_are_removed(tmp_path: Path) -> None:
     where = tmp_path / "wasm"
     where.mkdir(mode=0o700)
-    old, dead, alive, notes = "00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "somebody's notes"
+    old, dead, alive, notes = "00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "a user's notes"
     of_another_version = "01-0123456789abcdef.cwasm"
     names = (old, of_another_version, dead, alive, notes)
     for name in names:

@@ -33,7 +33,7 @@ def compiled(module: bytes) -> wasmtime.Module:
 
 
 def names(items: list[wasmtime.ImportType]) -> list[tuple[str, str | None, str]]:
-    return [(each.module, each.name, type(each.type).__name__) for each in items]
+    return [(item.module, item.name, type(item.type).__name__) for item in items]
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -42,8 +42,8 @@ def test_only_the_import_of_the_memory_changes(name: str) -> None:
     after = with_own_memory(bytes(before))
     found, made = compiled(bytes(before)), compiled(after)
     assert names(made.imports) == [each for each in names(found.imports) if each[1] != "memory"]
-    exports = {each.name: each.type for each in made.exports}
-    assert exports.keys() == {each.name for each in found.exports} | {"memory"}
+    exports = {export.name: export.type for export in made.exports}
+    assert exports.keys() == {export.name for export in found.exports} | {"memory"}
     memory = exports["memory"]
     assert isinstance(memory, wasmtime.MemoryType)
     assert (memory.limits.min, memory.limits.max) == (3, 9)

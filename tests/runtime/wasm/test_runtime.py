@@ -130,7 +130,7 @@ def test_a_runaway_call_is_ended_with_a_deadline_error(runtime: WasmRuntime) -> 
         (AttributeError("no such thing"), HostFault, "Counter_read: AttributeError: no such thing"),
         (OSError("no space left"), HostFault, "Counter_read: OSError: no space left"),
         (MemoryError(), OutOfMemory, "no memory is left for Counter_read"),
-        (TrieError("a node that is none"), TrieError, "a node that is none"),
+        (TrieError("a malformed node"), TrieError, "a malformed node"),
     ],
 )
 def test_a_bug_in_a_host_function_is_a_local_fault(

@@ -1,4 +1,4 @@
-"""How do the voters of a chain in the official runtime change, where its one governor is //Alice?"""
+"""Change of the voters of a chain in the official runtime, whose one governor is //Alice."""
 
 from __future__ import annotations
 

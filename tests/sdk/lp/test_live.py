@@ -24,7 +24,7 @@ from tests.support.loops import LOOPS, Run
 
 def asks(book: dict[str, Any]) -> list[tuple[int, str]]:
     """Ticks and amounts of an order book on a line."""
-    return [(each["tick"], each["amount"]) for each in book["asks"]]
+    return [(ask["tick"], ask["amount"]) for ask in book["asks"]]
 
 
 @contextmanager
@@ -122,10 +122,10 @@ def test_books_and_balances_are_read_at_each_block(loop: Run, place: Market) -> 
             live_balances(lp) as balances,
         ):
             first, before = await anext(books), await anext(balances)
-            assert tick not in [each.tick for each in first.asks]
+            assert tick not in [ask.tick for ask in first.asks]
             await lp.set_orders([order])
             seen = await anext(books)
-            assert (order.price, order.amount) in [(each.price, each.amount) for each in seen.asks]
+            assert (order.price, order.amount) in [(ask.price, ask.amount) for ask in seen.asks]
             assert before["Eth"] - (await anext(balances))["Eth"] == order.amount
 
     loop(scenario)
@@ -141,7 +141,7 @@ def test_fills_arrive_by_the_subscription(loop: Run, place: Market) -> None:
             first = await lp.get_finalized_block() + 1
             async with live_fills(lp, first) as fills:
                 await anyio.to_thread.run_sync(place.swap, ETHER)
-                bought.extend(each.bought["Eth"] for each in (await anext(fills)).fills)
+                bought.extend(fill.bought["Eth"] for fill in (await anext(fills)).fills)
 
     loop(scenario)
     assert bought == pytest.approx([ETHER], rel=0.01)

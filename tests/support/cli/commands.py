@@ -32,4 +32,4 @@ def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, cl
 
 
 def option(command: click.Command, name: str) -> Any:
-    return next((each for each in command.params if name in each.opts), None)
+    return next((param for param in command.params if name in param.opts), None)

@@ -85,7 +85,7 @@ class Player(Swapper):
         if terms["boost"]:
             assert self.dev("prewitness_deposit", **seen) == "Ok"
         deposits = [seen, seen | {"transaction": b"\x02" * 32}][: terms["times"]]
-        calls = [self.world.call("Dev", "witness_deposit", **each) for each in deposits]
+        calls = [self.world.call("Dev", "witness_deposit", **deposit) for deposit in deposits]
         outcomes = self.world.block(*map(bare_extrinsic, calls))
         assert outcomes == [("Ok", ("Ok", ()))] * len(deposits)
 

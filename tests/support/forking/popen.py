@@ -35,7 +35,7 @@ NOT_READ = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHON
 
 def forkable(arguments: Sequence[Any], env: Mapping[Any, Any] | None) -> list[str] | None:
     """The arguments of an interpreter that a fork can carry out; None for another command line."""
-    words = [os.fsdecode(each) for each in arguments]
+    words = [os.fsdecode(argument) for argument in arguments]
     if not words or words[0] != sys.executable:
         return None
     environment = os.environ if env is None else {os.fsdecode(k): os.fsdecode(v) for k, v in env.items()}
@@ -68,7 +68,7 @@ def kind_of(arguments: Any) -> str:
     """What a command line starts: `cfnode COMMAND`, `executor`, or the name of another program."""
     if isinstance(arguments, str | bytes | os.PathLike):
         return Path(os.fsdecode(arguments).split()[0]).name
-    words = [os.fsdecode(each) for each in arguments]
+    words = [os.fsdecode(argument) for argument in arguments]
     from cfnode.runtime import child
     from cfnode.testing import node
 

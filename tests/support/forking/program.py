@@ -55,7 +55,7 @@ def become(
 
 def put_in_place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
     """Give each descriptor its number, and close all others."""
-    moved = [fcntl.fcntl(each, fcntl.F_DUPFD, FIRST_FREE) for each in descriptors]
+    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, FIRST_FREE) for descriptor in descriptors]
     os.closerange(0, FIRST_FREE)
     for each, number in zip(moved, numbers, strict=True):
         os.dup2(each, number, inheritable=True)
@@ -87,7 +87,7 @@ def _starts_node(rest: Sequence[str]) -> bool:
 def _run(rest: Sequence[str], cwd: str) -> None:
     """Run `-m cfnode ARGUMENTS` or `-c PROGRAM ARGUMENTS`."""
     kind, text, *arguments = rest
-    further = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    further = [word for word in os.environ.get("PYTHONPATH", "").split(os.pathsep) if word]
     sys.path[:] = [cwd, *further, *[each for each in sys.path if each not in ("", str(ROOT), cwd)], str(ROOT)]
     if kind == "-m":
         sys.argv = [str(ROOT / "cfnode" / "__main__.py"), *arguments]

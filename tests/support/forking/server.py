@@ -47,7 +47,10 @@ def import_everything() -> None:
     """Import cfnode's modules; what an optional library lacks is imported by the process that needs it."""
     import cfnode
 
-    names = [each.name for each in pkgutil.walk_packages(cfnode.__path__, "cfnode.", onerror=lambda _: None)]
+    names = [
+        module_info.name
+        for module_info in pkgutil.walk_packages(cfnode.__path__, "cfnode.", onerror=lambda _: None)
+    ]
     for name in (*names, *FURTHER):
         if name not in NOT_IMPORTED and not any(part in name for part in RARE):
             with suppress(ImportError):
@@ -68,13 +71,13 @@ def serve(connection: socket.socket) -> None:
             if "listen" in order:
                 listen_for_shells(order["listen"])
             become(order, descriptors, fork_a_server)
-        for each in descriptors:
-            os.close(each)
+        for descriptor in descriptors:
+            os.close(descriptor)
         connection.send(str(pid).encode())
 
 
 def fork_sibling() -> int:
-    """As `os.fork`, but the new process is a child of this one's parent; -1 if there is none.
+    """Fork this process into a child of its parent; return its number, 0 in the child, -1 if it failed.
 
     The C library's own fork handlers are left out: they are for threads, of which there is one.
     """

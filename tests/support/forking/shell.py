@@ -89,8 +89,8 @@ def guard(line: socket.socket) -> None:
             "descriptors": [0, 1, 2],
         }
         become(order, streams, fork_a_server)
-    for each in streams:
-        os.close(each)
+    for stream in streams:
+        os.close(stream)
     line.sendall(pid.to_bytes(4, "big"))
     _, status = os.waitpid(pid, 0)
     line.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))

@@ -19,7 +19,7 @@ async def provider_on(make_served: MakeServed, **options: Any) -> Served:
 
 
 async def funded(served: Served, *deposits: tuple[dict[str, str], int]) -> Served:
-    """The same node, with a registered provider and its deposits; by default 100 ETH and 300,000 USDC."""
+    """Register the provider of a node, and deposit for it; by default 100 ETH and 300,000 USDC."""
     await served.call("lp_register_account")
     for chain, address in (("Ethereum", EVM_ADDRESS), ("Bitcoin", BTC_ADDRESS)):
         await served.call("lp_register_liquidity_refund_address", chain, address)

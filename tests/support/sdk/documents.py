@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tests.documentation import blocks
 
-EXAMPLES = [each.runnable for each in blocks("docs/guide/sdk.md", "python")]
+EXAMPLES = [block.runnable for block in blocks("docs/guide/sdk.md", "python")]

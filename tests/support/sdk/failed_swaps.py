@@ -23,14 +23,14 @@ BLOCKS = 30
 
 
 def fail_a_transfer(node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER) -> int:
-    """Swap a bitcoin to a receiver that does not take it; the broadcast id of the fallback."""
+    """Swap a bitcoin to a receiver that rejects it; return the broadcast id of the fallback."""
     return failed_swap(node, chain, symbol, receiver)[0]
 
 
 def failed_swap(
     node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER
 ) -> tuple[int, str]:
-    """As `fail_a_transfer`; the broadcast id, and the id of the channel."""
+    """Fail a transfer as `fail_a_transfer` does; return the broadcast id and the id of the channel."""
     asset = {"chain": chain, "asset": symbol}
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     node.call("dev_failReceiver", receiver, asset)

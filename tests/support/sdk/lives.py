@@ -129,7 +129,7 @@ class PayoutsOfLife(Life):
     def _re_sign(self) -> None:
         """Governance has an aborted transaction signed again, and sent.
 
-        Or it leaves that to anybody: then no list has the call.
+        Or it leaves that to any other account: then no list has the call.
         """
         chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
         aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
@@ -273,11 +273,11 @@ class Vaults:
     def sent_again(self) -> list[Payload]:
         """The aborted calls that a vault takes, and that an authority is to send again."""
         return [
-            each
-            for each in self.signed
-            if (each.chain, each.broadcast_id) in self.aborted
-            and self.takes(each)
-            and self.is_on_its_way(each)
+            payload
+            for payload in self.signed
+            if (payload.chain, payload.broadcast_id) in self.aborted
+            and self.takes(payload)
+            and self.is_on_its_way(payload)
         ]
 
     def is_on_its_way(self, payload: Payload) -> bool:

@@ -291,7 +291,7 @@ def odd_headers(target: Target) -> Iterator[None]:
 
 
 def _expect(target: Target, request: bytes, *answers: bytes) -> None:
-    """Note an answer that is none of these; a connection may be refused."""
+    """Note an answer of another kind; a connection may be refused."""
     answer = target.asked(request)
     is_switched = b"h2c" in answer.partition(b"\r\n\r\n")[0].lower()
     if answer and (is_switched or not answer.startswith((*answers, b"HTTP/1.1 429"))):

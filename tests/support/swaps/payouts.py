@@ -116,7 +116,7 @@ class PayoutLife:
         self.waits = False
 
     def _arrive(self) -> None:
-        """The transaction is in a block, sent by an authority or by anybody."""
+        """The transaction is in a block, sent by an authority or by any other account."""
         call = self.call
         if call is not None and (call.nonce in self.used or self.send(call)):
             self.steps.append(PayoutStep.SUCCEEDED)
@@ -144,7 +144,7 @@ class PayoutLife:
         self.is_listed = not (is_over or self.waits)
         self.waits = self.is_listed
 
-    # What somebody knows
+    # Evidence
 
     def evidence(self) -> Evidence:
         """All that can be known, with a node of each chain."""

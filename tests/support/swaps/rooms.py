@@ -314,7 +314,7 @@ class Rooms:
             assert record["deposits"] == len(counted), (record, channel)
 
     def _statements(self) -> None:
-        """Partners' lines are those of their own swaps, and all lines are somebody's."""
+        """Check that partners' lines are those of their own swaps, and that each line has an owner."""
         for partner in (*PARTNERS, None):
             own = [
                 each

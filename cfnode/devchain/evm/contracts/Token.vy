@@ -3,7 +3,7 @@
 """
 @title Token of a development chain
 @license Apache-2.0
-@notice An ERC-20 token that anybody may mint.
+@notice An ERC-20 token that any account may mint.
 @dev The storage is written at genesis: slots 0 and 1 hold the symbol, slot 2 the decimals, slot 3 the supply, and
      slot 4 is that of the balances.
 """

@@ -1,4 +1,4 @@
-"""Blocks of peers with justifications: which of these cost their peer?"""
+"""Blocks of peers with justifications, and which of these a peer is charged for."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ async def test_no_corrupted_byte_of_an_answer_is_accepted(authority: Peer) -> No
             state.get(key)
 
     for request in requests:
-        answer = await handler("somebody", request)
+        answer = await handler("peer", request)
         assert answer is not None
         true = read_answer(answer, header.state_root, check)
         for place in range(len(answer)):

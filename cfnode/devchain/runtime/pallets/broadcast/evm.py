@@ -2,7 +2,7 @@
 
 A call is bound to a nonce, signed by the aggregate key, and given to one authority after the other until its
 signature is seen on the chain. The signed call is kept until then, so that it can be signed again, or be sent
-by somebody else.
+by another account.
 """
 
 from __future__ import annotations

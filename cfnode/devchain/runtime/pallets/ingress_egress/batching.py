@@ -50,7 +50,7 @@ Transfers = list[values.FetchOrTransferTransfer]
 
 @dataclass(frozen=True, slots=True)
 class BatchPayment:
-    """What somebody is to get."""
+    """Payment of a batch: asset, amount and receiver."""
 
     asset: str
     amount: int

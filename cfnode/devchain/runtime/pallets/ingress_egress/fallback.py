@@ -1,8 +1,8 @@
 """Fallback calls for transfers and messages that failed on an EVM chain.
 
-When a receiver could not take a transfer, its batch has gone through and the money is still in the vault. So
-a call is signed that pays it and that anybody may send, with as much gas as it needs; the authorities do not
-send it for the user. It is offered in the epoch in which the transfer failed, signed anew by the key of the
+When a receiver rejects a transfer, its batch has succeeded and the money is still in the vault. So a call is
+signed that pays it and that any account may send, with as much gas as it needs; the authorities do not send
+it for the user. It is offered in the epoch in which the transfer failed, signed anew by the key of the
 next epoch, and given up when the one after that begins. A message whose transaction no authority could send
 is offered in the same way.
 """

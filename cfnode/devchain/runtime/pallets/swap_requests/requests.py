@@ -44,7 +44,7 @@ Internal = Literal["NetworkFee", "IngressEgressFee"]
 
 @dataclass(frozen=True, slots=True)
 class UserSwap:
-    """A swap that somebody has paid for; without limits it is tried until it runs."""
+    """A swap that a user or a provider has paid for; without limits it is tried until it runs."""
 
     input_asset: str
     input_amount: int
