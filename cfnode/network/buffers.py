@@ -3,9 +3,10 @@
 Each connection has its bounds, but their sum over all connections would be gigabytes. So two sums over the
 whole node are bounded:
 
-- Unread data that we did not request: beyond `MAX_UNREQUESTED` the peer that sent most of it is disconnected.
-- Answers that peers have not read: beyond `MAX_ANSWERS` the peer that leaves most of them unread is
-  disconnected or, if that peer is the one that sends a request, the request is refused.
+- Unread data that we did not request: beyond `MAX_UNREQUESTED_BYTES` the peer that sent most of it is
+  disconnected.
+- Answers that peers have not read: beyond `MAX_UNREAD_ANSWER_BYTES` the peer that leaves most of them unread
+  is disconnected or, if that peer is the one that sends a request, the request is refused.
 
 Data that we requested is bounded by the number of our own requests at a time.
 """
@@ -17,11 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["MAX_ANSWERS", "MAX_UNREQUESTED", "Buffers"]
+__all__ = ["MAX_UNREAD_ANSWER_BYTES", "MAX_UNREQUESTED_BYTES", "Buffers"]
 
-MAX_UNREQUESTED = 48 << 20
+MAX_UNREQUESTED_BYTES = 48 << 20
 """Bytes over all connections. The largest legal message, a notification of transactions, has 16 MiB."""
-MAX_ANSWERS = 96 << 20
+MAX_UNREAD_ANSWER_BYTES = 96 << 20
 """Bytes over all connections: three of the largest answers, or about fifty pieces of a state."""
 
 
@@ -53,7 +54,7 @@ class Buffers:
         self._holders[connection] += change
         if self._holders[connection] <= 0:
             del self._holders[connection]
-        if change > 0 and self.unrequested > MAX_UNREQUESTED:
+        if change > 0 and self.unrequested > MAX_UNREQUESTED_BYTES:
             self.on_excess(max(self._holders, key=self._holders.__getitem__))
 
     @contextmanager
@@ -73,7 +74,7 @@ class Buffers:
 
     def _makes_room(self, connection: object, size: int) -> bool:
         """Return whether there is room for an answer, if need be after disconnecting a slower reader."""
-        if self.answers + size <= MAX_ANSWERS:
+        if self.answers + size <= MAX_UNREAD_ANSWER_BYTES:
             return True
         slowest = max(self._readers, key=self._readers.__getitem__, default=None)
         if slowest is None or self._readers[slowest] <= self._readers[connection] + size:

@@ -1,4 +1,4 @@
-"""Counts of the memory held for each client, and the limit on their total, MAX_BYTES.
+"""Counts of the memory held for each client, and the limit on their total, MAX_CLIENT_BYTES.
 
 A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
 read: each connection has limits for all of these, but a hundred connections at their limits would take
@@ -15,11 +15,11 @@ from typing import Final
 
 from cfnode.serving.reply import Reply
 
-__all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
+__all__ = ["MAX_CLIENT_BYTES", "MemoryBudget", "MemoryBudgets"]
 
 log = logging.getLogger("cfnode.serving")
 
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_CLIENT_BYTES: Final = 256 * 1024 * 1024
 """Bytes held for all clients: enough for sixty clients that fetch the metadata at the same moment."""
 
 
@@ -107,7 +107,7 @@ class MemoryBudget:
 class MemoryBudgets:
     """The budgets of one server's connections."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_CLIENT_BYTES) -> None:
         self._max_bytes = max_bytes
         self._all: set[MemoryBudget] = set()
         self.size = 0
