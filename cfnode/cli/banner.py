@@ -24,7 +24,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.chain import DevelopmentChain, development_chain
 from cfnode.devchain.genesis import DEVELOPMENT
-from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, role_at
+from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, role_at
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
 from cfnode.devchain.serving import serve
@@ -86,8 +86,8 @@ async def _announce(node: Node, url: str, dev_chain: DevelopmentChain) -> None:
         with trio.move_on_after(FIRST_BLOCK_TIMEOUT_S), chain.subscribe() as events:
             while chain.best.number == 0:
                 await anext(aiter(events))
-    broker, is_broker = await _account(node, node.broker, BROKER)
-    provider, is_provider = await _account(node, node.provider, PROVIDER)
+    broker, is_broker = await _account(node, node.broker, BROKER_ROLE)
+    provider, is_provider = await _account(node, node.provider, PROVIDER_ROLE)
     slot = chain.slot_of(chain.best.hash)
     time = None if clock.is_real else (slot or clock.next_slot(None)) * SLOT_MS
     log.info("%s", banner(Start(url, seal, broker, is_broker, _program(), provider, is_provider, time)))

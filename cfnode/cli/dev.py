@@ -48,7 +48,7 @@ __all__ = ["dev"]
 DOLLAR_DECIMALS = 6
 FLIP_DECIMALS = 18
 BITCOIN_DECIMALS = 8
-MAX_BLOCKS = 10_000
+MAX_REQUESTED_BLOCKS = 10_000
 FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
 """Assets whose price the oracle reports."""
 
@@ -302,7 +302,7 @@ def _transaction(transaction: dict[str, Any]) -> dict[str, Any]:
 
 
 @command("seal")
-@click.argument("count", type=WholeNumber(1, MAX_BLOCKS), default=1)
+@click.argument("count", type=WholeNumber(1, MAX_REQUESTED_BLOCKS), default=1)
 def seal(node: DevClient, count: int) -> None:
     """Add COUNT blocks, one by default."""
     block = ""
@@ -312,7 +312,7 @@ def seal(node: DevClient, count: int) -> None:
 
 
 @command("events")
-@click.argument("count", type=WholeNumber(1, MAX_BLOCKS), default=1)
+@click.argument("count", type=WholeNumber(1, MAX_REQUESTED_BLOCKS), default=1)
 @click.option("--all", "everything", is_flag=True, help="Print the housekeeping events of each block, too.")
 @json_lines_option
 def events(node: DevClient, count: int, everything: bool, as_lines: bool) -> None:

@@ -24,7 +24,7 @@ __all__ = ["evm"]
 
 CHAINS = ("Ethereum", "Arbitrum", "Bsc")
 MAX_PORT = 65_535
-MAX_FUNDED = 100
+MAX_FUNDED_EVM_ACCOUNTS = 100
 KEY_FILE = "evm-payer-key"
 """The file with the payer's key, in the default base path."""
 
@@ -148,8 +148,8 @@ def _write_key(path: Path) -> None:
 def _accounts(texts: tuple[str, ...]) -> list[bytes]:
     from cfnode.swaps.checksums import evm_account
 
-    if len(texts) > MAX_FUNDED:
-        raise CommandFailure(f"--fund may be repeated {MAX_FUNDED} times", ExitCode.USAGE)
+    if len(texts) > MAX_FUNDED_EVM_ACCOUNTS:
+        raise CommandFailure(f"--fund may be repeated {MAX_FUNDED_EVM_ACCOUNTS} times", ExitCode.USAGE)
     accounts = []
     for text in texts:
         if (account := evm_account(text)) is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EvmSession"]
 
-POLL_S = 1.0
+KEY_POLL_S = 1.0
 """Seconds between two looks at the node's key."""
 
 
@@ -59,7 +59,7 @@ class EvmSession:
 
         key = self.contracts.aggregate_key
         while True:
-            await trio.sleep(POLL_S)
+            await trio.sleep(KEY_POLL_S)
             current = await trio.to_thread.run_sync(self._node_key, abandon_on_cancel=True)
             if current not in (None, key):
                 mined = await self.port.work(set_key, self.contracts.key_manager, current)

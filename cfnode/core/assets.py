@@ -50,7 +50,7 @@ class UnknownName(ValueError):
     def __init__(self, kind: str, name: str, known: Sequence[str], *, more: Sequence[str] = ()) -> None:
         """Take the names to list, and `more` to suggest."""
         hint = did_you_mean(name, [*known, *more]) or f" Choose from {', '.join(known)}."
-        super().__init__(f"Unknown {kind} {name[:MAX_EXCERPT]!r}.{hint}")
+        super().__init__(f"Unknown {kind} {name[:MAX_QUOTED_ASSET]!r}.{hint}")
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 
@@ -140,7 +140,7 @@ _BY_TEXT = {
 _CHAIN_BY_TEXT = {chain.name.lower(): chain for chain in _CHAINS}
 _PAIRS = [f"{asset.chain}/{asset.symbol}" for asset in _ASSETS]
 _SEPARATOR: Final = re.compile("[.:]")
-MAX_EXCERPT = 40
+MAX_QUOTED_ASSET = 40
 """Letters of an unknown name that its error repeats."""
 AnyAsset: TypeAlias = str | Mapping[str, str] | Asset
 """An asset in any of its forms: `"BTC"`, `"Arbitrum/USDC"`, `{"chain": "Bitcoin", "asset": "BTC"}`."""

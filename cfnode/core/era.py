@@ -20,7 +20,7 @@ __all__ = ["IMMORTAL", "MAX_PERIOD", "MIN_PERIOD", "Era"]
 MIN_PERIOD = 4
 MAX_PERIOD = 1 << 16
 QUANTA = 1 << 12
-NAME = re.compile(r"Mortal([0-9]{1,3})")
+MORTAL_ERA = re.compile(r"Mortal([0-9]{1,3})")
 MAX_KEPT_ERAS = 256
 """Eras kept by their name and field: those of a block's transactions are few."""
 
@@ -112,7 +112,7 @@ IMMORTAL = Era()
 @lru_cache(maxsize=MAX_KEPT_ERAS)
 def _mortal(name: str, second: int) -> Era:
     """Return the era of a mortal case by its name and its field; raise ScaleError."""
-    first = NAME.fullmatch(name)
+    first = MORTAL_ERA.fullmatch(name)
     if first is None or not 0 < int(first[1]) < 256 or not 0 <= second < 256:
         raise ScaleError(f"{(name, second)!r} is not an era")
     return Era.decode(bytes([int(first[1]), second]))[0]

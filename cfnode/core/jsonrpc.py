@@ -6,10 +6,10 @@ written back byte for byte as they came. Integers are exact at any size up to 4,
 and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal keys wins, and nesting too deep
 for the decoder is a parse error like any other.
 
-A message is checked by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`),
-how much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The
-first two are counted piece by piece as the message comes (`Incoming`), the last without making an object for
-each value; so a message that is refused costs a few milliseconds however large it is.
+A message is checked by size before it is decoded: how many JSON values it can hold at most
+(`MAX_JSON_VALUES`), how much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has
+(`max_batch`). The first two are counted piece by piece as the message comes (`Incoming`), the last without
+making an object for each value; so a message that is refused costs a few milliseconds however large it is.
 
 Nothing here knows methods, sessions or sockets.
 """
@@ -25,25 +25,25 @@ import msgspec
 from cfnode.core.foreign import JsonLimits, JsonWeight
 
 NULL = b"null"
-MAX_VALUES = 32_768
+MAX_JSON_VALUES = 32_768
 """JSON values of one message. The largest calls of clients, lists of storage keys, have some thousand; 15 MiB
 could hold seven million, which take seconds to decode."""
 MAX_FILLING = 1024 * 1024
 """White space and backslashes of one message: decoders pass over them one by one, ten times as slowly as over
 other text."""
-MAX_WIDE = 1024 * 1024
+MAX_NON_ASCII_BYTES = 1024 * 1024
 """Bytes of a message with other characters than ASCII: one such character can make each of a text take four
 bytes. Only hex is ever longer."""
-MAX_ID = 4096
+MAX_ID_BYTES = 4096
 """Bytes of an id, which is kept until its call is answered and is sent back; ids of clients have some ten."""
-MAX_REPEATED = 1024
+MAX_QUOTED_PARAMS_BYTES = 1024
 """Bytes that an error repeats of `params` that are neither an array nor an object."""
 MAX_ID_DIGITS = 20
 """Digits of an id that is a number: 2^64 - 1 has so many."""
 LARGE = 64 * 1024
 """Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
 takes up to 3 ms per MiB."""
-_LIMITS = JsonLimits(values=MAX_VALUES, filling=MAX_FILLING, wide=MAX_WIDE)
+_LIMITS = JsonLimits(values=MAX_JSON_VALUES, filling=MAX_FILLING, wide=MAX_NON_ASCII_BYTES)
 _ABSENT = msgspec.Raw()
 _WHITE = (b" ", b"\t", b"\r", b"\n")
 _NO_ARGUMENTS = frozenset({b"", b"[]", b"null"})
@@ -158,8 +158,8 @@ _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
 def _cut(found: bytes) -> str:
-    """Return a text for an error message, cut to MAX_REPEATED bytes and in quotes."""
-    return encode(found[:MAX_REPEATED].decode(errors="replace")).decode()
+    """Return a text for an error message, cut to MAX_QUOTED_PARAMS_BYTES bytes and in quotes."""
+    return encode(found[:MAX_QUOTED_PARAMS_BYTES].decode(errors="replace")).decode()
 
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -195,7 +195,7 @@ class Incoming:
     def add(self, piece: bytes | bytearray) -> None:
         """Add the next piece."""
         self.size += len(piece)
-        if self.size <= MAX_VALUES:  # too short to exceed a limit
+        if self.size <= MAX_JSON_VALUES:  # too short to exceed a limit
             self._data += piece
             return
         if self._weight is None:
@@ -229,8 +229,8 @@ def parse(data: bytes | str, max_batch: int) -> RpcCall | RpcBatch | RefusedMess
 
 
 def parse_short(data: bytes) -> RpcCall | None:
-    """Decode a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
-    call = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
+    """Decode a message of at most MAX_JSON_VALUES bytes if it is one well-formed call; None for any other."""
+    call = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_JSON_VALUES else None
     return call if type(call) is RpcCall else None
 
 
@@ -238,7 +238,7 @@ def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False)
     """Decode one call, or return its refusal. `is_json`: the syntax has been checked already."""
     try:
         call = _CALL.decode(data)
-        if memoryview(call.id).nbytes > MAX_ID:
+        if memoryview(call.id).nbytes > MAX_ID_BYTES:
             return _invalid(NULL)
         if (raw := bytes(call.id)) and not _is_id(raw):
             return _invalid(NULL)
@@ -283,7 +283,7 @@ def _id_of(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
             _SYNTAX.decode(data)
         return NULL
     try:
-        return bytes(raw) if 0 < memoryview(raw).nbytes <= MAX_ID and _is_id(bytes(raw)) else NULL
+        return bytes(raw) if 0 < memoryview(raw).nbytes <= MAX_ID_BYTES and _is_id(bytes(raw)) else NULL
     except _UNREADABLE:
         return NULL
 

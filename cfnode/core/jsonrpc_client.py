@@ -40,7 +40,7 @@ Call = tuple[str, Sequence[Any]]
 Identity = int | str
 ACCESS_STATUSES: Final = (401, 403)
 """HTTP statuses of a server whose access rules refuse the client."""
-MAX_MESSAGE: Final = 4_000
+MAX_ERROR_TEXT: Final = 4_000
 """Characters of an error's text that are kept: a program may look for a word in it."""
 MAX_CODE: Final = 1 << 63
 NO_RPC: Final = "is not JSON-RPC"
@@ -169,4 +169,4 @@ def _error(error: Any) -> RpcError:
         raise ForeignError(NO_RPC)
     code, data = error.get("code"), error.get("data")
     bounded_code = code if type(code) is int and abs(code) < MAX_CODE else 0
-    return RpcError(bounded_code, printable(error.get("message"), MAX_MESSAGE), data)
+    return RpcError(bounded_code, printable(error.get("message"), MAX_ERROR_TEXT), data)

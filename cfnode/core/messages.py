@@ -15,9 +15,9 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["MAX_TEXT", "origin_of", "printable", "reason_of", "without_controls"]
+__all__ = ["MAX_QUOTED_TEXT", "origin_of", "printable", "reason_of", "without_controls"]
 
-MAX_TEXT: Final = 300
+MAX_QUOTED_TEXT: Final = 300
 """Characters of a server's text that are repeated."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 MALFORMED_URL: Final = "a malformed URL"
@@ -28,7 +28,7 @@ end a line.
 """
 
 
-def printable(text: object, most: int = MAX_TEXT) -> str:
+def printable(text: object, most: int = MAX_QUOTED_TEXT) -> str:
     """Return a foreign text on one line, cut to `most` characters, each control character replaced."""
     cut = str(text)[:most]
     if cut.isprintable():

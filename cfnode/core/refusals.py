@@ -29,7 +29,7 @@ _MODULE: Final = re.compile(
 _STAND_ALONE: Final = re.compile(r"^Module error .(\w+). from pallet .(\w+).: .(.*).$", re.DOTALL)
 _DISPATCH: Final = re.compile(r"^DispatchError(?:: |\()(.+?)\)?$", re.DOTALL)
 _INVALID: Final = re.compile(r"^(?:Invalid|InvalidTransaction|Unknown|UnknownTransaction)\((\w+)\)$")
-MAX_TEXT: Final = 16_384
+MAX_REFUSAL_TEXT: Final = 16_384
 """Characters of a message that may be a refusal."""
 
 _WORDS: Final = {
@@ -113,7 +113,7 @@ class ModuleRefusal:
 
 def read_refusal(message: str) -> ModuleRefusal | None:
     """Return the refusal in a node's or a broker's error message; None for any other text."""
-    if len(message) > MAX_TEXT:
+    if len(message) > MAX_REFUSAL_TEXT:
         return None
     if match := _MODULE.match(message):
         pallet, name, words = (_unescape(part) for part in match.groups())

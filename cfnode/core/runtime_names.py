@@ -11,9 +11,9 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError, TypeRegistry
 from cfnode.core.scale.types import Variants
 
-__all__ = ["MAX_RUNTIMES", "OF_THIS_BUILD", "RuntimeNames", "names_of"]
+__all__ = ["MAX_NAMED_RUNTIMES", "OF_THIS_BUILD", "RuntimeNames", "names_of"]
 
-MAX_RUNTIMES: Final = 8
+MAX_NAMED_RUNTIMES: Final = 8
 """Runtimes whose names are cached: a chain with an upgrade has two, and tests run several chains."""
 
 
@@ -37,7 +37,7 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
 
 
 OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
-_cached: Final[BoundedDict[int, tuple[TypeRegistry, RuntimeNames]]] = BoundedDict(MAX_RUNTIMES)
+_cached: Final[BoundedDict[int, tuple[TypeRegistry, RuntimeNames]]] = BoundedDict(MAX_NAMED_RUNTIMES)
 """By the id() of the registry, which is unique as long as the registry is kept here."""
 
 

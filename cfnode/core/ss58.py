@@ -17,7 +17,7 @@ CHAINFLIP_PREFIX = 2112
 ACCOUNT_LENGTH = 32
 CHECKSUM_LENGTH = 2
 MAX_PREFIX = 16383
-MAX_TEXT = 64  # the longest we accept (an ECDSA key, 37 bytes) takes 51 characters
+MAX_SS58_TEXT = 64  # the longest we accept (an ECDSA key, 37 bytes) takes 51 characters
 ALPHABET = frozenset(base58.BITCOIN_ALPHABET.decode())
 
 
@@ -48,7 +48,7 @@ def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
 
     `length` is the number of bytes the account must have. The caller decides which prefixes are acceptable.
     """
-    if not text or len(text) > MAX_TEXT or not ALPHABET.issuperset(text):
+    if not text or len(text) > MAX_SS58_TEXT or not ALPHABET.issuperset(text):
         raise Ss58Error(
             "not an SS58 address: it must be base58 text of about 49 characters",
             "Length is bad" if not text or ALPHABET.issuperset(text) else "Base 58 requirement is violated",

@@ -25,13 +25,13 @@ __all__ = ["DEV_PHRASE", "Junction", "SecretUri", "SuriError", "parse"]
 DEV_PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
 """The root of `//Alice`, `//Bob` and the like. It is public, so it protects nothing."""
 
-MAX_TEXT = 8192
+MAX_SURI_TEXT = 8192
 CHAIN_CODE_LENGTH = 32
 MAX_U64 = 2**64 - 1
 URI = re.compile(r"(?P<root>[\d\w ]+)?(?P<path>(?://?[^/]+)*)(?:///(?P<password>.*))?", re.DOTALL)
 JUNCTION = re.compile(r"/(/?)([^/]+)")
-DECIMAL = re.compile(r"\+?0*([0-9]{1,20})", re.ASCII)
-SEED = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+DECIMAL_JUNCTION = re.compile(r"\+?0*([0-9]{1,20})", re.ASCII)
+SEED_PATTERN = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 class SuriError(ValueError):
@@ -83,8 +83,8 @@ class SecretUri:
 
 def parse(text: str) -> SecretUri:
     """Take a secret URI apart; raise SuriError. The phrase is checked when its seed is asked for."""
-    if len(text) > MAX_TEXT:
-        raise SuriError(f"a secret URI has at most {MAX_TEXT} characters; this one has {len(text)}")
+    if len(text) > MAX_SURI_TEXT:
+        raise SuriError(f"a secret URI has at most {MAX_SURI_TEXT} characters; this one has {len(text)}")
     match = URI.fullmatch(text)
     if match is None or not _is_unicode(text):
         raise SuriError(
@@ -104,7 +104,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _encode_name(name: str) -> bytes:
-    number = DECIMAL.fullmatch(name)
+    number = DECIMAL_JUNCTION.fullmatch(name)
     if number and int(number[1]) <= MAX_U64:
         return int(number[1]).to_bytes(8, "little")
     text = name.encode()
@@ -112,7 +112,7 @@ def _encode_name(name: str) -> bytes:
 
 
 def _compact_length(length: int) -> bytes:
-    """Return a length in SCALE's compact form; MAX_TEXT keeps a name below 2^14 · 4 bytes."""
+    """Return a length in SCALE's compact form; MAX_SURI_TEXT keeps a name below 2^14 · 4 bytes."""
     if length < 1 << 6:
         return bytes([length << 2])
     if length < 1 << 14:
@@ -121,6 +121,6 @@ def _compact_length(length: int) -> bytes:
 
 
 def _hex_seed(text: str) -> bytes:
-    if not SEED.fullmatch(text):
+    if not SEED_PATTERN.fullmatch(text):
         raise SuriError("a hexadecimal seed is 0x and 64 hex digits (32 bytes)")
     return bytes.fromhex(text[2:])

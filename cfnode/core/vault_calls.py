@@ -16,7 +16,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.schnorr import Signature
 
 __all__ = [
-    "NATIVE",
+    "NATIVE_TOKEN",
     "ReplayProtection",
     "Transfer",
     "VaultCall",
@@ -30,7 +30,7 @@ __all__ = [
     "transfer_fallback",
 ]
 
-NATIVE = b"\xee" * 20
+NATIVE_TOKEN = b"\xee" * 20
 """The token address of the chain's native coin."""
 
 WORD = 32

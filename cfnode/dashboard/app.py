@@ -17,13 +17,13 @@ from starlette.staticfiles import StaticFiles
 
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.dev_pages import DEV_PAGES, act
-from cfnode.dashboard.guard import HEADERS, form_of, is_secure, require_own_form, require_own_origin
+from cfnode.dashboard.guard import SECURITY_HEADERS, form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.node import RpcNode
 from cfnode.dashboard.pages import PAGES, Page
 from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
-from cfnode.dashboard.views import HERE, PREFIX, THEMES
+from cfnode.dashboard.views import HERE, PAGE_PATH_PREFIX, THEMES
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.restarts import Restarts
@@ -31,8 +31,8 @@ from cfnode.ledger.restarts import Restarts
 __all__ = ["Dashboard"]
 
 log = logging.getLogger("cfnode.service")
-SESSION: Final = "cfnode_session"
-THEME: Final = "cfnode_theme"
+SESSION_COOKIE: Final = "cfnode_session"
+THEME_COOKIE: Final = "cfnode_theme"
 THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
 _BAD_TOKEN: Final = "Access denied: this token is not in the group admin."
@@ -49,7 +49,7 @@ class Dashboard:
         self.restarts = Restarts(log)
         self._desk = Desk(database, node, tokens, self.restarts)
         self._app = Starlette(
-            routes=[Route("/", _to_first), Mount(PREFIX, routes=self._routes())],
+            routes=[Route("/", _to_first), Mount(PAGE_PATH_PREFIX, routes=self._routes())],
             exception_handlers={
                 HTTPException: self._refused,
                 LedgerError: self._unavailable,
@@ -67,7 +67,7 @@ class Dashboard:
     def serves(self, method: str, path: str) -> bool:
         """Return whether a request is for the page."""
         is_first = (method, path) == ("GET", "/")
-        return is_first or path == PREFIX or path.startswith(f"{PREFIX}/")
+        return is_first or path == PAGE_PATH_PREFIX or path.startswith(f"{PAGE_PATH_PREFIX}/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -75,7 +75,7 @@ class Dashboard:
         async def guarded(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 names = {name for name, _ in message["headers"]}
-                missing = [(name, value) for name, value in HEADERS.items() if name not in names]
+                missing = [(name, value) for name, value in SECURITY_HEADERS.items() if name not in names]
                 message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
@@ -102,13 +102,13 @@ class Dashboard:
         async def endpoint(request: Request) -> Response:
             session = await self._session(request)
             if session is None:
-                return RedirectResponse(f"{PREFIX}/login", 303)
+                return RedirectResponse(f"{PAGE_PATH_PREFIX}/login", 303)
             return await page(self._desk, request, session)
 
         return endpoint
 
     async def _session(self, request: Request) -> DashboardSession | None:
-        return (await self._desk.sessions()).read(request.cookies.get(SESSION))
+        return (await self._desk.sessions()).read(request.cookies.get(SESSION_COOKIE))
 
     async def _login(self, request: Request) -> Response:
         if request.method == "GET":
@@ -118,8 +118,8 @@ class Dashboard:
         cookie = (await self._desk.sessions()).begin(fields.get("token", ""))
         if cookie is None:
             return self._login_form(request, _BAD_TOKEN)
-        answer = RedirectResponse(f"{PREFIX}/", 303)
-        _set_cookie(request, answer, SESSION, cookie, SESSION_MAX_AGE_S)
+        answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/", 303)
+        _set_cookie(request, answer, SESSION_COOKIE, cookie, SESSION_MAX_AGE_S)
         return answer
 
     def _login_form(self, request: Request, fault: str = "") -> Response:
@@ -130,17 +130,17 @@ class Dashboard:
     async def _logout(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
         require_own_origin(request)
         require_own_form(await form_of(request), session.csrf)
-        answer = RedirectResponse(f"{PREFIX}/login", 303)
-        answer.delete_cookie(SESSION, PREFIX)
+        answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/login", 303)
+        answer.delete_cookie(SESSION_COOKIE, PAGE_PATH_PREFIX)
         return answer
 
     async def _theme(self, request: Request) -> Response:
         require_own_origin(request)
         fields = await form_of(request)
         path = fields.get("path", "")
-        answer = RedirectResponse(path if _OWN_PATH.fullmatch(path) else f"{PREFIX}/", 303)
+        answer = RedirectResponse(path if _OWN_PATH.fullmatch(path) else f"{PAGE_PATH_PREFIX}/", 303)
         if fields.get("theme") in THEMES:
-            _set_cookie(request, answer, THEME, fields["theme"], THEME_COOKIE_AGE_S)
+            _set_cookie(request, answer, THEME_COOKIE, fields["theme"], THEME_COOKIE_AGE_S)
         return answer
 
     async def _events(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
@@ -173,10 +173,10 @@ class Dashboard:
 
 
 async def _to_first(request: Request) -> Response:
-    return RedirectResponse(f"{PREFIX}/", 307)
+    return RedirectResponse(f"{PAGE_PATH_PREFIX}/", 307)
 
 
 def _set_cookie(request: Request, answer: Response, name: str, value: str, age: int) -> None:
     answer.set_cookie(
-        name, value, age, path=PREFIX, secure=is_secure(request), httponly=True, samesite="strict"
+        name, value, age, path=PAGE_PATH_PREFIX, secure=is_secure(request), httponly=True, samesite="strict"
     )

@@ -22,9 +22,9 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.service_key import service_key
 
-__all__ = ["MESSAGE", "Desk"]
+__all__ = ["MESSAGE_COOKIE", "Desk"]
 
-MESSAGE = "cfnode_message"
+MESSAGE_COOKIE = "cfnode_message"
 """Name of the cookie with the message for the next page."""
 
 
@@ -76,7 +76,7 @@ class Desk:
             content = await make()
         else:
             content = await self.cache.get(name, self._version(self.pulse.block), make)
-        cookie = request.cookies.get(MESSAGE)
+        cookie = request.cookies.get(MESSAGE_COOKIE)
         message = (await self.sessions()).read_message(cookie) if cookie else None
         answer = self.views.page(
             request,
@@ -91,7 +91,7 @@ class Desk:
             message=message,
         )
         if cookie:
-            answer.delete_cookie(MESSAGE, "/web")
+            answer.delete_cookie(MESSAGE_COOKIE, "/web")
         return answer
 
     def _chain_time(self) -> str:

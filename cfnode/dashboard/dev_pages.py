@@ -12,12 +12,12 @@ from starlette.responses import RedirectResponse, Response
 
 from cfnode.core.messages import printable
 from cfnode.core.refusals import read_refusal, refusal_text
-from cfnode.dashboard.desk import MESSAGE, Desk
+from cfnode.dashboard.desk import MESSAGE_COOKIE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.pages import Page
 from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, DashboardSession
-from cfnode.dashboard.views import PREFIX
+from cfnode.dashboard.views import PAGE_PATH_PREFIX
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.open_channels import open_channels
 
@@ -60,13 +60,13 @@ async def act(desk: Desk, request: Request, session: DashboardSession) -> Respon
         text, is_error = await perform(desk.watch.node, action, fields), False
     except (BadField, LedgerError) as error:
         text, is_error = _words(error), True
-    answer = RedirectResponse(f"{PREFIX}/dev", 303)
+    answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/dev", 303)
     cookie = (await desk.sessions()).message(text[:400], is_error=is_error)
     answer.set_cookie(
-        MESSAGE,
+        MESSAGE_COOKIE,
         cookie,
         MESSAGE_MAX_AGE_S,
-        path=PREFIX,
+        path=PAGE_PATH_PREFIX,
         secure=is_secure(request),
         httponly=True,
         samesite="strict",

@@ -18,7 +18,7 @@ __all__ = ["ACTIONS", "BadField", "perform"]
 
 MAX_NEW_BLOCKS: Final = 100
 MAX_JUMP_S: Final = 30 * 86_400
-MAX_FIELD_CHARS: Final = 300
+MAX_ACTION_FIELD_CHARS: Final = 300
 MAX_AMOUNT_COINS: Final = 10**15
 Fields = Mapping[str, str]
 
@@ -108,7 +108,7 @@ ACTIONS: Final[dict[str, Callable[[RpcNode, Fields], Awaitable[str]]]] = {
 
 def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "").strip()
-    if not value or len(value) > MAX_FIELD_CHARS or not value.isprintable():
+    if not value or len(value) > MAX_ACTION_FIELD_CHARS or not value.isprintable():
         raise BadField(f"The {name} is missing or malformed.")
     return value
 

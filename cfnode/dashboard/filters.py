@@ -22,9 +22,9 @@ from cfnode.swaps.journey import REQUEST_STATES, State
 __all__ = ["FIELDS", "FilterForm"]
 
 FIELDS: Final = ("state", "source", "target", "partner", "account", "first", "last", "owner")
-MAX_FIELD_CHARS: Final = 100
+MAX_FILTER_FIELD_CHARS: Final = 100
 """Maximum characters of a field."""
-ALL: Final = "all"
+ALL_OWNERS: Final = "all"
 """The owner of all swaps; without a choice the list has those of customers."""
 
 
@@ -41,11 +41,11 @@ class FilterForm:
         """Return the form of a request's parameters."""
         stripped = {name: params.get(name, "").strip() for name in FIELDS}
         faults = {
-            name: f"At most {MAX_FIELD_CHARS} characters."
+            name: f"At most {MAX_FILTER_FIELD_CHARS} characters."
             for name in FIELDS
-            if len(stripped[name]) > MAX_FIELD_CHARS
+            if len(stripped[name]) > MAX_FILTER_FIELD_CHARS
         }
-        texts = {name: text[:MAX_FIELD_CHARS] for name, text in stripped.items()}
+        texts = {name: text[:MAX_FILTER_FIELD_CHARS] for name, text in stripped.items()}
         values: dict[str, Any] = {}
         for name in FIELDS:
             if texts[name] and name not in faults:
@@ -75,7 +75,7 @@ def _filter(values: Mapping[str, Any]) -> SwapFilter:
     names = ("state", "source", "target", "partner", "account")
     swap_filter = SwapFilter(**{name: values.get(name) for name in names}, period=period)
     owner = values.get("owner", Owner.CUSTOMER)
-    return replace(swap_filter, owner=None if owner == ALL else owner)
+    return replace(swap_filter, owner=None if owner == ALL_OWNERS else owner)
 
 
 def _ms(day: date | None) -> int | None:
@@ -121,8 +121,8 @@ def _day(text: str) -> date:
 
 
 def _owner(text: str) -> Any:
-    if text == ALL:
-        return ALL
+    if text == ALL_OWNERS:
+        return ALL_OWNERS
     if text not in {owner.value for owner in Owner}:
         raise ValueError("Choose whose swaps are listed.")
     return Owner(text)

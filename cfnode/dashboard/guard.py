@@ -18,15 +18,15 @@ from starlette.requests import Request
 from cfnode.web.authority import HostAuthority, WebOrigin
 from cfnode.web.bodies import BodyRefused, read_body
 
-__all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
+__all__ = ["SECURITY_HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
 
-MAX_BODY_BYTES: Final = 16 * 1024
+MAX_FORM_BYTES: Final = 16 * 1024
 MAX_FORM_FIELDS: Final = 20
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-HEADERS: Final[Mapping[bytes, bytes]] = {
+SECURITY_HEADERS: Final[Mapping[bytes, bytes]] = {
     b"content-security-policy": _POLICY.encode(),
     b"cache-control": b"no-cache",
     b"x-content-type-options": b"nosniff",
@@ -77,9 +77,9 @@ async def form_of(request: Request) -> dict[str, str]:
     announced = request.headers.get("content-length")
     try:
         length = None if announced is None else str(int(announced)).encode()
-        is_whole = await read_body(length, request.receive, MAX_BODY_BYTES, body.extend, lambda size: None)
+        is_whole = await read_body(length, request.receive, MAX_FORM_BYTES, body.extend, lambda size: None)
     except BodyRefused as error:
-        raise HTTPException(error.status, f"A form has at most {MAX_BODY_BYTES} bytes.") from None
+        raise HTTPException(error.status, f"A form has at most {MAX_FORM_BYTES} bytes.") from None
     except ValueError:
         raise HTTPException(400, "The length of the form is malformed.") from None
     try:

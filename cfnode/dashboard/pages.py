@@ -18,7 +18,7 @@ from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.figures import PERIODS_DAYS, figures
 from cfnode.dashboard.sessions import DashboardSession
-from cfnode.dashboard.views import FATES, PREFIX
+from cfnode.dashboard.views import FATES, PAGE_PATH_PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
 from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
@@ -84,7 +84,7 @@ async def channel(desk: Desk, request: Request, session: DashboardSession) -> Re
     """Lead to the page of an open channel by its number, which identifies it while it is open."""
     channel = await _channel(desk, request)
     path = ChannelId(channel.chain, channel.channel, channel.block)
-    return RedirectResponse(f"{PREFIX}/channels/{path}", 303)
+    return RedirectResponse(f"{PAGE_PATH_PREFIX}/channels/{path}", 303)
 
 
 async def qr_code(desk: Desk, request: Request, session: DashboardSession) -> Response:

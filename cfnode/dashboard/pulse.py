@@ -24,7 +24,7 @@ STREAM_DURATION_S: Final = 30.0
 nothing arrives."""
 MIN_EVENT_GAP_S: Final = 0.5
 """Seconds between two events of a stream, however fast the blocks come."""
-MAX_STREAMS: Final = 200
+MAX_BROWSER_STREAMS: Final = 200
 _RETRY: Final = b"retry: 500\n\n"
 
 
@@ -96,7 +96,7 @@ class Pulse:
     @property
     def is_full(self) -> bool:
         """Whether no further browser can watch."""
-        return self._streams >= MAX_STREAMS
+        return self._streams >= MAX_BROWSER_STREAMS
 
     async def stream(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         """Send server-sent events: the newest block, then each newer one."""

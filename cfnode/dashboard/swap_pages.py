@@ -14,7 +14,7 @@ from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.filters import FilterForm
 from cfnode.dashboard.pages import Page, before_of, recover_command
 from cfnode.dashboard.sessions import DashboardSession
-from cfnode.dashboard.views import FATES, PREFIX
+from cfnode.dashboard.views import FATES, PAGE_PATH_PREFIX
 from cfnode.ledger.channel_detail import channel_detail
 from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.partners.registry import listed
@@ -39,7 +39,7 @@ async def search(desk: Desk, request: Request, session: DashboardSession) -> Res
     matches = await desk.books.read(partial(find, term=term))
     path = _only(matches)
     if path is not None:
-        return RedirectResponse(f"{PREFIX}/{path}", 303)
+        return RedirectResponse(f"{PAGE_PATH_PREFIX}/{path}", 303)
 
     async def make() -> str:
         return desk.part("found.html", view=matches, term=term.strip()[:MAX_TERM_CHARACTERS])

@@ -16,9 +16,9 @@ from cfnode.dashboard.formats import FILTERS
 from cfnode.dashboard.sessions import DashboardSession
 from cfnode.swaps.fate import Fate
 
-__all__ = ["FATES", "PREFIX", "STATES", "Views"]
+__all__ = ["FATES", "PAGE_PATH_PREFIX", "STATES", "Views"]
 
-PREFIX: Final = "/web"
+PAGE_PATH_PREFIX: Final = "/web"
 HERE: Final = Path(__file__).parent
 THEMES: Final = ("auto", "light", "dark")
 PAGES: Final = (
@@ -75,7 +75,7 @@ class Views:
             lstrip_blocks=True,
         )
         self._environment.filters.update(FILTERS)
-        self._environment.globals.update(PREFIX=PREFIX, STATES=STATES, ASSETS=ASSETS, CHAINS=CHAINS)
+        self._environment.globals.update(PREFIX=PAGE_PATH_PREFIX, STATES=STATES, ASSETS=ASSETS, CHAINS=CHAINS)
 
     def part(self, template: str, **values: Any) -> str:
         """Return the content of a page."""
@@ -96,7 +96,7 @@ class Views:
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """Return a whole page around its content."""
-        section = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
+        section = request.url.path.removeprefix(PAGE_PATH_PREFIX).strip("/").partition("/")[0]
         text = self._environment.get_template("frame.html").render(
             title=title,
             content=Markup(content),

@@ -35,7 +35,7 @@ from cfnode.store import StateDiscarded, UnknownBlock
 
 log = logging.getLogger("cfnode.aura")
 
-FUNDS = 1_000 * 10**18
+ACCOUNT_FUNDS_ATOMS = 1_000 * 10**18
 """FLIP atoms that a new development account gets in its first block."""
 POOL_PATIENCE_S = 1.0
 """Seconds that a block waits for the pool to process its parent."""
@@ -45,7 +45,7 @@ MAX_SLOTS_TRIED = 10_000
 """Slots in which an author looks for its next one."""
 MAX_OFFERED_BYTES = 8 * 1024 * 1024
 """Bytes of candidates for one block: more than any block takes (6.25 MiB on this chain)."""
-RETRY_S = 1.0
+BLOCK_RETRY_S = 1.0
 """Seconds before the next attempt, after a block could not be made."""
 
 MANUAL_DEADLINE_S = 10.0
@@ -202,7 +202,7 @@ class Author:
                 return
             new_block = await self._seal_at_once()
             if new_block is None:
-                await trio.sleep(RETRY_S)
+                await trio.sleep(BLOCK_RETRY_S)
             elif new_block.offered and not new_block.taken:
                 return  # the waiting transactions cannot be included now
 
@@ -323,7 +323,7 @@ class Author:
         return offered_transactions
 
     def _inherents(self, slot: int) -> list[tuple[bytes, bytes]]:
-        funds = b"".join(account + FUNDS.to_bytes(16, "little") for account in self._funded)
+        funds = b"".join(account + ACCOUNT_FUNDS_ATOMS.to_bytes(16, "little") for account in self._funded)
         return [
             (b"timstap0", self._clock.timestamp_ms(slot).to_bytes(8, "little")),
             (b"auraslot", slot.to_bytes(8, "little")),

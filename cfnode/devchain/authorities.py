@@ -20,8 +20,8 @@ from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.devchain.runtime.genesis import authority_uri
 
-MAX_AUTHORITIES = 1_000
-MAX_WEIGHT = 1_000_000
+MAX_DEV_AUTHORITIES = 1_000
+MAX_DEV_WEIGHT = 1_000_000
 
 
 class AuthoritiesError(ValueError):
@@ -47,16 +47,16 @@ def well_known(count: int) -> tuple[AuthorityKeys, ...]:
 
     Raises AuthoritiesError.
     """
-    if not 1 <= count <= MAX_AUTHORITIES:
-        raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities, not {count}")
+    if not 1 <= count <= MAX_DEV_AUTHORITIES:
+        raise AuthoritiesError(f"a development chain has 1 to {MAX_DEV_AUTHORITIES} authorities, not {count}")
     return tuple(AuthorityKeys.from_suri(authority_uri(index)) for index in range(count))
 
 
 def named_authorities(value: str) -> tuple[AuthorityKeys, ...]:
     """Return the authorities of comma-separated secret URIs. Raises AuthoritiesError."""
-    suris = value.split(",", MAX_AUTHORITIES)
-    if len(suris) > MAX_AUTHORITIES:
-        raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities")
+    suris = value.split(",", MAX_DEV_AUTHORITIES)
+    if len(suris) > MAX_DEV_AUTHORITIES:
+        raise AuthoritiesError(f"a development chain has 1 to {MAX_DEV_AUTHORITIES} authorities")
     return tuple(_of_suri(suri.strip(), f"authority {number}") for number, suri in enumerate(suris, 1))
 
 
@@ -86,8 +86,8 @@ def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityK
         ) from None
     except ForeignError as error:
         raise AuthoritiesError(f"{value} {error}") from None
-    if not isinstance(document, list) or not 1 <= len(document) <= MAX_AUTHORITIES:
-        raise AuthoritiesError(f"{value}: expected a list of 1 to {MAX_AUTHORITIES} authorities")
+    if not isinstance(document, list) or not 1 <= len(document) <= MAX_DEV_AUTHORITIES:
+        raise AuthoritiesError(f"{value}: expected a list of 1 to {MAX_DEV_AUTHORITIES} authorities")
     return tuple(_authority(entry, f"{value}: [{index}]") for index, entry in enumerate(document))
 
 
@@ -97,8 +97,8 @@ def _authority(entry: Any, place: str) -> AuthorityKeys:
             f'{place}: expected an object with "suri" (or "aura" and "grandpa") and "weight"'
         )
     weight = entry.get("weight", 1)
-    if type(weight) is not int or not 1 <= weight <= MAX_WEIGHT:
-        raise AuthoritiesError(f"{place}.weight: expected a number from 1 to {MAX_WEIGHT}")
+    if type(weight) is not int or not 1 <= weight <= MAX_DEV_WEIGHT:
+        raise AuthoritiesError(f"{place}.weight: expected a number from 1 to {MAX_DEV_WEIGHT}")
     suri = entry.get("suri")
     aura, grandpa = entry.get("aura", suri), entry.get("grandpa", suri)
     if not isinstance(aura, str) or not isinstance(grandpa, str):

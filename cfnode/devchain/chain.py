@@ -25,7 +25,7 @@ from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
-from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, Registration, store_key
+from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
@@ -46,8 +46,8 @@ KEYS_AT_HAND = 6
 """Number of well-known authorities: //Alice to //Ferdie."""
 
 ADVICE = {
-    BROKER: "start the node with --dev-broker //Alice",
-    PROVIDER: "start the node with --dev-lp //Bob",
+    BROKER_ROLE: "start the node with --dev-broker //Alice",
+    PROVIDER_ROLE: "start the node with --dev-lp //Bob",
 }
 
 TIME_BYTES = 8
@@ -161,8 +161,8 @@ async def run(
         spec,
         runtimes=RUNTIMES,
         make_producer=make,
-        broker=_given(BROKER, keypairs, dev),
-        provider=_given(PROVIDER, keypairs, dev),
+        broker=_given(BROKER_ROLE, keypairs, dev),
+        provider=_given(PROVIDER_ROLE, keypairs, dev),
         services=services,
         task_status=task_status,
     )
@@ -171,7 +171,7 @@ async def run(
 def _named(config: Config, dev: DevConfig, spec: ChainSpec) -> dict[AccountRole, Keypair]:
     """Store the keys of --dev-broker and --dev-lp in the keystore, and return them by role."""
     keystore = Keystore(config.keystore_path or ChainPaths(config.base_path, spec.id).keystore)
-    suris = {BROKER: dev.broker_suri, PROVIDER: dev.provider_suri}
+    suris = {BROKER_ROLE: dev.broker_suri, PROVIDER_ROLE: dev.provider_suri}
     return {role: store_key(role, keystore, suri) for role, suri in suris.items() if suri is not None}
 
 

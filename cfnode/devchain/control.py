@@ -28,7 +28,7 @@ from cfnode.node.signing.outcome import Inclusion
 from cfnode.node.signing.submission import Submission, SubmittedCall
 
 PALLET = "Dev"
-MAX_ANNOUNCED = 1_000
+MAX_ANNOUNCED_BLOCKS = 1_000
 
 
 class DevCallRefused(ChainRefusal):
@@ -149,7 +149,7 @@ class DevControl:
             "prewitness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
         self.announced[address] = SnapshotDeposit(amount, transaction)
-        while len(self.announced) > MAX_ANNOUNCED:
+        while len(self.announced) > MAX_ANNOUNCED_BLOCKS:
             del self.announced[next(iter(self.announced))]
         return included
 

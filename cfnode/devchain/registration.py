@@ -19,7 +19,7 @@ from cfnode.node.signing.key import BROKER_KEY, PROVIDER_KEY, SigningKeyKind
 from cfnode.node.signing.submission import SubmittedCall
 from cfnode.store.keystore import Keystore
 
-__all__ = ["BROKER", "PROVIDER", "AccountRole", "Registration", "role_at", "store_key"]
+__all__ = ["BROKER_ROLE", "PROVIDER_ROLE", "AccountRole", "Registration", "role_at", "store_key"]
 
 log = logging.getLogger("cfnode.dev")
 
@@ -33,13 +33,13 @@ class AccountRole:
     key: SigningKeyKind
 
 
-BROKER = AccountRole("Broker", SubmittedCall("Swapping", "register_as_broker"), BROKER_KEY)
-PROVIDER = AccountRole(
+BROKER_ROLE = AccountRole("Broker", SubmittedCall("Swapping", "register_as_broker"), BROKER_KEY)
+PROVIDER_ROLE = AccountRole(
     "LiquidityProvider", SubmittedCall("LiquidityProvider", "register_lp_account"), PROVIDER_KEY
 )
 UNREGISTERED = (None, "Unregistered")
 """Roles of an account that may take another one; None: the account has not been funded yet."""
-MAX_ATTEMPTS = 3
+MAX_REGISTRATION_ATTEMPTS = 3
 """Blocks that try to register the account: after three failures a retry would fail too."""
 
 
@@ -93,7 +93,7 @@ class Registration:
             if role == self._role.name:
                 self._attempts = 0  # a revert to a snapshot may undo the registration
                 return []
-            if role in UNREGISTERED and self._attempts < MAX_ATTEMPTS:
+            if role in UNREGISTERED and self._attempts < MAX_REGISTRATION_ATTEMPTS:
                 self._attempts += 1
                 return [await self._signed(parent)]
             reason = (

@@ -18,7 +18,7 @@ from cfnode.node.signing.outcome import BlockEvent, read_events
 __all__ = ["RotationCall", "RotationResult", "RotationStopped", "follow"]
 
 EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
-MAX_BLOCKS = 60
+MAX_ROTATION_BLOCKS = 60
 """Maximum blocks of a rotation: usually it takes eight, and ten more if a key is not tested in time."""
 MAX_BLOCKS_AFTER = 12
 """Maximum blocks after the new epoch: a waiting transaction is retried ten blocks after its signature."""
@@ -82,8 +82,8 @@ async def follow(
     last_seen = began.number
     while not rotation.is_over(last_seen):
         best_block = await add_block()
-        if best_block.number - began.number > MAX_BLOCKS:
-            raise RotationStopped(f"the rotation is not complete after {MAX_BLOCKS} blocks")
+        if best_block.number - began.number > MAX_ROTATION_BLOCKS:
+            raise RotationStopped(f"the rotation is not complete after {MAX_ROTATION_BLOCKS} blocks")
         for number in range(last_seen + 1, best_block.number + 1):
             hash_ = chain.hash_at(number)
             assert hash_ is not None

@@ -27,17 +27,17 @@ from cfnode.devchain.voter import Voter
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.grandpa.gossip import FinalityGossip
 
-__all__ = ["GOSSIP_S", "RoundVoter"]
+__all__ = ["VOTE_GOSSIP_S", "RoundVoter"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-GOSSIP_S = 0.1
+VOTE_GOSSIP_S = 0.1
 """Seconds that a vote takes to reach the other voters; a prevote waits twice as long, a precommit four times.
 
 The official node has 0.333; blocks of a development chain come faster.
 """
 
-POLL_S = 0.5
+VOTER_POLL_S = 0.5
 """Seconds between two checks of changes without a notification: peers, and the voter's settings."""
 
 
@@ -73,7 +73,7 @@ class RoundVoter:
             if is_needed and self._gossip.is_synced:
                 await self._round()
             else:
-                with trio.move_on_after(POLL_S):
+                with trio.move_on_after(VOTER_POLL_S):
                     await self._gossip.wait_progress()
 
     def _resume(self) -> None:
@@ -108,11 +108,11 @@ class RoundVoter:
         """Cast both votes of the present round, unless it ends before."""
         place, began = self._place, trio.current_time()
         now, before = self._rounds.round(place[1]), self._rounds.previous_round()
-        if await self._until(place, lambda: now.state.completable, began + 2 * GOSSIP_S):
+        if await self._until(place, lambda: now.state.completable, began + 2 * VOTE_GOSSIP_S):
             await self._cast(now, PREVOTE, self._prevote(now, before))
         if not await self._until(place, lambda: self._agreed(now, before) is not None):
             return
-        if await self._until(place, lambda: now.state.completable, began + 4 * GOSSIP_S):
+        if await self._until(place, lambda: now.state.completable, began + 4 * VOTE_GOSSIP_S):
             await self._cast(now, PRECOMMIT, self._agreed(now, before))
         await self._until(place, lambda: False)
 
@@ -121,7 +121,7 @@ class RoundVoter:
     ) -> bool:
         """Wait until the condition holds, or until the deadline; False if another round has begun."""
         while self._place == place and not condition() and trio.current_time() < deadline:
-            with trio.move_on_at(min(deadline, trio.current_time() + POLL_S)):
+            with trio.move_on_at(min(deadline, trio.current_time() + VOTER_POLL_S)):
                 await self._gossip.wait_progress()
         return self._place == place
 

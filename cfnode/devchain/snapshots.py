@@ -32,7 +32,7 @@ __all__ = ["MAX_SNAPSHOTS", "SnapshotDeposit", "SnapshotError", "Snapshots"]
 
 MAX_SNAPSHOTS = 32
 """Maximum snapshots: tests nest a few fixtures, and far more means that no snapshot is reverted to."""
-MAX_BYTES = 1 << 30
+MAX_SNAPSHOT_BYTES = 1 << 30
 """Bytes of all copies together. A young chain takes a few MiB, a live network's state hundreds."""
 
 
@@ -139,8 +139,8 @@ class Snapshots:
         )
 
     def _require_room(self, size: int) -> None:
-        if size + sum(snapshot.size for snapshot in self._snapshots.values()) > MAX_BYTES:
-            raise SnapshotError(f"the snapshots would take more than {MAX_BYTES >> 20} MiB")
+        if size + sum(snapshot.size for snapshot in self._snapshots.values()) > MAX_SNAPSHOT_BYTES:
+            raise SnapshotError(f"the snapshots would take more than {MAX_SNAPSHOT_BYTES >> 20} MiB")
 
     def _restore(self, snapshot: _Snapshot) -> None:
         self._clock.position = snapshot.slots

@@ -29,7 +29,7 @@ __all__ = ["SwapLines", "SwapLog"]
 
 log = logging.getLogger("cfnode.dev")
 
-MAX_KEPT = 10_000
+MAX_FOLLOWED_SWAPS = 10_000
 """Maximum swap requests, payouts and transactions in memory, each: more than are in progress at a time."""
 USERS: Final = ("Regular", "RegularNoNetworkFee")
 """Kinds of swap requests that users make; the chain itself swaps fees."""
@@ -72,9 +72,9 @@ class SwapLines:
     """The lines for the events of one block after the other."""
 
     def __init__(self) -> None:
-        self._requests = BoundedDict[int, None](MAX_KEPT)
-        self._payouts = BoundedDict[Any, str](MAX_KEPT)
-        self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_KEPT)
+        self._requests = BoundedDict[int, None](MAX_FOLLOWED_SWAPS)
+        self._payouts = BoundedDict[Any, str](MAX_FOLLOWED_SWAPS)
+        self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_FOLLOWED_SWAPS)
 
     def of(self, number: int, events: Sequence[BlockEvent]) -> Iterator[str]:
         """Yield the lines of block `number`; an event of an unknown form has none."""

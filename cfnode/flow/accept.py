@@ -16,7 +16,7 @@ import trio
 
 __all__ = ["MIN_WARNING_INTERVAL_S", "accept_connections"]
 
-PAUSE_S: Final = 0.1
+ACCEPT_RETRY_S: Final = 0.1
 """Seconds between two attempts to accept; each costs a system call."""
 MIN_WARNING_INTERVAL_S: Final = 60.0
 """Seconds between two warnings: the state lasts until connections end, and the first line is complete."""
@@ -60,6 +60,6 @@ async def _accept(
                 if trio.current_time() >= next_warning:
                     next_warning = trio.current_time() + MIN_WARNING_INTERVAL_S
                     log.warning(_WARNING, what, error.strerror)
-                await trio.sleep(PAUSE_S)
+                await trio.sleep(ACCEPT_RETRY_S)
             else:
                 handlers.start_soon(handler, stream)

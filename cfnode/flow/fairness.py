@@ -21,9 +21,9 @@ import trio
 
 __all__ = ["CLIENT", "FairLimiter", "FairSlots"]
 
-MIN_COST: Final = 0.001
+MIN_TURN_COST_S: Final = 0.001
 """Seconds that a turn counts at least, so that clients whose turns take no time alternate too."""
-MAX_KNOWN: Final = 1024
+MAX_REMEMBERED_CLIENTS: Final = 1024
 """Clients whose time is remembered; beyond, the half with the least time is forgotten, as if new."""
 
 
@@ -46,7 +46,7 @@ class FairSlots:
         *,
         per_client: float = math.inf,
         max_waiting: float = math.inf,
-        max_known: int = MAX_KNOWN,
+        max_known: int = MAX_REMEMBERED_CLIENTS,
     ) -> None:
         self._free, self._per_client = slots, per_client
         self._max_waiting, self._max_known = max_waiting, max_known
@@ -97,7 +97,7 @@ class FairSlots:
         """Give back a slot that was held for `seconds`."""
         self._free += 1
         self._held[client] -= 1
-        self._used[client] = max(self._level, self._used.get(client, 0.0)) + max(seconds, MIN_COST)
+        self._used[client] = max(self._level, self._used.get(client, 0.0)) + max(seconds, MIN_TURN_COST_S)
         if self._waiting:
             self._admit_next()
         if not self._held[client]:

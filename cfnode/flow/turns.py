@@ -17,7 +17,7 @@ from typing import Final
 
 import trio
 
-__all__ = ["TURN", "ClientTurn", "Turns", "take_turn"]
+__all__ = ["CLIENT_TURN", "ClientTurn", "Turns", "take_turn"]
 
 STEP_BYTES: Final = 2_048
 """The cost of a step besides its bytes: even the smallest call is work."""
@@ -84,13 +84,13 @@ class ClientTurn:
         await self._turns.wait(self)
 
 
-TURN: Final[ContextVar[ClientTurn | None]] = ContextVar("turn", default=None)
+CLIENT_TURN: Final[ContextVar[ClientTurn | None]] = ContextVar("turn", default=None)
 """The turn of the client that a task works for; tasks inherit it."""
 
 
 async def take_turn() -> None:
     """Wait until it is the turn of the client that this task works for."""
-    turn = TURN.get()
+    turn = CLIENT_TURN.get()
     if turn is None:
         await trio.lowlevel.checkpoint()
     else:

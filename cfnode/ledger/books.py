@@ -29,10 +29,19 @@ from cfnode.ledger.rows.context import FLIP
 from cfnode.ledger.updates import announce
 from cfnode.ledger.webhooks.outbox import note_changes
 
-__all__ = ["ALL", "Balances", "Books", "Gap", "account_set", "insert_rows", "known_of", "other_block"]
+__all__ = [
+    "ALL_ACCOUNTS",
+    "Balances",
+    "Books",
+    "Gap",
+    "account_set",
+    "insert_rows",
+    "known_of",
+    "other_block",
+]
 
 log = logging.getLogger("cfnode.ledger")
-ALL = "all"
+ALL_ACCOUNTS = "all"
 Balances = Mapping[tuple[str, str], int]
 """Free balances by account (SS58) and asset."""
 
@@ -50,7 +59,7 @@ class Gap:
 
 def account_set(accounts: Iterable[str]) -> str:
     """Return the accounts of books as one text: SS58, sorted; "all" if no account is named."""
-    return ",".join(sorted(set(accounts))) or ALL
+    return ",".join(sorted(set(accounts))) or ALL_ACCOUNTS
 
 
 class Books:
@@ -226,8 +235,10 @@ class Books:
 
 def known_of(connection: Connection) -> Known:
     """Return the Known of the books for the rows of blocks; nothing of it is looked up yet."""
-    network, tracked = _value(connection, "network") or "", _value(connection, "accounts") or ALL
-    accounts = None if tracked == ALL else frozenset(_bytes(account) for account in tracked.split(","))
+    network, tracked = _value(connection, "network") or "", _value(connection, "accounts") or ALL_ACCOUNTS
+    accounts = (
+        None if tracked == ALL_ACCOUNTS else frozenset(_bytes(account) for account in tracked.split(","))
+    )
     if accounts is not None:
         table = schema.affiliates.c
         accounts |= {_bytes(row.account) for row in connection.execute(select(table.account))}

@@ -25,7 +25,7 @@ __all__ = ["Call", "NodeClient", "connected", "origin_of"]
 
 ANSWER_TIMEOUT_S = 60.0
 """Seconds for one answer."""
-CONNECT_TIMEOUT_S = 15.0
+NODE_CONNECT_TIMEOUT_S = 15.0
 _TOO_LARGE = -32008
 """JSON-RPC code of Substrate's server: the answer is larger than its limit."""
 
@@ -122,7 +122,7 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
     headers = [] if token is None else [(b"authorization", authorization(token).encode())]
     origin = origin_of(url)
     try:
-        async with opened(url, CONNECT_TIMEOUT_S, headers) as socket, trio.open_nursery() as nursery:
+        async with opened(url, NODE_CONNECT_TIMEOUT_S, headers) as socket, trio.open_nursery() as nursery:
             client = NodeClient(socket, url)
             nursery.start_soon(client.read)
             yield client

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.balances import Difference
-from cfnode.ledger.books import ALL, Gap
+from cfnode.ledger.books import ALL_ACCOUNTS, Gap
 from cfnode.ledger.service_tables import partner_channels
 
 __all__ = ["ChainComparison", "Condition", "condition", "spent_by_partner"]
@@ -61,11 +61,11 @@ def condition(connection: Connection) -> Condition | None:
     if tip is None:
         return None
     gaps = select(gap.first, gap.last).order_by(gap.first).limit(MAX_REPORTED_ROWS)
-    accounts = entries.get("accounts", ALL)
+    accounts = entries.get("accounts", ALL_ACCOUNTS)
     return Condition(
         entries.get("network", ""),
         entries.get("genesis", ""),
-        () if accounts == ALL else tuple(accounts.split(",")),
+        () if accounts == ALL_ACCOUNTS else tuple(accounts.split(",")),
         connection.execute(select(func.min(blocks.number))).scalar_one() + 1,
         tip.number,
         tip.time,

@@ -20,7 +20,7 @@ KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
 many probes may stay without an answer."""
 TCP_TIMEOUT_MS = 6_000
 """Milliseconds after which a side that no longer answers counts as disconnected, the keepalives' time."""
-CONNECT_TIMEOUT_S = 10
+DATABASE_CONNECT_TIMEOUT_S = 10
 POOL, FURTHER = 8, 12
 """Connections that stay open once they were needed, as many as a service reads with at a time; and further
 connections, which are closed after use."""
@@ -118,7 +118,11 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 def _client_settings(url_settings: Mapping[str, Any]) -> dict[str, int]:
     """Return the settings by which this side gives up a connection; those in the URL are left out."""
     settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
-    settings |= {"keepalives": 1, "tcp_user_timeout": TCP_TIMEOUT_MS, "connect_timeout": CONNECT_TIMEOUT_S}
+    settings |= {
+        "keepalives": 1,
+        "tcp_user_timeout": TCP_TIMEOUT_MS,
+        "connect_timeout": DATABASE_CONNECT_TIMEOUT_S,
+    }
     return {name: value for name, value in settings.items() if name not in url_settings}
 
 

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-MAX_ERROR_CHARACTERS = 2_000
+MAX_LEDGER_ERROR_CHARACTERS = 2_000
 
 
 class LedgerError(Exception):
@@ -30,7 +30,7 @@ class LedgerError(Exception):
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__(printable(text, MAX_ERROR_CHARACTERS))
+        super().__init__(printable(text, MAX_LEDGER_ERROR_CHARACTERS))
 
 
 class MissingLibrary(LedgerError):

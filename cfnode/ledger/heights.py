@@ -16,14 +16,14 @@ from cfnode.ledger.decoding import DecodedBlock
 
 __all__ = ["heights", "note_heights"]
 
-NAME: Final = "heights"
+HEIGHTS_ROW: Final = "heights"
 _PALLET: Final = "ChainTracking"
 
 
 def heights(connection: Connection) -> dict[str, int]:
     """Return the last witnessed block of each foreign chain."""
     table = schema.ledger.c
-    text = connection.execute(select(table.value).where(table.name == NAME)).scalar()
+    text = connection.execute(select(table.value).where(table.name == HEIGHTS_ROW)).scalar()
     by_chain: dict[str, int] = json.loads(text) if text else {}
     return by_chain
 
@@ -39,9 +39,9 @@ def note_heights(connection: Connection, block: DecodedBlock) -> None:
         return
     table, value = schema.ledger, json.dumps(merged, sort_keys=True)
     if stored:
-        connection.execute(update(table).where(table.c.name == NAME).values(value=value))
+        connection.execute(update(table).where(table.c.name == HEIGHTS_ROW).values(value=value))
     else:
-        connection.execute(insert(table), {"name": NAME, "value": value})
+        connection.execute(insert(table), {"name": HEIGHTS_ROW, "value": value})
 
 
 def _witnessed(block: DecodedBlock) -> dict[str, int]:

@@ -34,7 +34,7 @@ MAX_COUNTED_CHANNELS: Final = 10_000
 MIN_SCANNED_CHANNELS: Final = 2_000
 """Number of open channels from which on they are read from the newest rows, not by the index of ends."""
 PART_CHANNELS: Final = 500
-MAX_PARTS: Final = 20
+MAX_CHANNEL_PARTS: Final = 20
 """Channels that are read at once, and how often at most, where many are open."""
 Record = dict[str, Any]
 
@@ -99,7 +99,7 @@ def _newest_open(
     query = select(table.block, table.event, table.chain, table.expiry_block)
     query = _last_first(query.where(table.address.is_not(None))).limit(PART_CHANNELS)
     keys: list[tuple[int, int]] = []
-    for _ in range(MAX_PARTS):
+    for _ in range(MAX_CHANNEL_PARTS):
         part = query if before is None else query.where(is_before(schema.channels, before))
         rows = connection.execute(part).all()
         keys += [

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, Table, tuple_
 
-__all__ = ["PAGE_ROWS", "pages"]
+__all__ = ["FACT_PAGE_ROWS", "pages"]
 
-PAGE_ROWS: Final = 1_000
+FACT_PAGE_ROWS: Final = 1_000
 """Rows that are read at once."""
 _MAX_INDEX: Final = 2**31 - 1
 """Highest index of an event, and highest place."""
@@ -28,10 +28,10 @@ def pages(
     """
     first, end = blocks
     keys = list(table.primary_key.columns)
-    query = query.where(table.c.block < end).order_by(*keys).limit(PAGE_ROWS)
+    query = query.where(table.c.block < end).order_by(*keys).limit(FACT_PAGE_ROWS)
     after: tuple[int, ...] = (first - 1, *(_MAX_INDEX for _ in keys[1:]))
-    count = PAGE_ROWS if first < end else 0
-    while count == PAGE_ROWS:
+    count = FACT_PAGE_ROWS if first < end else 0
+    while count == FACT_PAGE_ROWS:
         rows = connection.execute(query.where(tuple_(*keys) > tuple_(*after))).all()
         count = len(rows)
         if rows:

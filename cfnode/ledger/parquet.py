@@ -21,7 +21,7 @@ GROUP_LINES: Final = 10_000
 """Lines of a row group, which are in memory at the same time."""
 _INTEGERS: Final = ("block", "event", "request", "swap", "channel", "egress")
 _AMOUNTS: Final = ("amount", "to_amount")
-MAX_AMOUNT: Final = 10**38 - 1
+MAX_DECIMAL128: Final = 10**38 - 1
 """The largest amount of a decimal of 38 digits; no asset has as much."""
 
 
@@ -67,7 +67,7 @@ def _type(pyarrow: Any, name: str) -> Any:
 def _value(line: Line, name: str) -> Any:
     value = getattr(line, name)
     if name in _AMOUNTS and value is not None:
-        if value > MAX_AMOUNT:
+        if value > MAX_DECIMAL128:
             raise LedgerError(
                 f"an amount of block {line.block} has more digits than Parquet's decimals: use another format"
             )

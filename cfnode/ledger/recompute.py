@@ -17,7 +17,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, select
 
 from cfnode.ledger import schema, service_tables
-from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_of
 
@@ -57,7 +57,7 @@ def recomputed(database: Database) -> list[TableDifference]:
 
 
 def _tables(books: Books) -> list[Table]:
-    left_out = {*NOT_OF_EVENTS, *(() if books.value("accounts") == ALL else ("commissions",))}
+    left_out = {*NOT_OF_EVENTS, *(() if books.value("accounts") == ALL_ACCOUNTS else ("commissions",))}
     return [table for name, table in schema.metadata.tables.items() if name not in left_out]
 
 

@@ -2,8 +2,8 @@
 
 A page reads rows in the order of their keys, so that an index answers, however far back the page is. What no
 index answers (a state, a pair of assets, a partner) is decided for each row that was read. So a page reads at
-most `MAX_PARTS` times `PART_ROWS` rows: if that is not enough to fill it, `is_cut` is set, and the next page
-goes on where this one stopped.
+most `MAX_PAGE_PARTS` times `PART_ROWS` rows: if that is not enough to fill it, `is_cut` is set, and the next
+page goes on where this one stopped.
 
 The state of a swap follows from the rows of several tables, and is in none of them. `MAY_HAVE` has
 conditions without which a swap cannot have a state: they leave out most rows, and the state of the others is
@@ -33,7 +33,7 @@ __all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times
 
 PART_ROWS: Final = 2_000
 """Rows of one step of a page."""
-MAX_PARTS: Final = 5
+MAX_PAGE_PARTS: Final = 5
 """Maximum steps of a page."""
 BATCH_ROWS: Final = 200
 """Rows whose states are derived at once."""
@@ -118,7 +118,7 @@ def _rows(
     """Return the rows of a page; `at` is the place behind which it begins."""
     near = _near(connection, swap_filter)
     rows: list[Record] = []
-    for _ in range(MAX_PARTS):
+    for _ in range(MAX_PAGE_PARTS):
         end = _end_of_part(connection, near, at, is_newest_first)
         for row in _matching(connection, swap_filter, near, at, end, is_newest_first):
             if len(rows) == limit:

@@ -28,7 +28,7 @@ import trio
 from cfnode.core.p2p.multiaddr import Multiaddr
 
 __all__ = [
-    "MAX_PENDING",
+    "MAX_HALF_OPEN_CONNECTIONS",
     "MAX_PER_ADDRESS",
     "USEFUL_SLOTS",
     "ConnectionAdmission",
@@ -39,7 +39,7 @@ __all__ = [
 
 SPARE_CONNECTIONS = 16
 """Connections beyond the slots: for nodes that only send requests, or look for peers."""
-MAX_PENDING = 32
+MAX_HALF_OPEN_CONNECTIONS = 32
 """Half-open inbound connections."""
 MAX_PER_ADDRESS = 5
 """Connections from one address of the internet, or one IPv6 network of 64 bits, which one subscriber has."""
@@ -97,7 +97,7 @@ class ConnectionAdmission:
     @contextmanager
     def half_open(self, address: Multiaddr) -> Iterator[trio.CancelScope]:
         """Hold a slot for a connection that is being secured; eviction cancels the scope."""
-        if len(self._half_open) >= MAX_PENDING:
+        if len(self._half_open) >= MAX_HALF_OPEN_CONNECTIONS:
             self._evict()
         with trio.CancelScope() as scope:
             entry = _HalfOpen(network_of(address), origin_of(address), scope)

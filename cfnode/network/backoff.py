@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["FIRST_WAIT", "MAX_WAIT", "MAX_WAIT_ISOLATED", "MIN_LASTING", "BackOff"]
+__all__ = ["FIRST_WAIT", "MAX_WAIT", "MAX_WAIT_ISOLATED", "MIN_UPTIME_S", "BackOff"]
 
 FIRST_WAIT = 5.0
 MAX_WAIT = 60.0
 MAX_WAIT_ISOLATED = 10.0
-MIN_LASTING = 10.0
+MIN_UPTIME_S = 10.0
 """Seconds after which an open substream or connection counts as a success, however it ends."""
-MAX_KNOWN = 4096
+MAX_BACKED_OFF_PEERS = 4096
 """Peers remembered; beyond that, the peer whose wait ends first is forgotten."""
 
 
@@ -36,7 +36,7 @@ class BackOff:
 
     def failed(self, peer: str, now: float, *, isolated: bool = False) -> float:
         """Record a failure; return the seconds to wait, which are fewer if this node is `isolated`."""
-        if peer not in self._waits and len(self._waits) >= MAX_KNOWN:
+        if peer not in self._waits and len(self._waits) >= MAX_BACKED_OFF_PEERS:
             del self._waits[min(self._waits, key=lambda known: self._waits[known].until)]
         wait = self._waits.setdefault(peer, _BackoffWait())
         seconds = min(MAX_WAIT, FIRST_WAIT * 2.0 ** min(wait.failures, 16))
@@ -46,7 +46,7 @@ class BackOff:
 
     def ended(self, peer: str, since: float | None, now: float) -> float:
         """Record an end; return the seconds to wait. `since`: when the link had opened; None: never."""
-        if since is not None and now - since >= MIN_LASTING:
+        if since is not None and now - since >= MIN_UPTIME_S:
             self.succeeded(peer)
         return self.failed(peer, now)
 

@@ -2,9 +2,10 @@
 
 Two sums over the whole node are bounded (`flow/byte_budget.py`):
 
-- Unread data that we did not request: beyond `MAX_UNREQUESTED` the peer that sent most of it is disconnected.
-- Answers that peers have not read: beyond `MAX_ANSWERS` the peer that leaves most of them unread is
-  disconnected or, if that peer is the one that sends a request, the request is refused.
+- Unread data that we did not request: beyond `MAX_UNREQUESTED_BYTES` the peer that sent most of it is
+  disconnected.
+- Answers that peers have not read: beyond `MAX_UNREAD_ANSWER_BYTES` the peer that leaves most of them unread
+  is disconnected or, if that peer is the one that sends a request, the request is refused.
 
 Data that we requested is bounded by the number of our own requests at a time.
 """
@@ -16,11 +17,11 @@ from contextlib import contextmanager
 
 from cfnode.flow.byte_budget import ByteBudget
 
-__all__ = ["MAX_ANSWERS", "MAX_UNREQUESTED", "Buffers"]
+__all__ = ["MAX_UNREAD_ANSWER_BYTES", "MAX_UNREQUESTED_BYTES", "Buffers"]
 
-MAX_UNREQUESTED = 48 << 20
+MAX_UNREQUESTED_BYTES = 48 << 20
 """Bytes over all connections. The largest legal message, a notification of transactions, has 16 MiB."""
-MAX_ANSWERS = 96 << 20
+MAX_UNREAD_ANSWER_BYTES = 96 << 20
 """Bytes over all connections: three of the largest answers, or about fifty pieces of a state."""
 
 
@@ -32,8 +33,8 @@ class Buffers:
 
     def __init__(self, on_excess: Callable[[object], None] = lambda connection: None) -> None:
         self.requested = 0
-        self._unrequested = ByteBudget[object](MAX_UNREQUESTED, on_excess)
-        self._answers = ByteBudget[object](MAX_ANSWERS, on_excess)
+        self._unrequested = ByteBudget[object](MAX_UNREQUESTED_BYTES, on_excess)
+        self._answers = ByteBudget[object](MAX_UNREAD_ANSWER_BYTES, on_excess)
 
     @property
     def unrequested(self) -> int:

@@ -29,8 +29,8 @@ __all__ = ["NO_PONG", "UNUSED", "OnSubstream", "PeerConnection"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-READ_SIZE = 256 * 1024
-MAX_QUEUED = 256 * 1024
+CONNECTION_READ_BYTES = 256 * 1024
+MAX_QUEUED_FRAME_BYTES = 256 * 1024
 """Bytes of frames that wait for the socket before senders wait, too; senders continue in their order."""
 PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
@@ -175,7 +175,7 @@ class PeerConnection:
             await self._dispatch(first)
             await self._decrypt(b"")
             while not self.end_reason:
-                data = await self.stream.receive_some(READ_SIZE)
+                data = await self.stream.receive_some(CONNECTION_READ_BYTES)
                 if not data:
                     self._end("the peer closed the connection")
                     return
@@ -266,7 +266,7 @@ class PeerConnection:
 
     async def room(self) -> None:
         """Wait until the socket accepts more data."""
-        while self._queued >= MAX_QUEUED and not self.end_reason:
+        while self._queued >= MAX_QUEUED_FRAME_BYTES and not self.end_reason:
             await self._room.park()
 
     def send(self, number: int, data: memoryview) -> int:

@@ -15,10 +15,10 @@ from cfnode.core.p2p.kademlia import KnownPeer, Lookup, RoutingTable
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.model import RequestFailed, RequestLimits
 
-__all__ = ["LIMITS", "Discovery"]
+__all__ = ["FIND_NODE_LIMITS", "Discovery"]
 
-LIMITS = RequestLimits(
-    request=1024, response=kademlia.MAX_MESSAGE, timeout=20.0, concurrent=32, window=256 * 1024
+FIND_NODE_LIMITS = RequestLimits(
+    request=1024, response=kademlia.MAX_KADEMLIA_MESSAGE_BYTES, timeout=20.0, concurrent=32, window=256 * 1024
 )
 
 Ask = Callable[[str, bytes], Awaitable[bytes]]
@@ -53,7 +53,7 @@ class Discovery:
         """Add a node's addresses, reported by itself over a connection (`met`) or by another peer."""
         usable = [address.without_peer for address in addresses if self._is_usable(address)]
         if usable:
-            self._table.add(KnownPeer(peer, tuple(usable[: kademlia.MAX_ADDRESSES]), met))
+            self._table.add(KnownPeer(peer, tuple(usable[: kademlia.MAX_ADDRESSES_OF_PEER]), met))
 
     def forget(self, peer: str) -> None:
         """Remove a node that could not be reached, unless it is a named one."""

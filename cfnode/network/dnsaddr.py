@@ -14,7 +14,7 @@ from cfnode.network.transport import DialError
 
 __all__ = ["resolve"]
 
-PREFIX = "dnsaddr="
+DNSADDR_PREFIX = "dnsaddr="
 LOOKUP = 10.0
 """Seconds over all look-ups for one address."""
 MAX_LOOKUPS = 8
@@ -68,7 +68,7 @@ async def _records(name: str) -> list[str]:
         raise DialError(f"/dnsaddr/{name}: {error}") from error
     records = [record for record in answer if isinstance(record, dns.rdtypes.ANY.TXT.TXT)]
     texts = [b"".join(record.strings).decode("ascii", "replace") for record in records[:MAX_FOUND]]
-    return [text.removeprefix(PREFIX) for text in texts if text.startswith(PREFIX)]
+    return [text.removeprefix(DNSADDR_PREFIX) for text in texts if text.startswith(DNSADDR_PREFIX)]
 
 
 def _load() -> None:

@@ -36,15 +36,15 @@ __all__ = ["Notifications"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-OPENING = 10.0
+OPENING_TIMEOUT_S = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""
-MESSAGE = 60.0
+MESSAGE_TIMEOUT_S = 60.0
 """Seconds within which a notification that has begun has to be complete."""
-EVENTS = 4
+MAX_QUEUED_MESSAGES = 4
 """Messages between the peers and the consumer; each peer's next message waits in its own substream."""
-MAX_SHORT = 3
+MAX_SHORT_SESSIONS = 3
 """How often in a row a peer may open a protocol and end it at once before that peer has to wait, too."""
-MAX_REMEMBERED = 64
+MAX_REMEMBERED_MESSAGES = 64
 """Messages of a peer, kept as hashes, that a new message is compared with."""
 
 
@@ -62,7 +62,7 @@ class _Link:
         """Whether the consumer has received `ProtocolOpened`."""
         self.ended = False
         self.repeated = 0
-        self._latest = BoundedDict[int, None](MAX_REMEMBERED)
+        self._latest = BoundedDict[int, None](MAX_REMEMBERED_MESSAGES)
         self.scopes: list[trio.CancelScope] = []
         self.queue, self.waiting = trio.open_memory_channel[bytes](limits.queue)
 
@@ -105,7 +105,7 @@ class Notifications:
         self._handshake, self._limits, self._accept = handshake, limits, accept
         self._links: dict[str, _Link] = {}
         self._pauses = BackOff()
-        self._events = EventQueue(EVENTS)
+        self._events = EventQueue(MAX_QUEUED_MESSAGES)
         self.on_opened: Callable[[PeerConnection], None] = lambda connection: None
         self.on_closed: Callable[[PeerConnection], None] = lambda connection: None
         self.on_flood: Callable[[str, str], None] = lambda peer, reason: None
@@ -188,7 +188,7 @@ class Notifications:
         """Serve the peer's direction: its handshake, then its notifications."""
         frames = Frames(self._limits.handshake)
         frames.feed(first)
-        with trio.fail_after(OPENING):
+        with trio.fail_after(OPENING_TIMEOUT_S):
             handshake = await substream.receive_frame(frames)
         if handshake is None:
             raise RemoteError(f"{self.name}: no handshake")
@@ -212,7 +212,7 @@ class Notifications:
     def _too_soon(self, link: _Link | None, peer: str) -> str | None:
         """Return the reason to refuse a peer that opens the protocol again too soon; None if it may."""
         short = self._pauses.failures(peer)
-        if link is not None or short < MAX_SHORT or self._pauses.allows(peer, trio.current_time()):
+        if link is not None or short < MAX_SHORT_SESSIONS or self._pauses.allows(peer, trio.current_time()):
             return None
         return f"it has ended {short} times in a row"
 
@@ -224,7 +224,7 @@ class Notifications:
         frames = Frames(self._limits.message)
         frames.feed(first)
         rate = link.connection.rates.setdefault(self.name, Rate(self._limits.per_second, self._limits.burst))
-        while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
+        while (data := await substream.receive_frame(frames, MESSAGE_TIMEOUT_S)) is not None:
             self.traffic.received.add(len(data))
             await trio.sleep(rate.take(trio.current_time(), max(1.0, len(data) / self._limits.usual)))
             if self._is_new(link, data):
@@ -245,7 +245,7 @@ class Notifications:
         try:
             with link.scope():
                 async with link.connection.substream() as substream:
-                    with trio.fail_after(OPENING):
+                    with trio.fail_after(OPENING_TIMEOUT_S):
                         await self._open_substream(substream)
                         await link.theirs.wait()
                     await self._announce(link)

@@ -25,7 +25,7 @@ from cfnode.network import transport
 from cfnode.network.connection import UNUSED, PeerConnection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
-from cfnode.network.discovery import LIMITS as KAD_LIMITS
+from cfnode.network.discovery import FIND_NODE_LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
 from cfnode.network.exchange import (
     PING,

@@ -17,20 +17,20 @@ import trio
 from cfnode.core.peer_id import PeerIdError, public_of
 from cfnode.store import StoreError, atomic_file
 
-__all__ = ["FILE_NAME", "MAX_USEFUL", "MIN_DELIVERED", "UsefulPeers"]
+__all__ = ["MAX_USEFUL", "MIN_DELIVERED", "USEFUL_PEERS_FILE", "UsefulPeers"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-FILE_NAME = "useful-peers"
+USEFUL_PEERS_FILE = "useful-peers"
 _HEAD = "cfnode useful peers 1"
 MAX_USEFUL = 256
 """Peers in the list; a node has some dozens at a time."""
 MIN_DELIVERED = 3
 """Verified answers that make a peer useful: a single one may be luck."""
 MAX_DELIVERED = 1_000_000
-MAX_FILE = 64 << 10
+MAX_USEFUL_PEERS_BYTES = 64 << 10
 """Bytes of the file: 256 peers take a third of it."""
-SAVE_S = 60.0
+USEFUL_PEERS_SAVE_S = 60.0
 """Seconds between checks whether the file has to be written."""
 
 
@@ -58,7 +58,7 @@ class UsefulPeers:
         """Write the file after changes, until cancelled."""
         try:
             while True:
-                await trio.sleep(SAVE_S)
+                await trio.sleep(USEFUL_PEERS_SAVE_S)
                 await trio.to_thread.run_sync(self.save)
         finally:
             self.save()
@@ -67,8 +67,8 @@ class UsefulPeers:
         if self._path is None or not self._path.exists():
             return
         try:
-            if self._path.stat().st_size > MAX_FILE:
-                raise ValueError(f"it is larger than {MAX_FILE} bytes")
+            if self._path.stat().st_size > MAX_USEFUL_PEERS_BYTES:
+                raise ValueError(f"it is larger than {MAX_USEFUL_PEERS_BYTES} bytes")
             self._delivered = _decode(self._path.read_text("ascii"))
         except (OSError, ValueError) as error:
             log.info("The list of useful peers %s is ignored: %s", self._path, error)

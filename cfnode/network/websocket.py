@@ -31,12 +31,12 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.yamux.budget import TURN, YamuxFrameBudget
+from cfnode.core.p2p.yamux.budget import FRAMES_PER_TURN, YamuxFrameBudget
 
 __all__ = ["WebSocketByteStream", "accept", "connect"]
 
-READ_SIZE = 64 * 1024
-MAX_HANDSHAKE = 16 * 1024
+WEBSOCKET_READ_BYTES = 64 * 1024
+MAX_UPGRADE_BYTES = 16 * 1024
 """Bytes within which the peer's part of the handshake has to end."""
 
 
@@ -65,7 +65,7 @@ class WebSocketByteStream(trio.abc.Stream):
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """Return the data that has arrived; b"" when the peer has closed."""
         while not (self._arrived or self._ended):
-            await self._take(bytes(await self.transport_stream.receive_some(READ_SIZE)))
+            await self._take(bytes(await self.transport_stream.receive_some(WEBSOCKET_READ_BYTES)))
             await self._pong_if_free()
         data = bytes(self._arrived[:max_bytes])
         del self._arrived[: len(data)]
@@ -87,7 +87,7 @@ class WebSocketByteStream(trio.abc.Stream):
         self._paid_until = now
         for event in _events(self._machine, data):
             self._on_event(event)
-            if self._budget.spent % TURN == 0:
+            if self._budget.spent % FRAMES_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
 
     def _on_event(self, event: Event) -> None:
@@ -143,14 +143,14 @@ async def accept(stream: trio.abc.Stream) -> WebSocketByteStream:
 async def _handshake(stream: trio.abc.Stream, machine: WSConnection) -> Event:
     """Return the first event of the peer's part of the handshake. Raise RemoteError."""
     received = 0
-    while received <= MAX_HANDSHAKE:
+    while received <= MAX_UPGRADE_BYTES:
         data = bytes(await stream.receive_some(4096))
         if not data:
             raise RemoteError("websocket: the peer closed the connection during the handshake")
         received += len(data)
         for event in islice(_events(machine, data), 1):
             return event
-    raise RemoteError(f"websocket: the handshake does not end within {MAX_HANDSHAKE} bytes")
+    raise RemoteError(f"websocket: the handshake does not end within {MAX_UPGRADE_BYTES} bytes")
 
 
 def _opened(stream: trio.abc.Stream, machine: WSConnection) -> WebSocketByteStream:

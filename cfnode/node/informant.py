@@ -17,7 +17,7 @@ from cfnode.node.chain.view import ChainView
 
 log = logging.getLogger("cfnode.informant")
 
-INTERVAL_S = 5.0
+INFORMANT_INTERVAL_S = 5.0
 KIB = 1024
 
 
@@ -88,9 +88,11 @@ class Informant:
     async def _log_state(self) -> None:
         before = self._traffic()
         while True:
-            await trio.sleep(INTERVAL_S)
+            await trio.sleep(INFORMANT_INTERVAL_S)
             now = self._traffic()
-            rates = ((later - earlier) / INTERVAL_S for earlier, later in zip(before, now, strict=True))
+            rates = (
+                (later - earlier) / INFORMANT_INTERVAL_S for earlier, later in zip(before, now, strict=True)
+            )
             line = idle_line(self._peers(), self._chain.best, self._chain.finalized, *rates)
             before = now
             log.info(line.replace("💤 Idle", self._syncing() or self._isolated() or "💤 Idle", 1))

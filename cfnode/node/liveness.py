@@ -18,21 +18,21 @@ import trio
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.events import ChainEvent, Imported
 
-__all__ = ["ANSWER_S", "MAX_SILENCE_S", "WARN_S", "Liveness"]
+__all__ = ["ISOLATION_WARNING_INTERVAL_S", "MAX_SILENCE_S", "WAITING_CALL_TIMEOUT_S", "Liveness"]
 
 log = logging.getLogger("cfnode.sync")
 
-BLOCK_S = 6.0
+BLOCK_TIME_S = 6.0
 """Seconds from one block to the next on the chain."""
 
-MAX_SILENCE_S = 3 * BLOCK_S
+MAX_SILENCE_S = 3 * BLOCK_TIME_S
 """Seconds without a block after which the node is isolated: an author may miss a slot, hardly two more after
 that."""
 
-WARN_S = 15.0
+ISOLATION_WARNING_INTERVAL_S = 15.0
 """Seconds between warnings, as for a sync without progress."""
 
-ANSWER_S = 25.0
+WAITING_CALL_TIMEOUT_S = 25.0
 """Seconds after which a call that waits for a block is answered without one: some clients give up after
 thirty."""
 
@@ -103,7 +103,7 @@ class Liveness:
     def _on_event(self, _: ChainEvent) -> None:
         self._last = trio.current_time()
         for scope in self._waiting:
-            scope.deadline = self._last + ANSWER_S
+            scope.deadline = self._last + WAITING_CALL_TIMEOUT_S
 
     async def _warn(self) -> None:
         warned: float | None = None
@@ -114,14 +114,16 @@ class Liveness:
                 if warned is not None:
                     log.info("Blocks arrive again: the best one is #%d", self._chain.best.number)
                 warned = None
-            elif self.silence >= BLOCK_S and (warned is None or now - warned >= WARN_S):
+            elif self.silence >= BLOCK_TIME_S and (
+                warned is None or now - warned >= ISOLATION_WARNING_INTERVAL_S
+            ):
                 log.warning("%s", reason)
                 warned = now
 
     @contextmanager
     def answer_deadline(self) -> Iterator[trio.CancelScope]:
-        """Wait inside the `with` for a new block's effects: cancelled after `ANSWER_S` without a block."""
-        with trio.CancelScope(deadline=trio.current_time() + ANSWER_S) as scope:
+        """Wait inside the `with` for a new block's effects; cancel it after `WAITING_CALL_TIMEOUT_S`."""
+        with trio.CancelScope(deadline=trio.current_time() + WAITING_CALL_TIMEOUT_S) as scope:
             self._waiting.add(scope)
             try:
                 yield scope

@@ -11,13 +11,13 @@ from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
 from cfnode.network.service import NetworkService
 from cfnode.network.settings import NetworkSettings
-from cfnode.network.useful import FILE_NAME as USEFUL_PEERS
+from cfnode.network.useful import USEFUL_PEERS_FILE as USEFUL_PEERS
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkCounters
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.sync.service import ChainSync, trusted_genesis
-from cfnode.node.sync.warping.authority_set_cache import FILE_NAME, AuthoritySetCache
+from cfnode.node.sync.warping.authority_set_cache import AUTHORITY_SETS_FILE, AuthoritySetCache
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 
@@ -107,7 +107,7 @@ def chain_sync(
         return ChainSync(network, chain, store, author=author, pool=pool)
     beginning, checkpoint = trusted_genesis(spec, store), config.checkpoint
     root = chain.genesis_hash if checkpoint is None else checkpoint.block
-    set_cache = AuthoritySetCache(paths.network / FILE_NAME, chain.genesis_hash, root)
+    set_cache = AuthoritySetCache(paths.network / AUTHORITY_SETS_FILE, chain.genesis_hash, root)
     return ChainSync(
         network, chain, store, beginning=beginning, checkpoint=checkpoint, set_cache=set_cache, pool=pool
     )

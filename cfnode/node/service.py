@@ -208,7 +208,7 @@ def _identity(config: Config, paths: ChainPaths) -> Keypair:
     """
     if config.network.node_key is not None:
         return Keypair.from_seed(config.network.node_key, "ed25519")
-    path = config.network.node_key_file or paths.network / node_key.FILE_NAME
+    path = config.network.node_key_file or paths.network / node_key.NODE_KEY_FILE
     return node_key.load_or_create(path)
 
 

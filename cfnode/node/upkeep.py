@@ -13,11 +13,11 @@ import trio
 
 from cfnode.store import StoreError
 
-__all__ = ["PAUSE_S", "supervise"]
+__all__ = ["RESTART_PAUSE_S", "supervise"]
 
 log = logging.getLogger("cfnode.service")
 
-PAUSE_S = 1.0
+RESTART_PAUSE_S = 1.0
 """Seconds before a restart: a part that fails at once each time must not fill the disk with log lines."""
 
 
@@ -34,7 +34,7 @@ async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type
             if _is_one_of(error, (StoreError, *fatal)):
                 raise
             log.exception("The %s ended with a bug, please report it; it is restarted", name)
-        await trio.sleep(PAUSE_S)
+        await trio.sleep(RESTART_PAUSE_S)
 
 
 def _is_one_of(error: BaseException, kinds: tuple[type[Exception], ...]) -> bool:

@@ -47,7 +47,7 @@ REQUEST: Final = {
         "`isSyncing` false.",
     ),
 }
-LIMITS: Final = {
+LIMIT_MEANINGS: Final = {
     -32005: Meaning("Batches are disabled.", "Send single requests, or see `--rpc-disable-batch-requests`."),
     -32006: Meaning(
         "The connection has too many subscriptions, or archive reads under way.",
@@ -150,7 +150,7 @@ HEAD: Final = {
 
 SECTIONS: Final[tuple[Section, ...]] = (
     ("Requests", "Codes of the specification, and the one with which a node refuses a call.", REQUEST),
-    ("Limits of the server", "Each is a flag of `cfnode run` or a fixed bound.", LIMITS),
+    ("Limits of the server", "Each is a flag of `cfnode run` or a fixed bound.", LIMIT_MEANINGS),
     ("Chainflip's own methods", "`cf_*`, `broker_*` and `dev_*`.", CHAINFLIP),
     ("Blocks and state", "`chain_*`, `state_*`, `system_*`, `payment_*`, `archive_*` and their like.", STATE),
     ("Transactions and keys", "`author_*`: the codes of Substrate's transaction pool.", TRANSACTIONS),

@@ -16,11 +16,11 @@ from typing import Final
 
 from cfnode.web.networks import peer_address
 
-__all__ = ["MAX_BYTES", "UNKNOWN", "forwarded_client"]
+__all__ = ["MAX_FORWARDED_HEADER_BYTES", "UNKNOWN_CLIENT", "forwarded_client"]
 
-UNKNOWN: Final = "unknown"
+UNKNOWN_CLIENT: Final = "unknown"
 """The address of a client that the headers do not name, or name differently; it is within no network."""
-MAX_BYTES: Final = 2048
+MAX_FORWARDED_HEADER_BYTES: Final = 2048
 """Bytes of one header; a longer one names no client."""
 MAX_HOPS: Final = 32
 """Proxies that one header may list."""
@@ -42,7 +42,7 @@ def forwarded_client(headers: Headers, is_proxy: Callable[[str], bool]) -> str |
     clients = {_client(hops, is_proxy) for hops in lists}
     outside_clients = {address for address in clients if not is_proxy(address)}
     candidates = outside_clients or clients
-    return None if not candidates else candidates.pop() if len(candidates) == 1 else UNKNOWN
+    return None if not candidates else candidates.pop() if len(candidates) == 1 else UNKNOWN_CLIENT
 
 
 def _client(hops: list[str], is_proxy: Callable[[str], bool]) -> str:
@@ -54,10 +54,10 @@ def _hops(value: bytes | None, read: Callable[[str], Iterator[str]]) -> list[str
     """Return the addresses of one header, the client first; UNKNOWN for an entry that is no address."""
     if value is None:
         return []
-    if len(value) > MAX_BYTES:
-        return [UNKNOWN]
+    if len(value) > MAX_FORWARDED_HEADER_BYTES:
+        return [UNKNOWN_CLIENT]
     hops = [_address(text) for text in read(value.decode("latin-1"))]
-    return hops if 0 < len(hops) <= MAX_HOPS else [UNKNOWN]
+    return hops if 0 < len(hops) <= MAX_HOPS else [UNKNOWN_CLIENT]
 
 
 def _address(text: str) -> str:
@@ -67,7 +67,7 @@ def _address(text: str) -> str:
     """
     node = _NODE.fullmatch(text)
     parsed = peer_address(text if node is None else node[1] or node[2] or "")
-    return UNKNOWN if parsed is None else str(parsed)
+    return UNKNOWN_CLIENT if parsed is None else str(parsed)
 
 
 def _listed(value: str) -> Iterator[str]:

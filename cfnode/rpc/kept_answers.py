@@ -15,15 +15,15 @@ from typing import Final
 from cfnode.core.bounded import SizedCache
 from cfnode.serving.reply import SHARED_FROM, Part
 
-__all__ = ["MAX_BYTES", "MAX_TEXT", "NOTHING_KEPT", "KeptAnswers"]
+__all__ = ["MAX_KEPT_ANSWERS_BYTES", "MAX_KEPT_ANSWER_BYTES", "NOTHING_KEPT", "KeptAnswers"]
 
-MAX_BYTES: Final = 8 << 20
+MAX_KEPT_ANSWERS_BYTES: Final = 8 << 20
 """Bytes of all texts and questions."""
-MAX_TEXT: Final = 256 << 10
+MAX_KEPT_ANSWER_BYTES: Final = 256 << 10
 """Bytes of one text."""
 MAX_PARAMS: Final = 1024
 """Bytes of the parameters of a question that is kept."""
-ENTRY_COST: Final = 400
+KEPT_ANSWER_COST_BYTES: Final = 400
 """Bytes of memory that an entry takes besides its texts."""
 
 Question = tuple[str, bytes]
@@ -40,7 +40,7 @@ class KeptAnswers:
         self._revision = revision or _no_chain
         self._of = _NONE
         """The revision that the texts belong to."""
-        self._texts = SizedCache[Question, bytes](MAX_BYTES, _cost)
+        self._texts = SizedCache[Question, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
 
     @property
     def size(self) -> int:
@@ -66,7 +66,7 @@ class KeptAnswers:
         """
         if revision == _NONE or revision != self._revision():
             return
-        if len(text) > MAX_TEXT or len(question[1]) > MAX_PARAMS:
+        if len(text) > MAX_KEPT_ANSWER_BYTES or len(question[1]) > MAX_PARAMS:
             return
         if self._of != revision:
             self._texts.clear()
@@ -75,7 +75,7 @@ class KeptAnswers:
 
 
 def _cost(question: Question, text: bytes) -> int:
-    return ENTRY_COST + len(question[1]) + len(text)
+    return KEPT_ANSWER_COST_BYTES + len(question[1]) + len(text)
 
 
 def _no_chain() -> int:

@@ -35,7 +35,7 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *CF,
     *MONITORING,
 )
-BROKER: Final[tuple[AnyMethod, ...]] = tuple(
+BROKER_METHODS: Final[tuple[AnyMethod, ...]] = tuple(
     replace(row, access=Access.BROKER)  # also those that only read: they belong to the operator's business
     for row in (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
 )
@@ -55,7 +55,7 @@ def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:
 
 def absent_for(node: Node) -> dict[str, str]:
     """Return by method name why this node lacks a method that other nodes offer."""
-    kinds = ((BROKER, node.broker, node.broker_missing), (LP, node.provider, node.provider_missing))
+    kinds = ((BROKER_METHODS, node.broker, node.broker_missing), (LP, node.provider, node.provider_missing))
     return {name: reason for rows, client, reason in kinds if client is None for name in Table(rows).names}
 
 
@@ -63,7 +63,7 @@ def _of(node: Node) -> Iterator[AnyMethod]:
     if node.config.pruning.blocks is None and node.config.pruning.state is None:
         yield from archive.METHODS
     if node.broker is not None:
-        yield from BROKER
+        yield from BROKER_METHODS
     if node.provider is not None:
         yield from LP
 

@@ -21,10 +21,10 @@ __all__ = ["Outbox"]
 WAITING_BYTES = 32 * 1024 * 1024
 """Bytes of unread messages at which the queue is full."""
 
-PATIENCE_S = 1.0
+NOT_READING_AFTER_S = 1.0
 """Seconds without a sent message after which the client counts as not reading."""
 
-WAITS = 4
+CHECKS_BEFORE_DISCONNECT = 4
 """Parts of that time, with a turn of the loop after each: a pause of this process uses up one of them."""
 
 
@@ -55,14 +55,14 @@ class Outbox:
     async def push(self, message: Reply) -> None:
         """Queue a message of a stream.
 
-        Raises SlowReader if the queue is full and does not move for PATIENCE_S. One block may produce more
-        messages than fit into the queue, all at the same moment: the sender gets time to send some before the
-        client counts as slow.
+        Raises SlowReader if the queue is full and does not move for NOT_READING_AFTER_S. One block may
+        produce more messages than fit into the queue, all at the same moment: the sender gets time to send
+        some before the client counts as slow.
         """
         while self._full:
             sent = self._sent
-            for _ in range(WAITS):
-                with trio.move_on_after(PATIENCE_S / WAITS):
+            for _ in range(CHECKS_BEFORE_DISCONNECT):
+                with trio.move_on_after(NOT_READING_AFTER_S / CHECKS_BEFORE_DISCONNECT):
                     await self._room.park()
                 if not self._full or self._sent != sent:
                     break

@@ -15,7 +15,7 @@ import trio
 from cfnode.core.bounded import BoundedDict
 from cfnode.flow.rate import Rate
 from cfnode.rpc.access import AccessDecision
-from cfnode.rpc.forwarded import UNKNOWN
+from cfnode.rpc.forwarded import UNKNOWN_CLIENT
 
 __all__ = ["RateLimiter", "RateLimits"]
 
@@ -58,7 +58,7 @@ class RateLimits:
         """
         if self._calls is None or own is None or verdict.is_unlimited:
             return None
-        if not verdict.is_proxied or verdict.address == UNKNOWN:
+        if not verdict.is_proxied or verdict.address == UNKNOWN_CLIENT:
             return own.wait
         return self._of_address(verdict.address, self._calls).wait
 

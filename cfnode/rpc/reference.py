@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.methods import BROKER, LP, AnyMethod, with_list
+from cfnode.rpc.methods import BROKER_METHODS, LP, AnyMethod, with_list
 from cfnode.rpc.substrate import author, chain, childstate, grandpa, offchain, payment, state, system
 from cfnode.rpc.table.rows import SIGNING, Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
@@ -29,7 +29,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ("archive", "The new JSON-RPC interface: the past, only where nothing is pruned.", archive.METHODS),
     ("cf", "Answers of the State Chain's runtime at block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
-    ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
+    ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER_METHODS),
     ("lp", "Only with exactly one liquidity provider's key in the keystore; the node signs.", LP),
 )
 

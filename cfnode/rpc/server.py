@@ -30,11 +30,11 @@ from cfnode.web.tokens import Tokens
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["GRACE_S", "TOO_MANY_CONNECTIONS", "exempt_networks", "listen_at", "serve", "serve_table"]
+__all__ = ["RPC_STOP_GRACE_S", "TOO_MANY_CONNECTIONS", "exempt_networks", "listen_at", "serve", "serve_table"]
 
 log = logging.getLogger("cfnode.rpc")
 
-GRACE_S: Final = 1.0
+RPC_STOP_GRACE_S: Final = 1.0
 """Seconds for calls under way when the node stops."""
 TOO_MANY_CONNECTIONS: Final = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
 
@@ -119,7 +119,7 @@ async def serve_table(
             busy=TOO_MANY_CONNECTIONS,
             exempt=exempt,
             max_message=config.max_request_size,
-            grace_s=GRACE_S,
+            grace_s=RPC_STOP_GRACE_S,
             before_grace=app.stop,
         )
         await PortServer(app, limits, short=app).run(sockets)

@@ -24,16 +24,16 @@ __all__ = ["CallWorkers"]
 
 log = logging.getLogger("cfnode.executor")
 
-PATIENCE_S = 0.05
+WAIT_FOR_BLOCKS_S = 0.05
 """Seconds that a call waits for blocks before a process for calls is started: a small block takes less."""
 
-BUSY_S = 0.5
+BUSY_BEFORE_NEW_WORKER_S = 0.5
 """Seconds in which calls waited and no process had an instant without work, until one more is started."""
 
-LOAD_S = 60.0
+RUNTIME_LOAD_TIMEOUT_S = 60.0
 """Seconds in which a process must have loaded the runtime: it may have to compile it."""
 
-IDLE_S = 20.0
+IDLE_WORKER_LIFE_S = 20.0
 """Seconds without a call after which a process for calls is ended."""
 
 
@@ -79,7 +79,7 @@ class CallWorkers:
     async def watch(self, call: AnyRequest) -> None:
         """Start a process if the call waits for blocks. Later requests queue behind the call."""
         while not self._ready and self._first.blocks > 0 and not (call.sent or call.done):
-            with trio.move_on_after(PATIENCE_S):
+            with trio.move_on_after(WAIT_FOR_BLOCKS_S):
                 await call.wait()
             if not self._ready and self._first.is_at_block_work and not call.done:
                 self._start(call)
@@ -95,8 +95,8 @@ class CallWorkers:
     async def _watch_load(self, call: AnyRequest) -> None:
         """Start a process each time that none had an instant without work, while calls wait for calls."""
         while len(self._ready) < self._limit:
-            await trio.sleep(BUSY_S)
-            long_ago = trio.current_time() - BUSY_S
+            await trio.sleep(BUSY_BEFORE_NEW_WORKER_S)
+            long_ago = trio.current_time() - BUSY_BEFORE_NEW_WORKER_S
             if all(worker.load <= 1 for worker in self._callers):
                 break
             if all(worker.load and worker.changed_at <= long_ago for worker in self._callers):
@@ -124,10 +124,10 @@ class CallWorkers:
                     nursery.start_soon(worker.serve)
                     await _load(worker, call)
                     self._take_over(worker)
-                    await worker.idle(IDLE_S)
+                    await worker.idle(IDLE_WORKER_LIFE_S)
                     self._ready.remove(worker)
                     nursery.cancel_scope.cancel()
-                log.debug("a process for calls is ended: it had none for %.0f s", IDLE_S)
+                log.debug("a process for calls is ended: it had none for %.0f s", IDLE_WORKER_LIFE_S)
             self._past_started += worker.started
             self._past_restarts += worker.restarts
         finally:
@@ -152,6 +152,6 @@ async def _load(worker: WorkerQueue, call: AnyRequest) -> None:
     (order,) = call.orders
     assert isinstance(order, frames.Call)
     version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)
-    request = ExecutorRequest(order.id, "Core_version", LOAD_S, [version], outputs)
+    request = ExecutorRequest(order.id, "Core_version", RUNTIME_LOAD_TIMEOUT_S, [version], outputs)
     worker.put(request)
     await request.wait()

@@ -37,10 +37,10 @@ T = TypeVar("T")
 WASM = "cfnode.runtime.wasm.runtime:wasm_runtime"
 """The RuntimeFactory of chains whose code is WebAssembly."""
 
-CALL_S = 30.0
+CALL_TIMEOUT_S = 30.0
 """Seconds that a call may take."""
 
-EXECUTE_S = 60.0
+BLOCK_TIMEOUT_S = 60.0
 """Seconds that the execution of a block may take: ten slots."""
 
 BUILD_GRACE_S = 15.0
@@ -102,14 +102,14 @@ class Executor:
     # --- calls and blocks; each raises a Verdict, a LocalFault, UnknownBlock or StateDiscarded
 
     async def call(
-        self, at: StateSource, function: str, args: bytes = b"", *, seconds: float = CALL_S
+        self, at: StateSource, function: str, args: bytes = b"", *, seconds: float = CALL_TIMEOUT_S
     ) -> bytes:
         """Return the SCALE output of a runtime function; its writes are discarded."""
         (output,) = await self.call_all(at, [(function, args)], seconds=seconds)
         return output
 
     async def call_all(
-        self, at: StateSource, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_S
+        self, at: StateSource, calls: Sequence[tuple[str, bytes]], *, seconds: float = CALL_TIMEOUT_S
     ) -> list[bytes]:
         """Return the outputs of calls (function, args) on one state, in one message each way.
 
@@ -128,7 +128,7 @@ class Executor:
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
         name = f"the proof of {function}"
-        (proof,) = await self._ask(ExecutorRequest(request, name, CALL_S, [order], requests.outputs))
+        (proof,) = await self._ask(ExecutorRequest(request, name, CALL_TIMEOUT_S, [order], requests.outputs))
         return proof
 
     async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
@@ -159,7 +159,7 @@ class Executor:
         request = next(self._ids)
         order = frames.Execute(request, unsealed.encode(), list(body))
         execution = ExecutorRequest(
-            request, "Core_execute_block", EXECUTE_S, [order], requests.changes, block_work=True
+            request, "Core_execute_block", BLOCK_TIMEOUT_S, [order], requests.changes, block_work=True
         )
         self._first.put(execution)
         return BlockExecution(execution)

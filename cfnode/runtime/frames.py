@@ -20,9 +20,9 @@ from cfnode.core.state import Changes
 from cfnode.runtime.calls import BlockSource, InherentData, ProofSource
 
 __all__ = [
+    "FRAME_SLICE_BYTES",
     "LENGTH_SIZE",
     "MAX_FRAME",
-    "SLICE",
     "AddOverlay",
     "Answer",
     "Assembly",
@@ -51,7 +51,7 @@ LENGTH_SIZE = 4
 MAX_FRAME = 64 << 20
 """Bytes of one message. A body is at most some 6 MB on the chain, a proof some 16 MB."""
 
-SLICE = 256 << 10
+FRAME_SLICE_BYTES = 256 << 10
 """Bytes of values after which a slice of changes, or a piece of output, ends."""
 
 ROW_OVERHEAD = 12
@@ -207,7 +207,7 @@ def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
 
 def check_rows(changes: Changes) -> None:
     """Check that each slice of the changes fits into a frame. Raises ValueError. A row is never split."""
-    limit = MAX_FRAME - SLICE - SLICE * ROW_OVERHEAD
+    limit = MAX_FRAME - FRAME_SLICE_BYTES - FRAME_SLICE_BYTES * ROW_OVERHEAD
     for tables in (changes.storage, changes.nodes):
         for table in tables.values():
             for key, value in table.items():
@@ -231,7 +231,7 @@ def _slices(items: Iterable[tuple[bytes, bytes | None]]) -> Iterator[dict[bytes,
     for key, value in items:
         rows[key] = value
         size += len(key) + len(value or b"")
-        if size >= SLICE:
+        if size >= FRAME_SLICE_BYTES:
             yield rows
             rows, size = {}, 0
     if rows:
@@ -248,7 +248,7 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
     for part in parts:
         pending.append(part)
         size += len(part)
-        if size >= SLICE:
+        if size >= FRAME_SLICE_BYTES:
             yield b"".join(pending)
             pending, size = [], 0
     if pending:
@@ -258,9 +258,9 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece | Output]:
     """Yield the outputs of the calls, split into messages."""
     data = outputs[0] if len(outputs) == 1 else b"".join(outputs)
-    last_start = max(0, len(data) - 1) // SLICE * SLICE
-    for start in range(0, last_start, SLICE):
-        yield Piece(data[start : start + SLICE])
+    last_start = max(0, len(data) - 1) // FRAME_SLICE_BYTES * FRAME_SLICE_BYTES
+    for start in range(0, last_start, FRAME_SLICE_BYTES):
+        yield Piece(data[start : start + FRAME_SLICE_BYTES])
     yield Output(request, [len(output) for output in outputs], data[last_start:])
 
 

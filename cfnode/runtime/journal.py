@@ -25,11 +25,11 @@ from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, Changes, State
 from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
-__all__ = ["MAX_VALUE", "MAX_VALUES", "Journal"]
+__all__ = ["MAX_KEPT_VALUES", "MAX_KEPT_VALUE_BYTES", "Journal"]
 
-MAX_VALUES: Final = 4096
+MAX_KEPT_VALUES: Final = 4096
 """Values of the state that a journal keeps, once read."""
-MAX_VALUE: Final = 1024
+MAX_KEPT_VALUE_BYTES: Final = 1024
 """Bytes of one of them: the memory of all is bounded."""
 
 
@@ -150,7 +150,7 @@ class Journal:
         value = self._values.get(key, _UNTOUCHED)
         if isinstance(value, _Untouched):
             value = self._state.get(key)
-            if len(self._values) < MAX_VALUES and (value is None or len(value) <= MAX_VALUE):
+            if len(self._values) < MAX_KEPT_VALUES and (value is None or len(value) <= MAX_KEPT_VALUE_BYTES):
                 self._values[key] = value
         return value
 

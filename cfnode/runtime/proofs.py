@@ -12,9 +12,9 @@ from cfnode.core.trie import Recorder, TrieError
 from cfnode.runtime.calls import ExecutorMessageTooLarge, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
 
-__all__ = ["MAX_BYTES", "prove_call"]
+__all__ = ["MAX_EXECUTION_PROOF_BYTES", "prove_call"]
 
-MAX_BYTES = 15 << 20
+MAX_EXECUTION_PROOF_BYTES = 15 << 20
 """Bytes of a proof: the limit of an answer over the network, less its framing."""
 
 
@@ -28,6 +28,6 @@ def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> li
     with suppress(RuntimeTrap):
         runtime.call(function, args, Journal(recorder))
     try:
-        return recorder.proof(MAX_BYTES)
+        return recorder.proof(MAX_EXECUTION_PROOF_BYTES)
     except TrieError as error:
         raise ExecutorMessageTooLarge(f"the proof of {function}: {error}") from error

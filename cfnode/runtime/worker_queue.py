@@ -28,13 +28,13 @@ __all__ = ["WorkerQueue"]
 
 log = logging.getLogger("cfnode.executor")
 
-ATTEMPTS = 3
+MAX_REQUEST_ATTEMPTS = 3
 """Processes that may end before they begin with a request, until the request fails."""
 
-AHEAD = 8
+MAX_CALLS_AHEAD = 8
 """Calls that are sent before they are answered: more would wait in the process instead of in the queue."""
 
-START_S = 30.0
+WORKER_START_TIMEOUT_S = 30.0
 """Seconds in which a new process must be ready."""
 
 NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
@@ -187,7 +187,7 @@ class WorkerQueue:
             except ExecutorDied as died:
                 log.warning("%s (%s): it is replaced", died, request.function)
                 request.attempts += 1
-                if self.working_on == request.id or request.attempts == ATTEMPTS:
+                if self.working_on == request.id or request.attempts == MAX_REQUEST_ATTEMPTS:
                     request.fail(died)
                 await self._renew()
             if isinstance(request.failure, OutOfMemory):
@@ -218,7 +218,7 @@ class WorkerQueue:
     async def _send_ahead(self, child: Child) -> None:
         """Send the next requests: a block alone, or calls up to AHEAD."""
         encoded: list[bytes] = []
-        while len(self._sent) < AHEAD and (request := self._sendable()) is not None:
+        while len(self._sent) < MAX_CALLS_AHEAD and (request := self._sendable()) is not None:
             if request.abandoned:
                 self._finished(request)
                 continue
@@ -289,7 +289,7 @@ class WorkerQueue:
             raise ExecutorDied(f"the executor process cannot be started: {error}") from error
         self.started += 1
         try:
-            with trio.fail_after(START_S):
+            with trio.fail_after(WORKER_START_TIMEOUT_S):
                 await child.receive()  # Ready
                 for overlay in self._store.overlays():
                     await _send_overlay(child, overlay)

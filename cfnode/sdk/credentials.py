@@ -22,7 +22,7 @@ from cfnode.sdk.options import Session
 
 __all__ = ["NO_CREDENTIALS", "Credentials", "credentials_of", "given_token", "is_public", "read_token"]
 
-MAX_TOKEN_FILE_BYTES: Final = 4096
+MAX_ONE_TOKEN_FILE_BYTES: Final = 4096
 """Bytes of a token's file."""
 _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -97,7 +97,7 @@ def read_token(file: str | os.PathLike[str], field: str) -> str:
     try:
         with path.open("rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
-            text = stream.read(MAX_TOKEN_FILE_BYTES + 1).decode("latin-1").strip()
+            text = stream.read(MAX_ONE_TOKEN_FILE_BYTES + 1).decode("latin-1").strip()
     except OSError as error:
         raise ValidationError.at(field, f"{path} cannot be read: {error.strerror}") from None
     if mode & _OTHERS:

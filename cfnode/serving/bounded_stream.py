@@ -16,7 +16,7 @@ __all__ = ["SEND_DEADLINE", "BoundedStream"]
 SEND_DEADLINE: Final = 30.0
 SEND_PIECE: Final = 256 * 1024
 """Bytes that must be sent within SEND_DEADLINE: a client slower than 9 KiB/s counts as disconnected."""
-MAX_PARTS: Final = 64
+MAX_PIECES_PER_SEND: Final = 64
 """Pieces that one system call passes to the kernel, which accepts at most 1,024."""
 
 
@@ -55,7 +55,7 @@ class BoundedStream:
     def send_now(self, parts: Sequence[Part]) -> int:
         """Send what the kernel accepts at once; return the number of bytes. Raises BrokenResourceError."""
         try:
-            return os.writev(self.socket.fileno(), parts[:MAX_PARTS])
+            return os.writev(self.socket.fileno(), parts[:MAX_PIECES_PER_SEND])
         except BlockingIOError:
             return 0
         except OSError as error:

@@ -29,12 +29,12 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
 from cfnode.flow.fairness import CLIENT
-from cfnode.flow.turns import TURN, ClientTurn, Turns
+from cfnode.flow.turns import CLIENT_TURN, ClientTurn, Turns
 from cfnode.serving.bounded_stream import BoundedStream
 from cfnode.serving.frames import framed, short_message
 from cfnode.serving.http1 import Http1
 from cfnode.serving.inbox import Applications
-from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S
+from cfnode.serving.limits import KEEP_ALIVE_S, REQUEST_HEAD_TIMEOUT_S
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
 from cfnode.serving.short_request import RequestAdmission, ShortRequest, short_request
@@ -44,7 +44,7 @@ __all__ = ["Messages", "ServedConnection", "ShortRequests"]
 C = TypeVar("C")
 """The type of the application's own data about a client."""
 
-LINGER_S: Final = 2.0
+CLOSE_LINGER_S: Final = 2.0
 """Seconds for which the rest of a refused body is discarded."""
 LINGER_BYTES: Final = 1024 * 1024
 """Bytes of a refused body that are discarded; beyond, the connection is reset."""
@@ -180,7 +180,7 @@ class ServedConnection(TCPServer):
         """
         with contextlib.suppress(*_GONE):
             await self._bounded.send_eof()
-        self._lingers_until = trio.current_time() + LINGER_S
+        self._lingers_until = trio.current_time() + CLOSE_LINGER_S
         if self._is_listening:
             self._listening.deadline = self._lingers_until
         await self.protocol.handle(Closed())
@@ -258,7 +258,7 @@ class ServedConnection(TCPServer):
             return trio.current_time() + (self.config.read_timeout or math.inf)
         if not self._is_reading_head and _has_data(protocol):
             self._is_reading_head, self._since = True, trio.current_time()
-        return self._since + (HEAD_S if self._is_reading_head else KEEP_ALIVE_S)
+        return self._since + (REQUEST_HEAD_TIMEOUT_S if self._is_reading_head else KEEP_ALIVE_S)
 
     async def _hand_on(self, data: bytes) -> None:
         cast(Http1, self.protocol).is_pipelined = False
@@ -329,7 +329,7 @@ class ServedConnection(TCPServer):
         """Serve requests until either side closes the connection."""
         protocol = self._new_protocol()
         CLIENT.set(self)
-        TURN.set(self.turn)
+        CLIENT_TURN.set(self.turn)
         try:
             with self._everything as scope:
                 async with self._task_group:

@@ -102,21 +102,22 @@ def _payload_size(data: bytes, start: int) -> int:
     return int.from_bytes(data[start + 2 : start + (4 if size == 126 else 10)], "big")
 
 
-MAX_SHORT: Final = 16 * 1024
+MAX_SHORT_MESSAGE_BYTES: Final = 16 * 1024
 """Bytes of a message that needs no protocol library."""
 
 
 def short_message(data: bytes) -> bytes | None:
     """Return the message in received bytes that are one short frame; None for anything else.
 
-    The frame must be a masked text message (RFC 6455, 5.2) of at most MAX_SHORT bytes, and well-formed.
+    The frame must be a masked text message (RFC 6455, 5.2) of at most MAX_SHORT_MESSAGE_BYTES bytes, and
+    well-formed.
     """
     if len(data) < 6 or data[0] != 0x81 or data[1] < 0x80:
         return None
     size, start = data[1] & 0x7F, 6
     if size >= 126:
         size, start = int.from_bytes(data[2:4], "big"), 8
-        if not 126 <= size <= MAX_SHORT or data[1] == 0xFF:
+        if not 126 <= size <= MAX_SHORT_MESSAGE_BYTES or data[1] == 0xFF:
             return None
     if len(data) != start + size:
         return None

@@ -11,17 +11,17 @@ from hypercorn.config import Config as HypercornConfig
 
 from cfnode.web.networks import Network
 
-__all__ = ["HEAD_S", "KEEP_ALIVE_S", "READ_S", "PortLimits", "hypercorn_config"]
+__all__ = ["KEEP_ALIVE_S", "READ_TIMEOUT_S", "REQUEST_HEAD_TIMEOUT_S", "PortLimits", "hypercorn_config"]
 
-HEAD_S: Final = 10.0
+REQUEST_HEAD_TIMEOUT_S: Final = 10.0
 """Seconds for the whole head of a request; also the seconds until the first request of a connection."""
 KEEP_ALIVE_S: Final = 75.0
 """Seconds that an HTTP connection may be idle: longer than clients and proxies keep theirs, mostly 60 s, so
 that they close it, and no request meets a closed connection."""
-READ_S: Final = 40.0
-"""Seconds of silence during a request, or on a WebSocket, which answers a ping each PING_S."""
-PING_S: Final = 20.0
-MAX_HEAD: Final = 16 * 1024
+READ_TIMEOUT_S: Final = 40.0
+"""Seconds of silence during a request, or on a WebSocket, which answers a ping each PING_INTERVAL_S."""
+PING_INTERVAL_S: Final = 20.0
+MAX_REQUEST_HEAD_BYTES: Final = 16 * 1024
 """Bytes of a request's head."""
 MAX_REQUESTS: Final = 1_000_000
 """Requests on one connection."""
@@ -53,10 +53,10 @@ def hypercorn_config(limits: PortLimits) -> HypercornConfig:
     settings = HypercornConfig()
     settings.errorlog = logging.getLogger(f"{limits.log.name}.http")
     settings.include_server_header = False
-    settings.read_timeout = int(READ_S)
-    settings.websocket_ping_interval = PING_S
+    settings.read_timeout = int(READ_TIMEOUT_S)
+    settings.websocket_ping_interval = PING_INTERVAL_S
     settings.websocket_max_message_size = limits.max_message
     settings.keep_alive_timeout = KEEP_ALIVE_S
     settings.keep_alive_max_requests = MAX_REQUESTS
-    settings.h11_max_incomplete_size = MAX_HEAD
+    settings.h11_max_incomplete_size = MAX_REQUEST_HEAD_BYTES
     return settings

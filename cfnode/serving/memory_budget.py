@@ -1,4 +1,4 @@
-"""Counts of the memory held for each client, and the limit on their total, MAX_BYTES.
+"""Counts of the memory held for each client, and the limit on their total, MAX_CLIENT_BYTES.
 
 A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
 read: the server counts the bytes held for each connection, and when the total is too large, it cuts off the
@@ -15,11 +15,11 @@ from typing import Final
 from cfnode.flow.byte_budget import ByteBudget
 from cfnode.serving.reply import Reply
 
-__all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
+__all__ = ["MAX_CLIENT_BYTES", "MemoryBudget", "MemoryBudgets"]
 
 log = logging.getLogger("cfnode.serving")
 
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_CLIENT_BYTES: Final = 256 * 1024 * 1024
 """Bytes held for all clients: enough for sixty clients that fetch the metadata at the same moment."""
 
 
@@ -110,7 +110,7 @@ class MemoryBudget:
 class MemoryBudgets:
     """The budgets of one server's connections."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_CLIENT_BYTES) -> None:
         self._bytes = ByteBudget[MemoryBudget](max_bytes, _cut_off)
         self._all: set[MemoryBudget] = set()
         self.peak = 0

@@ -25,9 +25,9 @@ __all__ = ["RequestAdmission", "ShortRequest", "short_request"]
 C = TypeVar("C")
 """The type of the application's own data about a client."""
 
-MAX_HEAD: Final = 8 * 1024
+MAX_SHORT_HEAD_BYTES: Final = 8 * 1024
 """Bytes of the request line and the headers."""
-MAX_BODY: Final = 16 * 1024
+MAX_SHORT_BODY_BYTES: Final = 16 * 1024
 """Bytes of the body."""
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -82,7 +82,7 @@ class RequestAdmission(Generic[C]):
 
 def short_request(data: bytes) -> ShortRequest | None:
     """Return the short request at the beginning of received bytes; None if there is none."""
-    end = data.find(b"\r\n\r\n", 0, MAX_HEAD)
+    end = data.find(b"\r\n\r\n", 0, MAX_SHORT_HEAD_BYTES)
     if end < 0 or (head := _HEAD.fullmatch(data, 0, end)) is None:
         return None
     headers: dict[bytes, bytes] = {}
@@ -95,7 +95,7 @@ def short_request(data: bytes) -> ShortRequest | None:
     if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
         return None
     length = headers.get(b"content-length", b"")
-    if not (length.isdigit() and len(length) <= 5 and int(length) <= MAX_BODY):
+    if not (length.isdigit() and len(length) <= 5 and int(length) <= MAX_SHORT_BODY_BYTES):
         return None
     start = end + 4
     size = start + int(length)

@@ -48,7 +48,7 @@ LARGE_MAP = 1 << 38
 SMALL_MAP = 64 << 20
 """Bytes of the first map where the address space is limited; other parts of the process need some too."""
 MAX_GROWTH = 1 << 30
-CHECK_S = 0.1
+RESIDENCY_CHECK_S = 0.1
 """Seconds between two checks of the process's resident memory, at the end of a read or a write."""
 MIN_FREE = 1 << 20
 """Free bytes on the disk below which a failed write is reported as a full disk."""
@@ -253,7 +253,7 @@ class LmdbDatabase:
 
     def _limit_resident_pages(self) -> None:
         now = time.monotonic()
-        if now - self._checked_at >= CHECK_S:
+        if now - self._checked_at >= RESIDENCY_CHECK_S:
             self._checked_at = now
             self.release_pages()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cfnode.core.block import BlockRef
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
 from cfnode.store.errors import StateDiscarded, UnknownBlock
-from cfnode.store.holds import MAX_BEHIND, MAX_KEPT, MAX_KEPT_BYTES
+from cfnode.store.holds import MAX_HELD_BEFORE_WINDOW, MAX_HELD_LOST_BLOCKS, MAX_HELD_LOST_BYTES
 from cfnode.store.overlays import OverlayEntry, OverlayTree
 from cfnode.store.rows import RowChange, row_changes
 from cfnode.store.state import Tables
@@ -224,8 +224,8 @@ class Finality:
             branch, fork = self._lost_branch(txn, tree, block, lost_hashes)
             branch_sizes = {entry.hash: entry.size for entry in branch if entry.hash not in kept_forks}
             has_room = (
-                len(kept_forks) + len(branch_sizes) <= MAX_KEPT
-                and size + sum(branch_sizes.values()) <= MAX_KEPT_BYTES
+                len(kept_forks) + len(branch_sizes) <= MAX_HELD_LOST_BLOCKS
+                and size + sum(branch_sizes.values()) <= MAX_HELD_LOST_BYTES
             )
             if fork >= after.oldest_state and has_room:
                 kept_forks |= dict.fromkeys(branch_sizes, fork)
@@ -284,10 +284,10 @@ def _advanced(
 ) -> int:
     """Return the first block of a window once `target` is final.
 
-    Held blocks keep it back, up to `MAX_BEHIND`.
+    Held blocks keep it back, up to `MAX_HELD_BEFORE_WINDOW`.
     """
     wanted_oldest = _without_holds(oldest, before, target, window)
-    kept_back = max(min(held.values(), default=wanted_oldest), wanted_oldest - MAX_BEHIND)
+    kept_back = max(min(held.values(), default=wanted_oldest), wanted_oldest - MAX_HELD_BEFORE_WINDOW)
     return max(oldest, min(wanted_oldest, kept_back))
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-MAX_BEHIND = 512
+MAX_HELD_BEFORE_WINDOW = 512
 """Blocks before the window whose states and bodies stay while one of them is held."""
-MAX_KEPT = 64
+MAX_HELD_LOST_BLOCKS = 64
 """Blocks of lost branches whose overlays stay."""
-MAX_KEPT_BYTES = 16 << 20
+MAX_HELD_LOST_BYTES = 16 << 20
 
 
 class Holds:

@@ -14,9 +14,9 @@ from cfnode.core.suri import SuriError
 from cfnode.store import secret_file
 from cfnode.store.secret_file import SecretFileError
 
-__all__ = ["FILE_NAME", "create", "decode", "load", "load_or_create"]
+__all__ = ["NODE_KEY_FILE", "create", "decode", "load", "load_or_create"]
 
-FILE_NAME = "secret_ed25519"
+NODE_KEY_FILE = "secret_ed25519"
 SECRET_LENGTH = 32
 
 

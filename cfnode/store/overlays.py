@@ -2,7 +2,8 @@
 
 An *overlay* is one block with its changes. The overlays of all unfinalized blocks form a tree; a state is the
 overlays from a block down to the first block that the database holds, laid over the database. The tree is
-bounded: beyond `MAX_BLOCKS` or `MAX_BYTES` the oldest overlays are spilled to the database (`spill.py`).
+bounded: beyond `MAX_OVERLAY_BLOCKS` or `MAX_OVERLAY_BYTES` the oldest overlays are spilled to the database
+(`spill.py`).
 
 A read looks through the layers from the newest on, so its cost grows with their number. Where a branch is
 long, groups of blocks are therefore read as one layer, merged at the first read.
@@ -18,8 +19,8 @@ import msgspec
 
 from cfnode.core.state import Changes
 
-MAX_BLOCKS = 64
-MAX_BYTES = 64 << 20
+MAX_OVERLAY_BLOCKS = 64
+MAX_OVERLAY_BYTES = 64 << 20
 KEPT_SHARE = 0.75
 """The share of a bound that stays in memory when overlays are spilled.
 
@@ -27,7 +28,7 @@ The rest is spilled at once: neighboring rows share pages, and one commit serves
 """
 GROUP = 8
 """Blocks that are merged into one layer: 64 blocks have at most 21 layers."""
-ENTRY_COST = 250
+OVERLAY_ENTRY_BYTES = 250
 """Bytes that CPython takes for an entry besides its key and value: two bytes objects, slots in two dicts."""
 
 
@@ -79,7 +80,7 @@ class OverlayEntry:
         self.storage = OverlayTable(overlay.changes.storage)
         self.nodes = OverlayTable(overlay.changes.nodes)
         tables = (*overlay.changes.storage.values(), *overlay.changes.nodes.values())
-        self.size = overlay.changes.size() + ENTRY_COST * sum(map(len, tables))
+        self.size = overlay.changes.size() + OVERLAY_ENTRY_BYTES * sum(map(len, tables))
         self._merged: Tables | None = None
 
     @property

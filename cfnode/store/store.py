@@ -27,7 +27,7 @@ from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, FinalityStep, Pruning
 from cfnode.store.genesis import initial_state
 from cfnode.store.holds import Holds
-from cfnode.store.overlays import MAX_BLOCKS, MAX_BYTES, Overlay, OverlayEntry, OverlayTree
+from cfnode.store.overlays import MAX_OVERLAY_BLOCKS, MAX_OVERLAY_BYTES, Overlay, OverlayEntry, OverlayTree
 from cfnode.store.rows import row_changes
 from cfnode.store.state import StateView, Tables
 from cfnode.store.state_import import StateImport
@@ -53,7 +53,7 @@ class Store:
 
     def __init__(
         self, database: LmdbDatabase, pruning: Pruning, *,
-        max_blocks: int = MAX_BLOCKS, max_bytes: int = MAX_BYTES,
+        max_blocks: int = MAX_OVERLAY_BLOCKS, max_bytes: int = MAX_OVERLAY_BYTES,
     ) -> None:  # fmt: skip
         self.database = database
         self.pruning = pruning

@@ -26,7 +26,7 @@ from cfnode.swap_service.fields import (
     switch,
 )
 from cfnode.swap_service.source import ApiCall, BestBlock
-from cfnode.swaps.limits import MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 __all__ = ["check_limits", "price_of", "quote", "quotes"]
 
@@ -36,7 +36,7 @@ BOOSTED: Final = "Btc"
 MAX_BOOST_BPS: Final = 30
 CHUNK_MICRODOLLARS: Final = 3_000 * 10**6
 CHUNK_INTERVAL: Final = 2
-MAX_CHUNKS: Final = 86_400 // STATE_CHAIN_SECONDS // CHUNK_INTERVAL
+MAX_DCA_CHUNKS_OF_A_DAY: Final = 86_400 // STATE_CHAIN_SECONDS // CHUNK_INTERVAL
 LOW_LIQUIDITY: Final = Decimal("0.95")
 """A swap whose output is below this share of the output at the current price gets a warning."""
 _EXACT: Final = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -85,7 +85,7 @@ async def quotes(block: BestBlock, query: Mapping[str, Any]) -> list[dict[str, A
     await check_limits(block, request.source, request.amount)
     regular = await _checked_simulation(block, request, 1)
     documents = [await _with_boost(block, request, regular)]
-    chunks = min(-(-_microdollars(request, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
+    chunks = min(-(-_microdollars(request, regular) // CHUNK_MICRODOLLARS), MAX_DCA_CHUNKS_OF_A_DAY)
     if request.dca and chunks > 1:
         chunked = await _checked_simulation(block, request, chunks)
         documents.append(await _with_boost(block, request, chunked))
@@ -150,7 +150,7 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
         return None
     return {
         "gas_budget": number(query, "ccmGasBudget", 2**128 - 1),
-        "message_length": number(query, "ccmMessageLengthBytes", MAX_MESSAGE),
+        "message_length": number(query, "ccmMessageLengthBytes", MAX_CCM_MESSAGE_BYTES),
     }
 
 

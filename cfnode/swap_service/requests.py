@@ -23,11 +23,11 @@ from cfnode.swap_service.fields import (
     text,
 )
 from cfnode.swaps import addresses
-from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_CCM_MESSAGE_BYTES
 
 __all__ = ["SwapTerms", "read_address", "read_terms"]
 
-MAX_CHUNKS: Final = 2**32 - 1
+MAX_U32_CHUNKS: Final = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
         return None
     additional_data = given.get("ccmAdditionalData", given.get("cfParameters"))
     return {
-        "message": _hex(given.get("message"), MAX_MESSAGE, f"{name}.message"),
+        "message": _hex(given.get("message"), MAX_CCM_MESSAGE_BYTES, f"{name}.message"),
         "gas_budget": _budget(given.get("gasBudget"), f"{name}.gasBudget"),
         "ccm_additional_data": _hex(
-            additional_data or "0x", MAX_ADDITIONAL_DATA, f"{name}.ccmAdditionalData"
+            additional_data or "0x", MAX_CCM_ADDITIONAL_DATA_BYTES, f"{name}.ccmAdditionalData"
         ),
     }
 
@@ -140,8 +140,8 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
     if given is None:
         return None
     return {
-        "number_of_chunks": number(given, "numberOfChunks", MAX_CHUNKS),
-        "chunk_interval": number(given, "chunkIntervalBlocks", MAX_CHUNKS),
+        "number_of_chunks": number(given, "numberOfChunks", MAX_U32_CHUNKS),
+        "chunk_interval": number(given, "chunkIntervalBlocks", MAX_U32_CHUNKS),
     }
 
 

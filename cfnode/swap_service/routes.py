@@ -34,16 +34,16 @@ from cfnode.swap_service.statuses import status
 from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
 from cfnode.web.pages import PageAnswer
 
-__all__ = ["MAX_BODY", "SPENDING", "SwapService"]
+__all__ = ["MAX_BODY_BYTES", "SPENDING_REQUEST", "SwapService"]
 
-MAX_QUERY: Final = 4096
+MAX_QUERY_BYTES: Final = 4096
 MAX_QUERY_FIELDS: Final = 32
-MAX_BODY: Final = 128 * 1024
+MAX_BODY_BYTES: Final = 128 * 1024
 """Most bytes of a request's body: a message of 15,000 bytes has 30,000 hex digits."""
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
-SPENDING: Final = "openSwapDepositChannel"
+SPENDING_REQUEST: Final = "openSwapDepositChannel"
 """The request that costs the service's account the fee of a channel."""
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
@@ -53,12 +53,12 @@ Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
 class SwapService:
     """Swap service over one source; implements `cfnode.web.pages.Pages`."""
 
-    max_body = MAX_BODY
+    max_body = MAX_BODY_BYTES
 
     def __init__(self, source: SwapSource) -> None:
         self._source = source
         self._posts: dict[str, tuple[int, Handler]] = {
-            SPENDING: (201, partial(open_channel, source)),
+            SPENDING_REQUEST: (201, partial(open_channel, source)),
             "encodeVaultSwapData": (200, partial(encode_vault_swap, source)),
             "encodeCfParameters": (200, partial(encode_terms, source)),
         }
@@ -121,7 +121,7 @@ def _json(code: int, document: Any) -> PageAnswer:
 
 
 def _read_query(query: bytes) -> dict[str, str]:
-    if len(query) > MAX_QUERY:
+    if len(query) > MAX_QUERY_BYTES:
         raise RequestRefusal(400, "invalid request")
     try:
         return dict(parse_qsl(query.decode(), max_num_fields=MAX_QUERY_FIELDS))

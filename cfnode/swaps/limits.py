@@ -6,18 +6,18 @@ from typing import Final
 
 __all__ = [
     "BPS",
-    "MAX_ADDITIONAL_DATA",
     "MAX_AFFILIATES",
+    "MAX_CCM_ADDITIONAL_DATA_BYTES",
+    "MAX_CCM_MESSAGE_BYTES",
     "MAX_COMMISSION_BPS",
-    "MAX_MESSAGE",
     "boost_fee_bps",
 ]
 
 BPS: Final = 10_000
 """Basis points of a whole."""
-MAX_MESSAGE: Final = 15_000
+MAX_CCM_MESSAGE_BYTES: Final = 15_000
 """Most bytes of a message to the destination."""
-MAX_ADDITIONAL_DATA: Final = 3_000
+MAX_CCM_ADDITIONAL_DATA_BYTES: Final = 3_000
 """Most bytes of a message's additional data."""
 MAX_AFFILIATES: Final = 5
 """Most affiliates of a swap: the chain refuses a channel with more."""

@@ -15,7 +15,7 @@ from cfnode.testing import awaiting, channels, dev_calls
 from cfnode.testing.address import AtNode
 from cfnode.testing.awaiting import Cursor
 from cfnode.testing.channels import Channel
-from cfnode.testing.dev_calls import FUNDS, MAX_BLOCKS, Asset, Event
+from cfnode.testing.dev_calls import DEFAULT_FUNDS_ATOMS, MAX_ADVANCED_BLOCKS, Asset, Event
 from cfnode.testing.frames import expected
 
 __all__ = ["AsyncBroker", "AsyncClock", "AsyncDevChain"]
@@ -61,7 +61,7 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         found: list[Event] = await self.rpc("dev_events", block)
         return found
 
-    async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
+    async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_ADVANCED_BLOCKS) -> Event:
         """Return the next event of this pallet and name; add blocks until one has it.
 
         The search begins behind the event that was last returned, for a fixture's first one behind the blocks
@@ -110,7 +110,7 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """
         return await self.do(channels.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
-    async def fund(self, account: str, amount: Quantity = FUNDS) -> str:
+    async def fund(self, account: str, amount: Quantity = DEFAULT_FUNDS_ATOMS) -> str:
         """Fund an account with FLIP; return the block's hash."""
         return await self.do(dev_calls.fund(account, amount))
 

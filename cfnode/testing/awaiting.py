@@ -32,7 +32,7 @@ __tracebackhide__ = expected
 
 MAX_EARLIER_BLOCKS = 100
 """Maximum blocks below the best one in which a search begins: a node keeps the state of 128."""
-MAX_SNAPSHOTS = 32
+MAX_NODE_SNAPSHOTS = 32
 """Snapshots that a node keeps."""
 
 
@@ -83,7 +83,7 @@ def snapshot(cursor: Cursor) -> Call[str]:
     def steps(session: Session) -> Steps[str]:
         number: str = yield from ask(session, "dev_snapshot")
         cursor.snapshots[number] = cursor.place
-        while len(cursor.snapshots) > MAX_SNAPSHOTS:
+        while len(cursor.snapshots) > MAX_NODE_SNAPSHOTS:
             del cursor.snapshots[next(iter(cursor.snapshots))]
         return number
 

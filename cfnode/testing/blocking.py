@@ -16,7 +16,7 @@ from cfnode.testing.address import AtNode
 from cfnode.testing.asynchronous import AsyncDevChain
 from cfnode.testing.awaiting import Cursor
 from cfnode.testing.channels import Channel
-from cfnode.testing.dev_calls import FUNDS, MAX_BLOCKS, Asset, Event
+from cfnode.testing.dev_calls import DEFAULT_FUNDS_ATOMS, MAX_ADVANCED_BLOCKS, Asset, Event
 from cfnode.testing.frames import expected
 
 __all__ = ["Broker", "Clock", "DevChain"]
@@ -71,7 +71,7 @@ class DevChain(AtNode[SwapSDK]):
         events: list[Event] = self.rpc("dev_events", block)
         return events
 
-    def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
+    def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_ADVANCED_BLOCKS) -> Event:
         """Return the next event of this pallet and name; add blocks until one has it.
 
         The search begins behind the event that was last returned, for a fixture's first one behind the blocks
@@ -119,7 +119,7 @@ class DevChain(AtNode[SwapSDK]):
         """
         return self.do(channels.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
-    def fund(self, account: str, amount: Quantity = FUNDS) -> str:
+    def fund(self, account: str, amount: Quantity = DEFAULT_FUNDS_ATOMS) -> str:
         """Fund an account with FLIP; return the block's hash."""
         return self.do(dev_calls.fund(account, amount))
 

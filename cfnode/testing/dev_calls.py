@@ -19,7 +19,15 @@ from cfnode.sdk.options import Session
 from cfnode.testing.errors import NotReached
 from cfnode.testing.frames import expected
 
-__all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached", "asset_json"]
+__all__ = [
+    "BROKER_URI",
+    "DEFAULT_FUNDS_ATOMS",
+    "MAX_ADVANCED_BLOCKS",
+    "Asset",
+    "Event",
+    "NotReached",
+    "asset_json",
+]
 
 __tracebackhide__ = expected
 
@@ -31,9 +39,9 @@ Event = dict[str, Any]
 
 BROKER_URI = "//Broker"
 """The secret of the node's broker key: public, for development chains only."""
-FUNDS = 1_000 * 10**18
+DEFAULT_FUNDS_ATOMS = 1_000 * 10**18
 """Default funds in atoms: 1,000 FLIP."""
-MAX_BLOCKS = 100
+MAX_ADVANCED_BLOCKS = 100
 """Maximum blocks that `advance_to` adds: a swap takes about ten."""
 MAX_BLOCK_POLLS = 20_000
 """Maximum polls for the first block, each of a millisecond or more."""

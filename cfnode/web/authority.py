@@ -16,7 +16,7 @@ from cfnode.web.networks import BadFlagError
 
 __all__ = ["HostAuthority", "OriginPattern", "WebOrigin", "origin_pattern"]
 
-MAX_HEADER_BYTES: Final = 512
+MAX_HOST_HEADER_BYTES: Final = 512
 """Maximum bytes of a Host or an Origin; a name has at most 253."""
 _ADDRESS: Final = r"\[[0-9a-f:.]{2,45}\]"
 _NAME: Final = rf"[a-z0-9._-]{{1,253}}|{_ADDRESS}"
@@ -140,4 +140,4 @@ def _port(match: re.Match[str]) -> str:
 
 
 def _lower(header: bytes) -> str:
-    return header.decode("latin-1").lower() if len(header) <= MAX_HEADER_BYTES else ""
+    return header.decode("latin-1").lower() if len(header) <= MAX_HOST_HEADER_BYTES else ""

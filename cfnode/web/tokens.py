@@ -66,7 +66,7 @@ class Group(Enum):
     """Unsafe methods."""
 
 
-SPENDING: Final = frozenset({Group.BROKER, Group.LP})
+SPENDING_GROUPS: Final = frozenset({Group.BROKER, Group.LP})
 """Groups that spend: an operator who closes one of them does not want the other one open."""
 
 
@@ -103,7 +103,7 @@ class Tokens:
         token_groups = frozenset(group for token in self._tokens for group in token.groups)
         if Group.READ in token_groups:
             return frozenset(Group)
-        return token_groups | SPENDING if token_groups & SPENDING else token_groups
+        return token_groups | SPENDING_GROUPS if token_groups & SPENDING_GROUPS else token_groups
 
     def __iter__(self) -> Iterator[Token]:
         """Yield the tokens of the file."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.multistream import HEADER, line
+from cfnode.core.p2p.multistream import MULTISTREAM_HEADER, line
 from scripts.redteam_suite.attacks_rpc import forever
 from scripts.redteam_suite.peers import (
     ACK,
@@ -95,7 +95,7 @@ def half_open(target: Target) -> None:
                 pass
 
     for number in range(HALF_OPEN):
-        first = line(HEADER) if number % 2 else b""
+        first = line(MULTISTREAM_HEADER) if number % 2 else b""
         forever(lambda first=first: task(first), 0.01)  # type: ignore[misc]
 
 

@@ -19,7 +19,7 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.multistream import HEADER, Dialer, line
+from cfnode.core.p2p.multistream import MULTISTREAM_HEADER, Dialer, line
 from cfnode.core.p2p.noise import NoiseHandshake as NoiseHandshake
 from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
@@ -231,7 +231,7 @@ class RawPeer:
         """Open a stream of a protocol of the chain, and send these bytes of a request."""
         stream = self.open_stream(window=32 * MIB)
         name = f"/{self._target.genesis}/{suffix}"
-        self.send(self.data(stream, line(HEADER) + line(name) + body))
+        self.send(self.data(stream, line(MULTISTREAM_HEADER) + line(name) + body))
         return stream
 
 

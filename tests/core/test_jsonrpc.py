@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import (
-    MAX_VALUES,
+    MAX_JSON_VALUES,
     ErrorCode,
     InvalidParams,
     RefusedMessage,
@@ -112,7 +112,7 @@ def test_only_an_object_or_an_array_is_a_message(text: bytes, is_no_message: boo
     assert refusal_of(text).is_no_message is is_no_message
 
 
-@pytest.mark.parametrize("depth", [1_000, 30_000, jsonrpc.MAX_VALUES - 10])
+@pytest.mark.parametrize("depth", [1_000, 30_000, jsonrpc.MAX_JSON_VALUES - 10])
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: bytes) -> None:
     assert sys.getrecursionlimit() <= 1_500
@@ -181,7 +181,7 @@ def test_a_batch_over_the_limit_is_refused_before_its_entries_are_read() -> None
     assert alone.error.code == ErrorCode.BATCHES_REFUSED
 
 
-@pytest.mark.parametrize("count", [jsonrpc.MAX_VALUES + 1, 1_000_000])
+@pytest.mark.parametrize("count", [jsonrpc.MAX_JSON_VALUES + 1, 1_000_000])
 @pytest.mark.parametrize("piece", [b"1,", b"[", b'{"a":', b'"a",', b"[],", b'{"a":1},'])
 @pytest.mark.parametrize("form", [b"[%b", b'{"jsonrpc":"2.0","method":"m","id":1,"params":[%b1]}'])
 @pytest.mark.parametrize("as_text", [False, True])
@@ -191,7 +191,7 @@ def test_a_message_of_too_many_values_is_refused_undecoded(
     data = form % (piece * count)
     refused = refusal_of(data.decode() if as_text else data)
     assert (refused.error.code, refused.error.message) == (ErrorCode.REQUEST_TOO_BIG, "Request is too big")
-    assert refused.error.data == f"Exceeded max limit of {jsonrpc.MAX_VALUES} JSON values"
+    assert refused.error.data == f"Exceeded max limit of {jsonrpc.MAX_JSON_VALUES} JSON values"
 
 
 def test_a_long_text_in_a_call_does_not_count_as_many_values() -> None:
@@ -265,6 +265,6 @@ def test_a_short_call_is_read_as_any_message_is(text: bytes) -> None:
 
 
 def test_a_long_call_is_not_read_as_a_short_one() -> None:
-    text = CALL_TEXT + b" " * MAX_VALUES
+    text = CALL_TEXT + b" " * MAX_JSON_VALUES
     assert parse_short(text) is None
     assert isinstance(parse(text), RpcCall)

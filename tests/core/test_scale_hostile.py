@@ -26,7 +26,7 @@ from cfnode.core.scale import (
     Variants,
     encode_compact,
 )
-from cfnode.core.scale.compiler import MAX_DEPTH
+from cfnode.core.scale.compiler import MAX_SCALE_DEPTH
 from cfnode.core.scale.metadata import decode_metadata, encode_metadata
 from cfnode.core.scale.shapes import MAX_EMPTY_ITEMS
 from tests.core.scale_tables import codec_of, fields, hand_made, hand_made_metadata, table
@@ -79,10 +79,10 @@ def nested(depth: int) -> Any:
 
 def test_a_value_may_enter_its_own_type_up_to_a_cap():
     codec = codec_of(*NEST)
-    deep = nested(MAX_DEPTH)
+    deep = nested(MAX_SCALE_DEPTH)
     assert codec.decode(codec.encode(deep)) == deep
     with pytest.raises(ScaleError, match="nested too deeply"):
-        codec.encode(nested(MAX_DEPTH + 1))
+        codec.encode(nested(MAX_SCALE_DEPTH + 1))
     with pytest.raises(ScaleError, match="nested too deeply"):
         codec.decode(b"\x01\x04" * 100_000 + b"\0")
 

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core.chainspec import BERGHAIN, ChainSpec, ChainSpecError, RawGenesis, grandpa_authorities, parse
 from cfnode.core.chainspec import to_json as written
-from cfnode.core.chainspec.authorities import FUNDS, Rewritten, SpecAuthority, with_authorities
+from cfnode.core.chainspec.authorities import AUTHORITY_FUNDS, Rewritten, SpecAuthority, with_authorities
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.devchain.runtime.config import DevGenesis
@@ -55,7 +55,7 @@ def test_every_item_that_names_authorities_is_replaced(spec: ChainSpec, metadata
         assert value("Session", "NextKeys", one.aura) == keys
         assert value("Session", "KeyOwner", (b"gran", one.grandpa)) == one.aura
         balance = value("Flip", "Account", one.aura)
-        assert isinstance(balance, dict) and balance["balance"] == FUNDS
+        assert isinstance(balance, dict) and balance["balance"] == AUTHORITY_FUNDS
     assert Rewritten("Aura.Authorities", 1, 1) in done
     untouched = {key for key in spec.genesis.top if spec.genesis.top[key] == top.get(key)}
     assert b":code" in untouched and len(untouched) > len(spec.genesis.top) // 2

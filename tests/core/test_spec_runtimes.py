@@ -9,7 +9,7 @@ import pytest
 
 from cfnode.core.chainspec import ChainSpecError, RawGenesis
 from cfnode.core.chainspec.authorities import (
-    FUNDS,
+    AUTHORITY_FUNDS,
     Rewritten,
     with_authorities,
 )
@@ -83,9 +83,9 @@ def test_existing_accounts_keep_everything_unrelated_to_authorities(metadata: Me
     old, new = (copied.value("System", "Account", one) for one in ACCOUNTS)
     assert (old["nonce"], old["sufficients"], old["providers"], old["consumers"]) == (7, 1, 1, 1)
     assert new == account(metadata) | {"providers": 1, "consumers": 1}
-    assert copied.value("Flip", "Account", ACCOUNTS[0]) == {"balance": FUNDS, "bond": 0}
-    assert copied.value("Flip", "Account", ACCOUNTS[1]) == {"balance": FUNDS, "bond": 2}
-    assert copied.value("Flip", "TotalIssuance") == 90_000_000 * 10**18 + 2 * FUNDS - 3
+    assert copied.value("Flip", "Account", ACCOUNTS[0]) == {"balance": AUTHORITY_FUNDS, "bond": 0}
+    assert copied.value("Flip", "Account", ACCOUNTS[1]) == {"balance": AUTHORITY_FUNDS, "bond": 2}
+    assert copied.value("Flip", "TotalIssuance") == 90_000_000 * 10**18 + 2 * AUTHORITY_FUNDS - 3
 
 
 def test_blocks_and_slots_are_forgotten_and_the_time_stays(metadata: Metadata) -> None:

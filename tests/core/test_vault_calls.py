@@ -14,7 +14,7 @@ from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.schnorr import ORDER, Signature
 from cfnode.core.vault_calls import (
-    NATIVE,
+    NATIVE_TOKEN,
     ReplayProtection,
     Transfer,
     all_batch,
@@ -68,7 +68,7 @@ def test_a_rotation_is_signed_for_the_key_manager_as_the_chains_source_knows() -
 
 def test_selectors_are_those_of_the_contracts() -> None:
     selectors = vectors()["selectors"]
-    transfer = Transfer(NATIVE, bytes(20), 1)
+    transfer = Transfer(NATIVE_TOKEN, bytes(20), 1)
     calls = {
         "transferFallback": transfer_fallback(transfer),
         "allBatch": all_batch([], [], []),
@@ -102,7 +102,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
     ]
     encoded = eth_abi.encode([*types, "(address,address,uint256)[]"], values)
     assert batch.data(9, signature) == batch.selector + encoded
-    transfer = (NATIVE, b"\x02" * 20, 5)
+    transfer = (NATIVE_TOKEN, b"\x02" * 20, 5)
     call = execute_x_swap_and_call(Transfer(*transfer), 3, b"", message)
     types = ["(uint256,uint256,address)", "(address,address,uint256)", "uint32", "bytes", "bytes"]
     assert call.data(9, signature)[4:] == eth_abi.encode(types, [signed, transfer, 3, b"", message])

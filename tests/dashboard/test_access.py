@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from cfnode.dashboard import sessions as sessions_module
-from cfnode.dashboard.guard import MAX_BODY_BYTES, is_secure
+from cfnode.dashboard.guard import MAX_FORM_BYTES, is_secure
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_key import service_key
@@ -162,7 +162,7 @@ async def test_malformed_forms_are_refused(books: Database) -> None:
         send, own = guest.client.post, {"origin": BASE}
         form = {"content-type": "application/x-www-form-urlencoded"}
         assert (await send("/web/login", json={"token": TOKEN}, headers=own)).status_code == 415
-        big = await send("/web/login", content=b"token=" + b"a" * MAX_BODY_BYTES, headers=own | form)
+        big = await send("/web/login", content=b"token=" + b"a" * MAX_FORM_BYTES, headers=own | form)
         assert big.status_code == 413
         many = "&".join(f"a{number}=1" for number in range(100))
         assert (await send("/web/login", content=many, headers=own | form)).status_code == 400

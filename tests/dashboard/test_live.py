@@ -107,7 +107,7 @@ async def test_each_browser_gets_each_block_and_the_page_has_it(
 async def test_a_browser_that_goes_away_frees_its_place(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "MAX_STREAMS", 1)
+    monkeypatch.setattr(pulse, "MAX_BROWSER_STREAMS", 1)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _):

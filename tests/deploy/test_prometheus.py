@@ -17,7 +17,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
-from cfnode.node.metrics.declared import ALL
+from cfnode.node.metrics.declared import METRICS_BY_NAME
 from cfnode.store.keystore import Keystore
 from tests.deploy.programs import DEPLOY, output_of, program
 from tests.lengths import only_whole
@@ -206,7 +206,7 @@ def test_little_flip_is_alerted_of_and_nothing_else_on_a_healthy_node(watched: W
 
 def test_every_metric_of_the_alerts_has_a_series(watched: Watched) -> None:
     rules = (MONITORING / "prometheus-rules.yml").read_text()
-    names = {name for name in re.findall(r"\b(?:cfnode|substrate)_\w+", rules) if name in ALL}
+    names = {name for name in re.findall(r"\b(?:cfnode|substrate)_\w+", rules) if name in METRICS_BY_NAME}
     assert len(names) > 7
     for name in names:
         assert watched.ask("query", query=name)["result"], name

@@ -10,7 +10,7 @@ import trio.testing
 
 from cfnode.core.aura import SLOT_MS, slot_of, verify_seal
 from cfnode.core.scale import ByteCursor
-from cfnode.devchain.author import FUNDS, MAX_SLOTS_LEFT_OUT, AuthorError
+from cfnode.devchain.author import ACCOUNT_FUNDS_ATOMS, MAX_SLOTS_LEFT_OUT, AuthorError
 from cfnode.devchain.authorities import well_known
 from cfnode.devchain.clock import ChainClock, ClockError, SlotInTheFuture
 from tests.node.conftest import MakeRig
@@ -198,7 +198,12 @@ async def test_the_author_funds_new_accounts(make_rig: MakeRig) -> None:
     rig = await make_rig(funded=[account("alice")])
     (_, _, (name, data)) = rig.author._inherents(1)
     cursor = ByteCursor(data)
-    assert (name, cursor.count(), cursor.take(32), cursor.u128()) == (b"devfund0", 1, account("alice"), FUNDS)
+    assert (name, cursor.count(), cursor.take(32), cursor.u128()) == (
+        b"devfund0",
+        1,
+        account("alice"),
+        ACCOUNT_FUNDS_ATOMS,
+    )
 
 
 async def test_a_failed_block_stops_no_later_block(

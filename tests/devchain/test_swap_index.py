@@ -55,7 +55,7 @@ async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
 async def test_an_error_in_the_index_costs_it_a_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(upkeep, "PAUSE_S", 0.05)
+    monkeypatch.setattr(upkeep, "RESTART_PAUSE_S", 0.05)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
@@ -76,7 +76,7 @@ async def test_an_error_in_the_index_costs_it_a_moment(
 
 
 async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swap_index, "MAX_ENTRIES", 6)
+    monkeypatch.setattr(swap_index, "MAX_INDEX_ENTRIES", 6)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None

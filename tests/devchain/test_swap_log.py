@@ -80,7 +80,7 @@ def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line(
 def test_swaps_of_the_chain_itself_have_no_line_and_what_is_kept_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(swap_log, "MAX_KEPT", 1)
+    monkeypatch.setattr(swap_log, "MAX_FOLLOWED_SWAPS", 1)
     lines = SwapLines()
     kinds = {1: "NetworkFee", 2: ("Regular", {}), 3: ("RegularNoNetworkFee", {})}
     executed = {"input_asset": "Eth", "input_amount": ETHER, "output_asset": "Btc", "output_amount": 3}

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import trio
 import trio.testing
 
-from cfnode.flow.fairness import MAX_KNOWN, FairSlots
+from cfnode.flow.fairness import MAX_REMEMBERED_CLIENTS, FairSlots
 
 
 async def work(slots: FairSlots, peer: str, seconds: float, done: list[str]) -> None:
@@ -76,7 +76,7 @@ async def test_a_peer_that_leaves_while_it_waits_or_works_leaves_nothing_behind(
 
 async def test_the_number_of_remembered_peers_is_bounded(autojump_clock: trio.testing.MockClock) -> None:
     slots, done = FairSlots(1, per_client=1, max_waiting=1), list[str]()
-    for number in range(3 * MAX_KNOWN):
+    for number in range(3 * MAX_REMEMBERED_CLIENTS):
         await work(slots, str(number), 0, done)
-    assert len(done) == 3 * MAX_KNOWN
-    assert len(slots._used) <= MAX_KNOWN + 1
+    assert len(done) == 3 * MAX_REMEMBERED_CLIENTS
+    assert len(slots._used) <= MAX_REMEMBERED_CLIENTS + 1

@@ -124,10 +124,10 @@ async def test_fast_news_costs_a_node_few_connections_and_the_log_one_line(
         block = 0
         while len(times) < 5:
             news.set(block := block + 1)
-            await trio.sleep(link_module.MIN_PAUSE_S / 20)
+            await trio.sleep(link_module.MIN_RECONNECT_PAUSE_S / 20)
         nursery.cancel_scope.cancel()
     gaps = [later - earlier for earlier, later in pairwise(times)]
-    assert min(gaps) >= link_module.MIN_PAUSE_S
+    assert min(gaps) >= link_module.MIN_RECONNECT_PAUSE_S
     levels = [
         record.levelname for record in caplog.records if "another chain; trying again" in record.message
     ]

@@ -91,7 +91,7 @@ def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
 ) -> None:
     database, period = filled(make_database, books), Period(start, end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "PAGE_ROWS", 2)
+        patch.setattr(pages, "FACT_PAGE_ROWS", 2)
         for name in REPORTS:
             found = list(report(database, name, period, account))
             expected = read_by_scan(database, books, name, period, account)

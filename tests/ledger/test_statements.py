@@ -72,7 +72,7 @@ def statement_totals(statement: LedgerStatement) -> Counter[tuple[str, str]]:
 async def test_totals_are_what_the_chain_states(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "PAGE_ROWS", 3)
+    monkeypatch.setattr(pages, "FACT_PAGE_ROWS", 3)
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
     statement = LedgerStatement(books, NOVEMBER)
@@ -251,7 +251,7 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PAGE_ROWS", 2)
+    monkeypatch.setattr(pages, "FACT_PAGE_ROWS", 2)
     database, made = Database(books), 0
 
     class Counted(Line):

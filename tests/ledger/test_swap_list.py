@@ -62,7 +62,7 @@ async def test_pages_and_records_are_those_of_the_report(
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     monkeypatch.setattr(swap_list, "PART_ROWS", 4)
-    monkeypatch.setattr(swap_list, "MAX_PARTS", 2)
+    monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 2)
     monkeypatch.setattr(swap_list, "BATCH_ROWS", 2)
     whole = same(database, SwapFilter(), lambda each: True)
     by_state = {
@@ -129,7 +129,7 @@ async def test_a_page_reads_a_bounded_number_of_rows(
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     monkeypatch.setattr(swap_list, "PART_ROWS", 2)
-    monkeypatch.setattr(swap_list, "MAX_PARTS", 1)
+    monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 1)
     newest = [row["request"] for row in rows(database, "requests")][::-1]
     with database.reading() as connection:
         page = swap_page(connection, SwapFilter(State.INVALID))

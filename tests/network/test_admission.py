@@ -13,10 +13,10 @@ import trio
 import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.multistream import HEADER, line
+from cfnode.core.p2p.multistream import MULTISTREAM_HEADER, line
 from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import (
-    MAX_PENDING,
+    MAX_HALF_OPEN_CONNECTIONS,
     SPARE_CONNECTIONS,
     USEFUL_SLOTS,
     ConnectionAdmission,
@@ -24,7 +24,7 @@ from cfnode.network.admission import (
 )
 from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerStore
 from cfnode.network.service import NetworkService
-from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
+from cfnode.network.useful import MAX_USEFUL, MIN_DELIVERED, USEFUL_PEERS_FILE, UsefulPeers
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.notifications import Node
 from tests.support.waiting import until
@@ -54,7 +54,7 @@ async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_w
                 for index, (_, scope) in enumerate(scopes)
                 if scope.cancel_called and index not in evicted
             ]
-        assert admission.pending == MAX_PENDING
+        assert admission.pending == MAX_HALF_OPEN_CONNECTIONS
         assert [hosts[index] for index in evicted].count("10.0.0.1") == 0
         assert evicted[:3] == [11, 3, 12], "10.0.1.0/24 has 17: .2 has most of them, then both have eight"
     assert admission.pending == 0
@@ -67,7 +67,7 @@ async def hold(node: NetworkService, host: str) -> None:
     while True:
         stream = await trio.open_tcp_stream(endpoint.host, endpoint.port, local_address=host)
         try:
-            await stream.send_all(line(HEADER))
+            await stream.send_all(line(MULTISTREAM_HEADER))
             while await stream.receive_some():
                 pass
         except trio.BrokenResourceError:
@@ -80,13 +80,13 @@ async def hold(node: NetworkService, host: str) -> None:
 async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -> None:
     node, honest = service(1), service(2)
     async with running(node, honest), trio.open_nursery() as nursery:
-        for number in range(3 * MAX_PENDING):
+        for number in range(3 * MAX_HALF_OPEN_CONNECTIONS):
             nursery.start_soon(hold, node, f"127.0.0.{2 + number % 7}")
-        await until(lambda: node._connections.admission.pending == MAX_PENDING)
+        await until(lambda: node._connections.admission.pending == MAX_HALF_OPEN_CONNECTIONS)
         with trio.fail_after(10):
             assert await honest.connect(address_of(node)) == node.peer_id
             await until(lambda: honest.peer_id in node.peers)
-        assert node._connections.admission.pending <= MAX_PENDING
+        assert node._connections.admission.pending <= MAX_HALF_OPEN_CONNECTIONS
         nursery.cancel_scope.cancel()
 
 
@@ -126,7 +126,7 @@ def test_no_peer_is_evicted_for_a_network_with_as_many_peers() -> None:
 
 
 async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_path: Path) -> None:
-    file = tmp_path / "network" / FILE_NAME
+    file = tmp_path / "network" / USEFUL_PEERS_FILE
     before = service(1, useful_peers=file)
     async with running(before):
         for _ in range(MIN_DELIVERED):
@@ -164,16 +164,16 @@ async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_
 
 
 def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
-    peers = UsefulPeers(tmp_path / FILE_NAME)
+    peers = UsefulPeers(tmp_path / USEFUL_PEERS_FILE)
     for number, times in ((1, MIN_DELIVERED), (2, MIN_DELIVERED - 1)):
         for _ in range(times):
             peers.note(name(number))
     peers.save()
-    again = UsefulPeers(tmp_path / FILE_NAME)
+    again = UsefulPeers(tmp_path / USEFUL_PEERS_FILE)
     assert (name(1) in again, name(2) in again, name(3) in again) == (True, False, False)
     again.note(name(2))
     assert name(2) in again
-    assert [each.name for each in tmp_path.iterdir()] == [FILE_NAME]
+    assert [each.name for each in tmp_path.iterdir()] == [USEFUL_PEERS_FILE]
 
 
 def test_peers_that_delivered_least_are_forgotten_first() -> None:
@@ -197,14 +197,14 @@ def test_a_malformed_file_of_useful_peers_is_ignored_with_a_log_line(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    (tmp_path / FILE_NAME).write_bytes(content)
-    peers = UsefulPeers(tmp_path / FILE_NAME)
+    (tmp_path / USEFUL_PEERS_FILE).write_bytes(content)
+    peers = UsefulPeers(tmp_path / USEFUL_PEERS_FILE)
     assert not peers._delivered
     assert "useful peers" in caplog.text
     assert "is ignored" in caplog.text
     peers.note(name(1))
     peers.save()
-    assert UsefulPeers(tmp_path / FILE_NAME)._delivered == {name(1): 1}
+    assert UsefulPeers(tmp_path / USEFUL_PEERS_FILE)._delivered == {name(1): 1}
 
 
 # Reputation

@@ -10,11 +10,11 @@ import trio.testing
 
 from cfnode.core.p2p.protobuf import framed
 from cfnode.network import backoff
-from cfnode.network.backoff import FIRST_WAIT, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
+from cfnode.network.backoff import FIRST_WAIT, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_UPTIME_S, BackOff
 from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import propose
 from cfnode.network.model import NotificationLimits
-from cfnode.network.notifications import MAX_SHORT, Notifications
+from cfnode.network.notifications import MAX_SHORT_SESSIONS, Notifications
 from cfnode.network.substream import Substream, SubstreamEnded
 from tests.support.network.connections import both, ignore
 from tests.support.network.notifications import NAME, served
@@ -37,7 +37,7 @@ def test_each_failure_doubles_the_wait_and_a_lasting_success_resets_it() -> None
     assert waits.allows("away", now=MAX_WAIT)
     assert waits.ended("away", since=None, now=400) == MAX_WAIT
     assert waits.ended("away", since=401, now=402) == MAX_WAIT
-    assert waits.ended("away", since=401, now=401 + MIN_LASTING) == 5
+    assert waits.ended("away", since=401, now=401 + MIN_UPTIME_S) == 5
     assert waits.allows("unknown", now=0)
 
 
@@ -56,7 +56,7 @@ def test_an_isolated_node_waits_ten_seconds_at_most() -> None:
 def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backoff, "MAX_KNOWN", 100)
+    monkeypatch.setattr(backoff, "MAX_BACKED_OFF_PEERS", 100)
     waits = BackOff()
     for _ in range(3):
         waits.failed("stubborn", now=0)
@@ -128,12 +128,12 @@ async def test_we_answer_a_peer_that_keeps_opening_and_resetting_only_a_few_time
                 except SubstreamEnded:
                     pass
             await trio.sleep(0.01)
-        assert answered == MAX_SHORT
+        assert answered == MAX_SHORT_SESSIONS
         await trio.sleep(MAX_WAIT)
         async with stranger.substream() as substream:
             await propose(substream, NAME, framed(b"after the pause"))
             await trio.sleep(1)
-        assert answered == MAX_SHORT + 1
+        assert answered == MAX_SHORT_SESSIONS + 1
 
 
 async def test_a_lost_connection_does_not_count_as_a_failure_of_its_protocols(

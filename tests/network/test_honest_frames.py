@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.core.p2p.yamux.budget import MAX_CREDIT
+from cfnode.core.p2p.yamux.budget import MAX_FRAME_CREDIT
 from cfnode.core.p2p.yamux.frames import DATA, SYN, WINDOW, frame
 from cfnode.network.connection import PeerConnection
 from cfnode.network.substream import Substream
@@ -47,5 +47,5 @@ async def test_transactions_of_litep2p_end_no_connection(autojump_clock: trio.te
             await complete.wait()
         assert ours.end_reason == ""
         assert read == [TRANSACTION] * TRANSACTIONS
-        assert ours._session.budget.credit > MAX_CREDIT - 20
+        assert ours._session.budget.credit > MAX_FRAME_CREDIT - 20
         assert not ours.flooded

@@ -12,15 +12,15 @@ import trio.testing
 from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.multistream import HEADER, line
+from cfnode.core.p2p.multistream import MULTISTREAM_HEADER, line
 from cfnode.core.p2p.yamux import YamuxSession
-from cfnode.core.p2p.yamux.frames import HEADER as FRAME
+from cfnode.core.p2p.yamux.frames import FRAME_HEADER as FRAME
 from cfnode.core.p2p.yamux.frames import SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.core.peer_id import peer_id
-from cfnode.network.admission import MAX_PENDING, MAX_PER_ADDRESS
+from cfnode.network.admission import MAX_HALF_OPEN_CONNECTIONS, MAX_PER_ADDRESS
 from cfnode.network.dialing import MAX_DIALS, NODE_TIMEOUT, UPKEEP_INTERVAL
-from cfnode.network.discovery import LIMITS as KAD_LIMITS
+from cfnode.network.discovery import FIND_NODE_LIMITS as KAD_LIMITS
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
 from cfnode.network.service import NetworkService
@@ -44,10 +44,10 @@ async def still_works(node: NetworkService) -> None:
     [
         b"GET / HTTP/1.1\r\nHost: example\r\n" * 4,
         b"\xff" * 100,
-        line(HEADER) + line("/noise") + b"\xff\xff",
-        line(HEADER) + line("/noise") + b"\x00\x20" + bytes(32),
-        line(HEADER) + b"\x02\xff\n",
-        line(HEADER) + line("/unknown") * 30,
+        line(MULTISTREAM_HEADER) + line("/noise") + b"\xff\xff",
+        line(MULTISTREAM_HEADER) + line("/noise") + b"\x00\x20" + bytes(32),
+        line(MULTISTREAM_HEADER) + b"\x02\xff\n",
+        line(MULTISTREAM_HEADER) + line("/unknown") * 30,
     ],
 )
 async def test_garbage_instead_of_a_handshake_ends_that_connection(garbage: bytes) -> None:
@@ -64,7 +64,7 @@ async def test_peers_that_disconnect_at_once_leave_nothing_behind() -> None:
     async with running(node):
         for _ in range(50):
             stream = await raw(node)
-            await stream.send_all(line(HEADER))
+            await stream.send_all(line(MULTISTREAM_HEADER))
             await trio.aclose_forcefully(stream)
         await still_works(node)
         await until(lambda: not node.peers and node._connections.admission.pending == 0)
@@ -231,8 +231,8 @@ async def test_a_silent_connection_is_dropped_before_it_is_secured(
     monkeypatch.setattr("cfnode.network.connections.SETUP_TIMEOUT", 0.2)
     node = victim()
     async with running(node):
-        silent = [await raw(node) for _ in range(MAX_PENDING + 3)]
-        await until(lambda: node._connections.admission.pending == MAX_PENDING)
+        silent = [await raw(node) for _ in range(MAX_HALF_OPEN_CONNECTIONS + 3)]
+        await until(lambda: node._connections.admission.pending == MAX_HALF_OPEN_CONNECTIONS)
         for stream in silent:
             await ended(stream)
         assert node._connections.admission.pending == 0
@@ -245,7 +245,7 @@ async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> 
         stream, peer = await secured(node)
         session = YamuxSession(dialer=True)
         number = session.open()
-        session.send(number, line(HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
+        session.send(number, line(MULTISTREAM_HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
         await frames(peer.channel, stream, *session.frames_to_send())
         events = []
         with trio.fail_after(5):

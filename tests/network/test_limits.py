@@ -14,9 +14,9 @@ from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.multistream import Dialer
 from cfnode.core.p2p.noise import NoiseHandshake
 from cfnode.core.p2p.protobuf import Frames, framed
-from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
+from cfnode.core.p2p.yamux.budget import FRAMES_PER_TURN, MAX_FRAME_CREDIT
 from cfnode.core.p2p.yamux.frames import ACK, PING
-from cfnode.core.p2p.yamux.frames import HEADER as FRAME
+from cfnode.core.p2p.yamux.frames import FRAME_HEADER as FRAME
 from cfnode.core.peer_id import peer_id
 from cfnode.flow.rate import Rate
 from cfnode.network import buffers
@@ -50,7 +50,7 @@ from tests.support.waiting import until
 async def test_the_peer_with_most_unread_data_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr(buffers, "MAX_UNREQUESTED", 600_000)
+    monkeypatch.setattr(buffers, "MAX_UNREQUESTED_BYTES", 600_000)
     closed: list[object] = []
 
     def close_holder(holder: object) -> None:
@@ -90,7 +90,7 @@ async def request_without_reading(
 async def test_unread_answers_are_bounded_over_all_peers(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    monkeypatch.setattr(buffers, "MAX_UNREAD_ANSWER_BYTES", 1_200_000)
     sums = Buffers()
 
     async def large(peer: str, data: bytes) -> bytes | None:
@@ -115,7 +115,7 @@ async def test_unread_answers_are_bounded_over_all_peers(
 async def test_a_peer_with_unread_answers_is_disconnected_for_one_with_few_requests(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
-    monkeypatch.setattr(buffers, "MAX_ANSWERS", 1_200_000)
+    monkeypatch.setattr(buffers, "MAX_UNREAD_ANSWER_BYTES", 1_200_000)
     sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, PeerConnection) else None)
 
     async def large(peer: str, data: bytes) -> bytes | None:
@@ -276,4 +276,4 @@ async def test_tiny_websocket_frames_let_other_tasks_run_and_end_the_connection(
         while reading:
             rounds += 1
             await trio.lowlevel.checkpoint()
-    assert rounds >= MAX_CREDIT // TURN
+    assert rounds >= MAX_FRAME_CREDIT // FRAMES_PER_TURN

@@ -11,8 +11,8 @@ import trio.testing
 
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, YamuxSession
-from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
-from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
+from cfnode.core.p2p.yamux.budget import FRAMES_PER_TURN, MAX_FRAME_CREDIT
+from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, FRAME_HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import PeerConnection
@@ -131,11 +131,11 @@ async def test_useless_frames_end_the_connection(flags: int, autojump_clock: tri
     """Frames of released or unknown streams, or of one too many."""
     async with ours_and_raw() as (ours, stream, raw):
         ours._session._inbound = MAX_INBOUND
-        await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
+        await stream.send_all(raw.channel.seal(FRAME_HEADER.pack(0, WINDOW, flags, 1, 0) * 5000))
         await ours.ended.wait()
         assert ours.at_fault
         assert ours.flooded
-        assert ours.end_reason == f"over {MAX_CREDIT:.0f} frames that carry nothing"
+        assert ours.end_reason == f"over {MAX_FRAME_CREDIT:.0f} frames that carry nothing"
 
 
 async def test_tiny_noise_messages_end_the_connection_too(
@@ -158,13 +158,13 @@ async def test_flooding_connections_take_turns_and_let_other_tasks_run(
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(ours_and_raw(flood_lock=shared)) for _ in range(8)]
         for ours, stream, raw in pairs:
-            ours._session.budget.credit = MAX_CREDIT * 3 / 4  # it has flooded us a while
-            await stream.send_all(raw.channel.seal(HEADER.pack(0, WINDOW, ACK, 1, 0) * 1000))
+            ours._session.budget.credit = MAX_FRAME_CREDIT * 3 / 4  # it has flooded us a while
+            await stream.send_all(raw.channel.seal(FRAME_HEADER.pack(0, WINDOW, ACK, 1, 0) * 1000))
         spent = [sum(ours._session.budget.spent for ours, _, _ in pairs)]
         while spent[-1] < 8_000:
             await trio.lowlevel.checkpoint()
             spent.append(sum(ours._session.budget.spent for ours, _, _ in pairs))
-        assert max(after - before for before, after in pairwise(spent)) <= 2 * (TURN + 1)
+        assert max(after - before for before, after in pairwise(spent)) <= 2 * (FRAMES_PER_TURN + 1)
 
 
 async def test_streams_reset_before_any_data_never_get_a_task(
@@ -176,12 +176,12 @@ async def test_streams_reset_before_any_data_never_get_a_task(
         served.append(substream.number)
 
     def opening(number: int, flags: int) -> bytes:
-        return HEADER.pack(0, WINDOW, SYN, number, 0) + HEADER.pack(0, WINDOW, flags, number, 0)
+        return FRAME_HEADER.pack(0, WINDOW, SYN, number, 0) + FRAME_HEADER.pack(0, WINDOW, flags, number, 0)
 
     async with ours_and_raw(serve) as (ours, stream, raw):
         await stream.send_all(raw.channel.seal(b"".join(opening(2 * n + 1, RST) for n in range(200))))
         await stream.send_all(raw.channel.seal(b"".join(opening(2 * n + 1, FIN) for n in range(200, 300))))
-        speaks = HEADER.pack(0, WINDOW, SYN, 1001, 0) + HEADER.pack(0, DATA, 0, 1001, 1) + b"x"
+        speaks = FRAME_HEADER.pack(0, WINDOW, SYN, 1001, 0) + FRAME_HEADER.pack(0, DATA, 0, 1001, 1) + b"x"
         await stream.send_all(raw.channel.seal(speaks))
         await trio.testing.wait_all_tasks_blocked()
         assert served == [1001]

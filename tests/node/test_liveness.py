@@ -16,7 +16,7 @@ from cfnode.node import liveness as liveness_module
 from cfnode.node.chain.events import Publisher
 from cfnode.node.config import NetworkConfig
 from cfnode.node.informant import Informant
-from cfnode.node.liveness import ANSWER_S, MAX_SILENCE_S, WARN_S, Liveness
+from cfnode.node.liveness import ISOLATION_WARNING_INTERVAL_S, MAX_SILENCE_S, WAITING_CALL_TIMEOUT_S, Liveness
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.node.signing.submission import NotYetIncluded, Submission
 from cfnode.rpc.table.errors import explain
@@ -61,7 +61,7 @@ async def test_three_block_times_without_a_block_are_isolation_until_the_next_on
         assert around.liveness.line() == "⚠️  No block for 18 s"
         around.peers = 3
         assert around.liveness.reason == "3 peers, but none gives a block after #1 for 18 s"
-        await trio.sleep(3 * WARN_S)
+        await trio.sleep(3 * ISOLATION_WARNING_INTERVAL_S)
         warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
         assert 3 <= len(warnings) <= 4
         assert warnings[1].message.startswith("3 peers, but none gives a block after #1 for ")
@@ -80,7 +80,7 @@ async def test_without_peers_a_node_is_isolated_at_once_with_the_reason(
         around.peers = 0
         assert around.liveness.is_isolated
         assert around.liveness.line() == "⚠️  Isolated"
-        await trio.sleep(WARN_S)
+        await trio.sleep(ISOLATION_WARNING_INTERVAL_S)
         assert "isolated: no peers (1 refused); no block after #0 for 6 s" in caplog.text
 
 
@@ -120,12 +120,12 @@ async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_
     async with watching(rig) as around:
         publisher = Publisher[TxStatus](None)
         with pending(publisher, rig, around) as submission:
-            await trio.sleep(ANSWER_S - 1)
+            await trio.sleep(WAITING_CALL_TIMEOUT_S - 1)
             await rig.block()  # blocks come: it may be in the next one
             began = trio.current_time()
             with pytest.raises(NotYetIncluded) as refusal:
                 await submission.in_block()
-            assert trio.current_time() - began == pytest.approx(ANSWER_S, abs=0.1)
+            assert trio.current_time() - began == pytest.approx(WAITING_CALL_TIMEOUT_S, abs=0.1)
         error = explain(refusal.value, "broker_requestSwapDepositAddress")
         assert error.code == -32024
         assert error.data == {"tx_hash": "0x" + "01" * 32}
@@ -142,7 +142,7 @@ async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
 
         async def blocks() -> None:
             for _ in range(5):
-                await trio.sleep(ANSWER_S - 2)
+                await trio.sleep(WAITING_CALL_TIMEOUT_S - 2)
                 block = await rig.block()
             publisher.publish(TxStatus(StatusKind.IN_BLOCK, block, 0))
 
@@ -152,14 +152,16 @@ async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
             pytest.raises(NotYetIncluded, match=r"included in block 0x[0-9a-f]{64}, not yet final"),
         ):
             await submission.finalized()
-        assert trio.current_time() == pytest.approx(5 * (ANSWER_S - 2) + ANSWER_S, abs=1)
+        assert trio.current_time() == pytest.approx(
+            5 * (WAITING_CALL_TIMEOUT_S - 2) + WAITING_CALL_TIMEOUT_S, abs=1
+        )
 
 
 async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_executed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(liveness_module, "MAX_SILENCE_S", 1.5)
-    monkeypatch.setattr(liveness_module, "ANSWER_S", 2.0)
+    monkeypatch.setattr(liveness_module, "WAITING_CALL_TIMEOUT_S", 2.0)
     async with live_node(tmp_path / "author", dev=MANUAL) as author:
         for _ in range(2):
             await made(author).control.new_block(finalize=True)

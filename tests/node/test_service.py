@@ -22,7 +22,7 @@ from cfnode.devchain.genesis import load_spec
 from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.node.config import PrometheusConfig
 from cfnode.node.node import Node
-from cfnode.serving.limits import MAX_HEAD
+from cfnode.serving.limits import MAX_REQUEST_HEAD_BYTES
 from cfnode.store import StoreError
 from tests.node.live import FLIP, LOOPBACK, live_node, made, reach
 from tests.support.ports import free_port
@@ -256,7 +256,7 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
         assert "_created" not in body
         assert (await http(port, request("GET /"))).startswith(b"HTTP/1.1 404")
         assert (await http(port, request("POST /metrics"))).startswith(b"HTTP/1.1 405")
-        endless = await http(port, b"x" * (MAX_HEAD + 1))
+        endless = await http(port, b"x" * (MAX_REQUEST_HEAD_BYTES + 1))
         assert not endless or endless.startswith(b"HTTP/1.1 431"), "refused, or cut off"
 
 

@@ -293,8 +293,8 @@ def cells() -> list[tuple[str, str]]:
 @pytest.fixture(autouse=True)
 def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_client, "ANSWER_TIMEOUT_S", LIMIT_S)
-    monkeypatch.setattr(ledger_client, "CONNECT_TIMEOUT_S", LIMIT_S)
-    monkeypatch.setattr("cfnode.swap_service.live.link.PATIENCE_S", LIMIT_S)
+    monkeypatch.setattr(ledger_client, "NODE_CONNECT_TIMEOUT_S", LIMIT_S)
+    monkeypatch.setattr("cfnode.swap_service.live.link.WAIT_FOR_CONNECTION_S", LIMIT_S)
     monkeypatch.setattr(dev_calls, "RPC_TIMEOUT_S", LIMIT_S)
     monkeypatch.setattr(cli_client.call, "__kwdefaults__", {"timeout": LIMIT_S})
     monkeypatch.setattr("cfnode.sdk.SwapSDK", partial(SwapSDK, timeout=LIMIT_S))

@@ -16,7 +16,7 @@ from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
 from cfnode.rpc.dispatch import Dispatcher, RpcClient
-from cfnode.rpc.methods import BROKER, LP
+from cfnode.rpc.methods import BROKER_METHODS, LP
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.server import TOO_MANY_CONNECTIONS
 from cfnode.rpc.substrate.system import METHODS
@@ -222,7 +222,7 @@ async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_na
 
 
 def test_every_method_of_a_signing_account_has_its_access() -> None:
-    assert {row.access for row in BROKER} == {Access.BROKER}
+    assert {row.access for row in BROKER_METHODS} == {Access.BROKER}
     assert {row.access for row in LP} == {Access.LP}
 
 

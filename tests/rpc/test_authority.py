@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cfnode.dashboard.guard import require_own_origin
-from cfnode.rpc.forwarded import UNKNOWN, forwarded_client
+from cfnode.rpc.forwarded import UNKNOWN_CLIENT, forwarded_client
 from cfnode.web.authority import HostAuthority, WebOrigin, origin_pattern
 from cfnode.web.networks import BadFlagError
 from cfnode.web.origins import origin_policy
@@ -151,4 +151,4 @@ def test_a_form_of_the_own_origin_is_taken(host: bytes, origin: bytes) -> None:
     ],
 )
 def test_what_is_not_one_address_names_no_client(name: bytes, value: bytes) -> None:
-    assert forwarded_client({name: value}, lambda hop: False) == UNKNOWN
+    assert forwarded_client({name: value}, lambda hop: False) == UNKNOWN_CLIENT

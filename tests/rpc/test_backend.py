@@ -132,7 +132,7 @@ async def test_requests_beyond_the_queue_get_try_again_later(
     instant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await post(instant, "/api/openSwapDepositChannel", CHANNEL))[0] == 201
-    monkeypatch.setattr(submission, "MAX_WAITING", 0)
+    monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 0)
     text = "Too many requests, please try again later"
     assert await post(instant, "/api/openSwapDepositChannel", CHANNEL) == (429, {"message": text})
     code, answer = await post(instant, "/trpc/openSwapDepositChannel", {"json": CHANNEL})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import rate_limit
 from cfnode.rpc.access import AccessDecision, AccessPolicy
-from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
+from cfnode.rpc.forwarded import MAX_FORWARDED_HEADER_BYTES, MAX_HOPS, UNKNOWN_CLIENT, forwarded_client
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.web.networks import is_within, networks, peer_address
@@ -38,16 +38,16 @@ def client(**headers: str) -> str | None:
         ("for=192.0.2.60, for=10.1.2.3", "192.0.2.60"),
         ("by=10.1.2.3;for=192.0.2.60 , for=10.1.2.3 ;proto=https", "192.0.2.60"),
         ("for=10.0.0.1, for=10.0.0.2", "10.0.0.1"),
-        ("for=_hidden", UNKNOWN),
-        ("for=unknown, for=10.0.0.2", UNKNOWN),
-        ("for=192.0.2.60, proto=https", UNKNOWN),
-        ("proto=https", UNKNOWN),
+        ("for=_hidden", UNKNOWN_CLIENT),
+        ("for=unknown, for=10.0.0.2", UNKNOWN_CLIENT),
+        ("for=192.0.2.60, proto=https", UNKNOWN_CLIENT),
+        ("proto=https", UNKNOWN_CLIENT),
         ("for=192.0.2.60;", "192.0.2.60"),
-        ('for="192.0.2.60', UNKNOWN),
-        ("for=192.0.2.60 for=1.2.3.4", UNKNOWN),
-        ("", UNKNOWN),
-        (", ".join(["for=192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN),
-        ("for=192.0.2.60;a=" + "b" * MAX_BYTES, UNKNOWN),
+        ('for="192.0.2.60', UNKNOWN_CLIENT),
+        ("for=192.0.2.60 for=1.2.3.4", UNKNOWN_CLIENT),
+        ("", UNKNOWN_CLIENT),
+        (", ".join(["for=192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN_CLIENT),
+        ("for=192.0.2.60;a=" + "b" * MAX_FORWARDED_HEADER_BYTES, UNKNOWN_CLIENT),
     ],
 )
 def test_forwarded_names_the_client(value: str, named: str) -> None:
@@ -63,10 +63,10 @@ def test_forwarded_names_the_client(value: str, named: str) -> None:
         ("[2001:db8::1]:80", "2001:db8::1"),
         ("198.51.100.1,192.0.2.60", "192.0.2.60"),
         ("198.51.100.1, 192.0.2.60, 2001:db8:1::7, 10.9.9.9", "192.0.2.60"),
-        ("192.0.2.60,", UNKNOWN),
-        ("192.0.2.60, nonsense", UNKNOWN),
+        ("192.0.2.60,", UNKNOWN_CLIENT),
+        ("192.0.2.60, nonsense", UNKNOWN_CLIENT),
         (",".join(["192.0.2.60"] * MAX_HOPS), "192.0.2.60"),
-        (",".join(["192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN),
+        (",".join(["192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN_CLIENT),
     ],
 )
 def test_x_forwarded_for_names_the_client(value: str, named: str) -> None:
@@ -78,8 +78,8 @@ def test_headers_that_disagree_name_no_client() -> None:
     assert client(x_real_ip="192.0.2.60") == "192.0.2.60"
     assert client(x_real_ip="192.0.2.60", x_forwarded_for="1.1.1.1, 192.0.2.60") == "192.0.2.60"
     assert client(x_real_ip="10.0.0.9", x_forwarded_for="192.0.2.60, 10.0.0.9") == "192.0.2.60"
-    assert client(forwarded="for=1.1.1.1", x_forwarded_for="192.0.2.60") == UNKNOWN
-    assert client(forwarded="junk", x_forwarded_for="192.0.2.60") == UNKNOWN
+    assert client(forwarded="for=1.1.1.1", x_forwarded_for="192.0.2.60") == UNKNOWN_CLIENT
+    assert client(forwarded="junk", x_forwarded_for="192.0.2.60") == UNKNOWN_CLIENT
 
 
 @given(
@@ -88,7 +88,7 @@ def test_headers_that_disagree_name_no_client() -> None:
 def test_any_header_names_an_address_or_none(headers: dict[str, bytes]) -> None:
     found = forwarded_client({name.encode(): value for name, value in headers.items()}, lambda hop: False)
     assert (found is None) is (not headers)
-    assert found in (None, UNKNOWN) or peer_address(found) is not None
+    assert found in (None, UNKNOWN_CLIENT) or peer_address(found) is not None
 
 
 async def seconds_for(port: int, calls: int, **headers: str) -> float:
@@ -149,7 +149,10 @@ def test_clients_without_a_name_share_no_limit() -> None:
     limits = RateLimits(10)
     one, another = limits.of_connection(), limits.of_connection()
     assert one is not None and another is not None
-    unknown, named = AccessDecision(UNKNOWN, is_proxied=True), AccessDecision("192.0.2.1", is_proxied=True)
+    unknown, named = (
+        AccessDecision(UNKNOWN_CLIENT, is_proxied=True),
+        AccessDecision("192.0.2.1", is_proxied=True),
+    )
     assert limits.throttle(unknown, one) == one.wait
     assert limits.throttle(unknown, another) == another.wait
     assert limits.throttle(named, one) == limits.throttle(named, another) != one.wait

@@ -65,7 +65,7 @@ async def test_a_state_that_is_held_stays_when_its_window_has_gone_by(make_serve
 async def test_what_is_held_beyond_the_bound_ends_the_follow(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finality, "MAX_BEHIND", 2)
+    monkeypatch.setattr(finality, "MAX_HELD_BEFORE_WINDOW", 2)
     served = await make_served(pruning=WINDOW)
     async with served.websocket() as ws:
         head = await followed(ws, with_runtime=False)
@@ -115,7 +115,7 @@ async def test_the_states_of_a_branch_that_has_lost_stay_while_its_end_is_held(
 async def test_a_lost_branch_that_is_too_long_ends_the_follow(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finality, "MAX_KEPT", 1)
+    monkeypatch.setattr(finality, "MAX_HELD_LOST_BLOCKS", 1)
     async with served_node.websocket() as ws:
         head = await followed(ws, with_runtime=False)
         await head.events(3)

@@ -14,7 +14,7 @@ from cfnode.rpc import kept_answers
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.dispatch import Dispatcher, RpcClient
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
-from cfnode.rpc.methods import BROKER, EVERYWHERE, LP
+from cfnode.rpc.methods import BROKER_METHODS, EVERYWHERE, LP
 from cfnode.rpc.substrate import chain, state
 from cfnode.rpc.table.rows import Access, FixedBy, Method, Table
 from cfnode.serving.reply import SHARED_FROM
@@ -49,7 +49,7 @@ def test_a_text_is_kept_until_the_chain_changes() -> None:
 
 
 def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(kept_answers, "MAX_KEPT_ANSWERS_BYTES", 10_000)
     kept = KeptAnswers(Revision())
     for number in range(1_000):
         kept.keep(("m", b"%d" % number), b"x" * (number % 100), 0)
@@ -62,7 +62,7 @@ def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     assert kept.get(("m", b"999")) == b"x" * 99
     before = kept.size
     kept.keep(("m", b"x" * (kept_answers.MAX_PARAMS + 1)), b"1", 0)
-    kept.keep(("m", b"long"), b"x" * (kept_answers.MAX_TEXT + 1), 0)
+    kept.keep(("m", b"long"), b"x" * (kept_answers.MAX_KEPT_ANSWER_BYTES + 1), 0)
     assert kept.size == before
 
 
@@ -85,7 +85,7 @@ def rows() -> list[Method]:
 
 
 def test_only_safe_methods_are_kept() -> None:
-    offered = (*EVERYWHERE, *BROKER, *LP)
+    offered = (*EVERYWHERE, *BROKER_METHODS, *LP)
     fixed = [row for row in offered if isinstance(row, Method) and row.fixed_by is not None]
     names = {"chain_getHeader", "state_getStorage", "state_call", "cf_pool_info", "cf_monitoring_data"}
     assert {row.name for row in fixed} >= names

@@ -10,9 +10,9 @@ import pytest
 from cfnode.core.jsonrpc import (
     LARGE,
     MAX_FILLING,
-    MAX_ID,
-    MAX_VALUES,
-    MAX_WIDE,
+    MAX_ID_BYTES,
+    MAX_JSON_VALUES,
+    MAX_NON_ASCII_BYTES,
     Incoming,
     RefusedMessage,
     RpcBatch,
@@ -20,7 +20,7 @@ from cfnode.core.jsonrpc import (
     parse,
 )
 from cfnode.rpc.substrate.system import METHODS
-from cfnode.rpc.table.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
+from cfnode.rpc.table.convert import BYTES, MAX_STORAGE_KEY_BYTES, TEXT, U64, excerpt, listed, read_key
 from cfnode.rpc.table.rows import Method, Param
 from cfnode.rpc.v1.parameters import read_key_text
 from tests.rpc.clients import Http, StandIn, WebSocket, served
@@ -67,8 +67,11 @@ SHAPES = {
     "text for a list": (lambda: call(b'["%b"]' % (b"x" * ROOM), method=b"test_list"), -32602),
     "digits": (lambda: call(b"[%b]" % (b"1" * ROOM)), -32602),
     "decimals": (lambda: call(b"[1.%b]" % (b"1" * ROOM)), -32602),
-    "keys": (lambda: call(many_keys(MAX_VALUES - 10)), -32602),
-    "keys for a number": (lambda: call(b"[%b]" % many_keys(MAX_VALUES - 10), method=b"test_number"), -32602),
+    "keys": (lambda: call(many_keys(MAX_JSON_VALUES - 10)), -32602),
+    "keys for a number": (
+        lambda: call(b"[%b]" % many_keys(MAX_JSON_VALUES - 10), method=b"test_number"),
+        -32602,
+    ),
     "too many values": (lambda: call(b"[%b1]" % (b"1," * (ROOM // 2))), -32007),
     "too many escapes": (lambda: call(b'["%b"]' % (b"\\n" * (ROOM // 2))), -32007),
     "too many spaces": (lambda: call(b"[%b]" % (b" " * ROOM)), -32007),
@@ -134,9 +137,12 @@ def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> Non
 
 @pytest.mark.parametrize("read", [read_key, read_key_text])
 def test_a_storage_key_is_as_long_as_a_trie_has_them(read: Callable[[Any], Any]) -> None:
-    assert read("0x" + "ab" * MAX_KEY) in (b"\xab" * MAX_KEY, "0x" + "ab" * MAX_KEY)
-    with pytest.raises(ValueError, match=f"at most {MAX_KEY} bytes of hex"):
-        read("0x" + "ab" * (MAX_KEY + 1))
+    assert read("0x" + "ab" * MAX_STORAGE_KEY_BYTES) in (
+        b"\xab" * MAX_STORAGE_KEY_BYTES,
+        "0x" + "ab" * MAX_STORAGE_KEY_BYTES,
+    )
+    with pytest.raises(ValueError, match=f"at most {MAX_STORAGE_KEY_BYTES} bytes of hex"):
+        read("0x" + "ab" * (MAX_STORAGE_KEY_BYTES + 1))
 
 
 def test_pieces_are_read_like_the_whole() -> None:
@@ -149,7 +155,7 @@ def test_pieces_are_read_like_the_whole() -> None:
 
 
 def test_a_message_with_too_much_in_it_is_not_kept() -> None:
-    for filling, limit in ((b",", MAX_VALUES), (b" ", MAX_FILLING), (b"\\", MAX_FILLING)):
+    for filling, limit in ((b",", MAX_JSON_VALUES), (b" ", MAX_FILLING), (b"\\", MAX_FILLING)):
         incoming = Incoming()
         for _ in range(limit // 1024 + 2):
             incoming.add(filling * 1024)
@@ -169,18 +175,21 @@ def test_long_messages_are_ascii_and_short_ones_anything() -> None:
             incoming.add(text[place : place + 3])
         incoming.add(b" ")
         assert isinstance(incoming.parse(100), RpcCall)
-        incoming.add(b"x" * MAX_WIDE)
+        incoming.add(b"x" * MAX_NON_ASCII_BYTES)
         refused = incoming.parse(100)
         assert isinstance(refused, RefusedMessage)
-        assert refused.error.data == f"Exceeded max limit of {MAX_WIDE} bytes of other text than ASCII"
+        assert (
+            refused.error.data
+            == f"Exceeded max limit of {MAX_NON_ASCII_BYTES} bytes of other text than ASCII"
+        )
 
 
 def test_an_id_is_as_long_as_clients_need() -> None:
-    assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 2))), 100), RpcCall)
-    refused = parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID - 1))), 100)
+    assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID_BYTES - 2))), 100), RpcCall)
+    refused = parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID_BYTES - 1))), 100)
     assert isinstance(refused, RefusedMessage)
     assert (refused.id, refused.error.code) == (b"null", -32600)
-    batch = parse(b"[%b]" % call(b"[]", identity=b"1" * (MAX_ID + 1)), 100)
+    batch = parse(b"[%b]" % call(b"[]", identity=b"1" * (MAX_ID_BYTES + 1)), 100)
     assert isinstance(batch, RpcBatch)
     assert isinstance(batch.entries[0], RefusedMessage)
 

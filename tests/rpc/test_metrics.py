@@ -16,7 +16,7 @@ import pytest
 import trio.testing
 
 from cfnode.node.metrics import BrokerFigures, ProviderFigures, account
-from cfnode.node.metrics.declared import ALL
+from cfnode.node.metrics.declared import METRICS_BY_NAME
 from cfnode.rpc.cf.account_figures import broker_figures
 from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
@@ -60,7 +60,7 @@ async def scraped(served: Served) -> str:
 def declared_name(sample: str) -> str:
     for part in HISTOGRAM_PARTS:
         base = sample.removesuffix(part)
-        if base in ALL and ALL[base].kind == "histogram":
+        if base in METRICS_BY_NAME and METRICS_BY_NAME[base].kind == "histogram":
             return base
     return sample
 
@@ -68,7 +68,7 @@ def declared_name(sample: str) -> str:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a scrape wait for the account on a busy machine, too: these tests are about values."""
-    monkeypatch.setattr(account, "READ_S", 60.0)
+    monkeypatch.setattr(account, "FIGURES_TIMEOUT_S", 60.0)
 
 
 @pytest.fixture
@@ -85,11 +85,11 @@ async def text(make_served: MakeServed) -> str:
 
 async def test_a_node_exports_exactly_the_declared_metrics(text: str) -> None:
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
-    assert types == {name: each.kind for name, each in ALL.items()}
+    assert types == {name: each.kind for name, each in METRICS_BY_NAME.items()}
     exported = {declared_name(name) for name, _, _ in samples(text)}
-    assert exported == set(ALL)
+    assert exported == set(METRICS_BY_NAME)
     for name, labels, _ in samples(text):
-        declared = ALL[declared_name(name)]
+        declared = METRICS_BY_NAME[declared_name(name)]
         assert set(labels) - {"le"} == set(declared.all_labels), name
         assert labels.get("chain", "dev") == "dev"
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from cfnode.rpc.outbox import PATIENCE_S, Outbox
+from cfnode.rpc.outbox import NOT_READING_AFTER_S, Outbox
 from cfnode.rpc.table.rows import SlowReader
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
@@ -35,7 +35,7 @@ async def test_who_reads_nothing_is_too_slow(autojump_clock: MockClock) -> None:
         began = trio.current_time()
         with pytest.raises(SlowReader):
             await client.outbox.push(Reply(b"too many"))
-        assert trio.current_time() - began == pytest.approx(PATIENCE_S)
+        assert trio.current_time() - began == pytest.approx(NOT_READING_AFTER_S)
         nursery.cancel_scope.cancel()
 
 
@@ -48,7 +48,7 @@ async def test_a_pause_of_the_process_makes_no_client_slow(mock_clock: MockClock
         await client.outbox.push(Reply(b"2"))
         nursery.start_soon(client.outbox.push, Reply(b"3"))
         await wait_all_tasks_blocked()
-        mock_clock.jump(100 * PATIENCE_S)
+        mock_clock.jump(100 * NOT_READING_AFTER_S)
         await wait_all_tasks_blocked()
         for _ in range(3):
             client.reads.release()

@@ -18,7 +18,7 @@ from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.convert import TEXT, U32
 from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.serving import connection as connection_module
-from cfnode.serving.frames import MAX_SHORT, FrameBoundary, short_message
+from cfnode.serving.frames import MAX_SHORT_MESSAGE_BYTES, FrameBoundary, short_message
 from tests.rpc.clients import WebSocket, served
 
 MARK = b"\x81\x84\1\2\3\4" + bytes(each ^ mask for each, mask in zip(b"next", b"\1\2\3\4", strict=True))
@@ -62,7 +62,7 @@ def test_each_text_in_one_frame_is_short(text: str, mask: bytes) -> None:
     assert short_message(frame(text.encode(), mask=mask)) == text.encode()
 
 
-@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_534 // 4, MAX_SHORT])
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_534 // 4, MAX_SHORT_MESSAGE_BYTES])
 def test_a_message_up_to_the_limit_is_short(size: int) -> None:
     data = frame(b"x" * size)
     assert short_message(data) == b"x" * size
@@ -77,7 +77,7 @@ def test_a_message_up_to_the_limit_is_short(size: int) -> None:
         frame(b"text") + b"x",
         frame(b"text") + frame(b"text"),
         frame(b"text", mask=None),
-        frame(b"x" * (MAX_SHORT + 1)),
+        frame(b"x" * (MAX_SHORT_MESSAGE_BYTES + 1)),
         frame(b"x" * 70_000),
         frame(b"text", 0x01),
         frame(b"text", 0x80),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cfnode.rpc.access import AccessDecision, AccessPolicy, RequestHeaders
 from cfnode.serving import connection as connection_module
 from cfnode.serving.shares import MIN_IDLE_S
-from cfnode.serving.short_request import MAX_BODY, MAX_HEAD, short_request
+from cfnode.serving.short_request import MAX_SHORT_BODY_BYTES, MAX_SHORT_HEAD_BYTES, short_request
 from tests.rpc.clients import Http, served
 from tests.support.rpc.rows import ROWS
 
@@ -42,7 +42,7 @@ def post(body: bytes = BODY, *lines: str, target: str = "/", length: int | None 
         post(b""),
         post(BODY, "Connection: Keep-Alive"),
         post(BODY, "X-Empty:", "x-tab:\tvalue\t"),
-        post(b" " * MAX_BODY),
+        post(b" " * MAX_SHORT_BODY_BYTES),
         post(target="/any/path?with=query"),
         post() + b"GET / HTTP/1.1\r\n",
     ],
@@ -76,8 +76,8 @@ def test_the_usual_request_is_short(data: bytes) -> None:
         post(BODY, "x-bare: a\rb"),
         post(BODY, "space in name: a"),
         post(BODY, "no-colon"),
-        post(BODY, "x: " + "a" * MAX_HEAD),
-        post(b" " * (MAX_BODY + 1)),
+        post(BODY, "x: " + "a" * MAX_SHORT_HEAD_BYTES),
+        post(b" " * (MAX_SHORT_BODY_BYTES + 1)),
         post(target="/per%63ent"),
         post(target="http://localhost/"),
         post().replace(b"content-length: ", b"content-length: +"),

@@ -150,6 +150,6 @@ async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_
     assert sorted(path.name for path in copies.iterdir()) == ["2", "3"]
     await served.call("dev_revert", "0x2")
     assert list(copies.iterdir()) == []
-    monkeypatch.setattr(snapshots, "MAX_BYTES", 1)
+    monkeypatch.setattr(snapshots, "MAX_SNAPSHOT_BYTES", 1)
     assert "would take more than" in (await served.error("dev_snapshot"))["message"]
     assert list(copies.iterdir()) == []

@@ -30,8 +30,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that waits for a call is reason enough to start a process, and none is sent ahead."""
-    monkeypatch.setattr(call_workers, "BUSY_S", 0.001)
-    monkeypatch.setattr(worker_queue, "AHEAD", 1)
+    monkeypatch.setattr(call_workers, "BUSY_BEFORE_NEW_WORKER_S", 0.001)
+    monkeypatch.setattr(worker_queue, "MAX_CALLS_AHEAD", 1)
 
 
 class LongCall:
@@ -82,7 +82,9 @@ async def test_a_call_that_waits_for_a_long_one_is_made_elsewhere_up_to_the_limi
                     assert await get(executor) == b"\x01value"
                     assert len(executor.pids) == number + 2
             nursery.start_soon(wait, executor)
-            await trio.sleep(50 * call_workers.BUSY_S)  # nothing announces that no process is started
+            await trio.sleep(
+                50 * call_workers.BUSY_BEFORE_NEW_WORKER_S
+            )  # nothing announces that no process is started
             assert waiting == []
             assert len(executor.pids) == executor.started == 3
             for call in long:
@@ -96,7 +98,9 @@ async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path
         call = LongCall(executor, tmp_path / "gate")
         await call.begin(nursery)
         nursery.start_soon(get, executor)
-        await trio.sleep(50 * call_workers.BUSY_S)  # nothing announces that no process is started
+        await trio.sleep(
+            50 * call_workers.BUSY_BEFORE_NEW_WORKER_S
+        )  # nothing announces that no process is started
         assert executor.started == 1
         call.end()
 
@@ -180,7 +184,7 @@ async def test_a_killed_process_fails_the_call_that_it_makes_and_no_other(
 async def test_processes_without_calls_are_ended_and_started_again(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_workers, "IDLE_S", 0.05)
+    monkeypatch.setattr(call_workers, "IDLE_WORKER_LIFE_S", 0.05)
     async with Executor.start(store, runtimes=RUNTIMES, call_processes=2) as executor:
         for turn in range(2):
             long = LongCall(executor, tmp_path / f"gate{turn}")

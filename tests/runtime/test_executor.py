@@ -38,7 +38,7 @@ from cfnode.runtime.calls import (
     Verdict,
 )
 from cfnode.runtime.executor import Executor
-from cfnode.runtime.frames import SLICE
+from cfnode.runtime.frames import FRAME_SLICE_BYTES
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 from tests.conftest import ROOT
 from tests.core.trie.proofs import build_proof
@@ -201,7 +201,14 @@ def replace_nodes(proof: ProofSource, nodes: list[bytes]) -> ProofSource:
 
 async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> None:
     async with running(store) as executor:
-        for size in (0, 1, SLICE - 1, SLICE, SLICE + 1, 5 * SLICE + 7):
+        for size in (
+            0,
+            1,
+            FRAME_SLICE_BYTES - 1,
+            FRAME_SLICE_BYTES,
+            FRAME_SLICE_BYTES + 1,
+            5 * FRAME_SLICE_BYTES + 7,
+        ):
             assert await executor.call(AT, "Toy_large", b"%d" % size) == b"\xab" * size
         candidates = [put(b"key%d" % i, bytes([i]) * 50_000) for i in range(30)]
         block = await extend(executor, store, GENESIS, candidates)
@@ -212,11 +219,16 @@ async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> 
 
 
 async def test_calls_in_one_message_are_independent_and_answered_in_order(store: Store) -> None:
-    calls = [("Toy_write", b"new"), ("Toy_get", b"new"), ("Toy_large", b"%d" % SLICE), ("Toy_get", b"old")]
+    calls = [
+        ("Toy_write", b"new"),
+        ("Toy_get", b"new"),
+        ("Toy_large", b"%d" % FRAME_SLICE_BYTES),
+        ("Toy_get", b"old"),
+    ]
     async with running(store) as executor:
         root, new, large, old = await executor.call_all(AT, calls)
         assert root == MemoryState(GENESIS_STATE | {b"new": b"written"}).root
-        assert (new, large, old) == (b"\0", b"\xab" * SLICE, b"\x01value")
+        assert (new, large, old) == (b"\0", b"\xab" * FRAME_SLICE_BYTES, b"\x01value")
         with pytest.raises(RuntimeTrap, match="the reason"):
             await executor.call_all(AT, [*calls, ("Toy_trap", b"the reason"), ("Toy_mistake", b"")])
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
@@ -251,7 +263,7 @@ async def test_cancelled_callers_do_not_disturb_the_others(store: Store) -> None
         for patience in (0.0, 0.0005, 0.001, 0.002, 0.005):
             for _ in range(10):
                 with trio.move_on_after(patience):
-                    await executor.call(AT, "Toy_large", b"%d" % (3 * SLICE))
+                    await executor.call(AT, "Toy_large", b"%d" % (3 * FRAME_SLICE_BYTES))
                 assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 
 

@@ -65,7 +65,7 @@ def test_changes_arrive_whole_in_slices_of_any_size(
 ) -> None:
     changes = Changes(storage=storage, nodes=nodes, root=bytes(32))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "SLICE", size)
+        patch.setattr(frames, "FRAME_SLICE_BYTES", size)
         parts = list(frames.changes_in_slices(changes))
     assert all(sum(len(k) + len(v or b"") for k, v in part.rows.items()) < size + 310 for part in parts)
     assembly = frames.Assembly()
@@ -78,7 +78,7 @@ def test_changes_arrive_whole_in_slices_of_any_size(
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=5), st.integers(1, 20))
 def test_outputs_arrive_whole_in_pieces_of_any_size(outputs: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "SLICE", size)
+        patch.setattr(frames, "FRAME_SLICE_BYTES", size)
         *pieces, last = frames.outputs_in_pieces(5, outputs)
     assembly = frames.Assembly()
     for piece in pieces:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
-from cfnode.runtime.journal import MAX_VALUE, MAX_VALUES, Journal
+from cfnode.runtime.journal import MAX_KEPT_VALUE_BYTES, MAX_KEPT_VALUES, Journal
 from tests.core.trie.naive import naive_root
 from tests.core.trie.proofs import build_proof
 from tests.runtime.memory_state import MemoryState
@@ -233,7 +233,7 @@ class Counted(MemoryState):
 
 
 def test_a_small_value_of_the_state_is_read_once() -> None:
-    large = bytes(MAX_VALUE + 1)
+    large = bytes(MAX_KEPT_VALUE_BYTES + 1)
     state = Counted({b"a": b"1", b"large": large})
     journal = Journal(state)
     for _ in range(2):
@@ -250,7 +250,7 @@ def test_a_small_value_of_the_state_is_read_once() -> None:
 def test_a_journal_keeps_so_many_values_and_no_more() -> None:
     state = Counted({})
     journal = Journal(state)
-    keys = [number.to_bytes(2, "big") for number in range(MAX_VALUES + 2)]
+    keys = [number.to_bytes(2, "big") for number in range(MAX_KEPT_VALUES + 2)]
     for key in (*keys, *keys):
         assert journal.get(key) is None
     assert len(state.reads) == len(keys) + 2

@@ -76,7 +76,7 @@ async def test_of_a_block_with_too_large_a_value_nothing_reaches_the_process(
         small = await built(executor, put(b"c", b"1"))
         with monkeypatch.context() as patched:
             patched.setattr(frames, "MAX_FRAME", 100_000)
-            patched.setattr(frames, "SLICE", 1_000)
+            patched.setattr(frames, "FRAME_SLICE_BYTES", 1_000)
             for header, body, changes in (large, small):
                 await executor.overlay_added(store.add_block(header, body, changes))
             at = BlockSource(small[0].hash)

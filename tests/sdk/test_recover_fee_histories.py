@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.errors import BadAnswer, SdkError
 from cfnode.sdk.recovery import FailedCall, Payload, PrepareTransaction, TooExpensive, UnsignedTransaction
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
@@ -68,7 +68,7 @@ class Provider(Script):
         manager, key = raw(found["inputs"]["key_manager"]), raw(found["agg_key"]["compressed"])
         self.failed = FailedCall(payload_of(found), key, manager, 6, 6, None)
         self.worth = self.payload.transfer.amount
-        if self.payload.transfer.token != NATIVE:
+        if self.payload.transfer.token != NATIVE_TOKEN:
             self.worth = random.randrange(10 ** random.randrange(12, 20))
         self.max_fee = random.choice([None, random.randrange(1, 10 ** random.randrange(15, 20))])
         self.gas = random.randrange(60_000, 10 ** random.randrange(5, 8))

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
-from cfnode.core.vault_calls import NATIVE, Transfer, VaultCall, all_batch
+from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer, VaultCall, all_batch
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.swaps.checksums import checksum_address
 from tests.conftest import shared
@@ -81,7 +81,7 @@ def recover(url: str, *arguments: str, owner: str = DEPOSIT) -> Result:
 def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path) -> None:
     a, b, c = receivers(3)
     paid = {a: 3 * ETHER, b: 2 * ETHER, c: ETHER}
-    call = all_batch([], [], [Transfer(NATIVE, raw(to), amount) for to, amount in paid.items()])
+    call = all_batch([], [], [Transfer(NATIVE_TOKEN, raw(to), amount) for to, amount in paid.items()])
     ours, amount = b, paid[b]
     found = offered(call)
     with forgetful_chain(chain, found, status(chain, ours, amount, found)) as server:
@@ -111,9 +111,9 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
 ) -> None:
     """The other receiver is still led to it."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
-    token = raw(evm.deploy("Moody")) if is_token else NATIVE
+    token = raw(evm.deploy("Moody")) if is_token else NATIVE_TOKEN
     refused = Transfer(token, raw(refusing), 2 * ETHER)
-    found = offered(all_batch([], [], [refused, Transfer(NATIVE, raw(other), ETHER)]))
+    found = offered(all_batch([], [], [refused, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
     send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
     with forgetful_chain("Ethereum", found, status("Ethereum", refusing, 2 * ETHER, found)) as server:
         result = recover(server.url, *send)
@@ -132,7 +132,7 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
     (receiver,) = receivers(1)
-    found = offered(fallback(Transfer(NATIVE, raw(receiver), 1_438_296_932_694_476_996)))
+    found = offered(fallback(Transfer(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
     with forgetful_chain("Bsc", found, status("Bsc", receiver, 1_438_296_932_694_476_996, found)) as server:
         done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     assert done.exit_code == ExitCode.OK, done.output
@@ -151,7 +151,7 @@ def changed(call: VaultCall) -> dict[str, Any]:
 def test_a_service_that_changes_a_call_is_refused(evm: Evm) -> None:
     """It pays one wei more than Chainflip has signed."""
     (receiver,) = receivers(1)
-    found = changed(fallback(Transfer(NATIVE, raw(receiver), ETHER)))
+    found = changed(fallback(Transfer(NATIVE_TOKEN, raw(receiver), ETHER)))
     with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER + 1, found)) as server:
         for more in ((), ("--eth-rpc", evm.url)):
             result = recover(server.url, *more)

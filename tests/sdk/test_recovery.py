@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfnode.core import schnorr
-from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, execute_x_swap_and_call
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, execute_x_swap_and_call
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery import (
     BadPayload,
@@ -114,7 +114,9 @@ def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
 
 
 def message_payload() -> dict[str, Any]:
-    call = execute_x_swap_and_call(Transfer(NATIVE, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde")
+    call = execute_x_swap_and_call(
+        Transfer(NATIVE_TOKEN, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde"
+    )
     secret = raw(vector(NAMES[0])["inputs"]["agg_secret"])
     protection = ReplayProtection(9, 31337, b"\x0a" * 20, b"\x0b" * 20)
     signature = schnorr.sign(secret, b"\x07" * 32, call.message_hash(protection))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import NATIVE, Transfer, VaultCall, all_batch
+from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer, VaultCall, all_batch
 from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.owner import Batch, Swap
@@ -89,9 +89,13 @@ def signed(block: int, number: int, call: VaultCall, nonce: int = 9) -> Named:
 
 
 THREE = all_batch(
-    [(7, NATIVE)],
-    [(b"\x07" * 20, NATIVE)],
-    [Transfer(NATIVE, OTHER, AMOUNT), Transfer(NATIVE, RECEIVER, 5), Transfer(NATIVE, RECEIVER, AMOUNT)],
+    [(7, NATIVE_TOKEN)],
+    [(b"\x07" * 20, NATIVE_TOKEN)],
+    [
+        Transfer(NATIVE_TOKEN, OTHER, AMOUNT),
+        Transfer(NATIVE_TOKEN, RECEIVER, 5),
+        Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT),
+    ],
 )
 
 
@@ -102,14 +106,14 @@ def test_an_aborted_batch_is_itself_the_call() -> None:
     call = payment.signed
     assert call is not None
     assert (call.is_batch, call.is_offered, call.nonce, call.broadcast_id) == (True, False, 9, 1)
-    assert call.transfer == Transfer(NATIVE, RECEIVER, AMOUNT)
+    assert call.transfer == Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT)
     assert [transfer.amount for transfer in call.transfers] == [AMOUNT, 5, AMOUNT]
-    assert (call.deploys, call.fetches) == (((7, NATIVE),), ((b"\x07" * 20, NATIVE),))
+    assert (call.deploys, call.fetches) == (((7, NATIVE_TOKEN),), ((b"\x07" * 20, NATIVE_TOKEN),))
     assert call.call.data(call.nonce, call.signature) == call.data
 
 
 def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
-    other = all_batch([], [], [Transfer(NATIVE, OTHER, AMOUNT)])
+    other = all_batch([], [], [Transfer(NATIVE_TOKEN, OTHER, AMOUNT)])
     found = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
     (payment,) = found.payments
     assert (payment.state, payment.is_batch, payment.signed) == (State.ABORTED, True, None)
@@ -162,7 +166,9 @@ def test_who_deposited_to_an_address_is_not_paid_there() -> None:
 @pytest.mark.parametrize("chain_id", [None, TRON_ID])
 def test_a_call_on_tron_is_read_with_the_id_of_its_chain(chain_id: int | None) -> None:
     """The events of other chains name theirs."""
-    data = all_batch([], [], [Transfer(NATIVE, RECEIVER, AMOUNT)]).data(9, Signature(bytes(32), bytes(20)))
+    data = all_batch([], [], [Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT)]).data(
+        9, Signature(bytes(32), bytes(20))
+    )
     made = {"contract": b"\x0c" * 20, "data": data, "fee_limit": None, "function_selector": b"allBatch"}
     sent = 5, "TronBroadcaster", "TransactionBroadcastRequest"
     history = History({"Tron": chain_id})

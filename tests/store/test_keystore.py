@@ -252,7 +252,7 @@ def test_a_malformed_node_key_is_refused(tmp_path: Path, content: bytes) -> None
 
 
 def test_a_node_key_is_created_once(tmp_path: Path) -> None:
-    path = tmp_path / "network" / node_key.FILE_NAME
+    path = tmp_path / "network" / node_key.NODE_KEY_FILE
     created = node_key.load_or_create(path)
     assert node_key.load_or_create(path) == created
     assert (mode(path), mode(path.parent), len(path.read_bytes())) == (0o600, 0o700, 32)

@@ -260,7 +260,7 @@ class StoreMachine(RuleBasedStateMachine):
 def small_bound_on_held_blocks() -> Iterator[None]:
     """A few blocks reach the bound on held ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finality, "MAX_BEHIND", MAX_BEHIND)
+        patch.setattr(finality, "MAX_HELD_BEFORE_WINDOW", MAX_BEHIND)
         yield
 
 

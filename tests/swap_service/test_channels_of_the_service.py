@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.swap_events import ServiceChannel, SwapEvents, expect
 from cfnode.swap_service.fields import RequestRefusal
@@ -23,7 +23,7 @@ def books(tmp_path: Path) -> Books:
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     found = Books(database)
-    found.begin(GENESIS, "Development", ALL, block(0, []), {})
+    found.begin(GENESIS, "Development", ALL_ACCOUNTS, block(0, []), {})
     return found
 
 

@@ -34,7 +34,7 @@ def nowhere() -> Iterator[Database]:
 @pytest.fixture(scope="module")
 def service(nowhere: Database) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch, running_service(nowhere, GONE) as found:
-        patch.setattr(link, "PATIENCE_S", 0.2)
+        patch.setattr(link, "WAIT_FOR_CONNECTION_S", 0.2)
         yield found
 
 

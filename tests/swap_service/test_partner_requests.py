@@ -115,8 +115,8 @@ def test_after_the_death_of_a_process_its_request_is_unknown(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that an earlier version had accepted, and not sent, begins anew."""
-    monkeypatch.setattr(opening, "DEAD_S", 0.5)
-    monkeypatch.setattr(opening, "LOOK_S", 0.1)
+    monkeypatch.setattr(opening, "HEARTBEAT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(opening, "OTHER_REQUEST_POLL_S", 0.1)
     api, before = Api.of(service.url, books), channels(chain)
     partner, document = registry.require(books, api.name), order()
     for key in ("accepted", "sent"):

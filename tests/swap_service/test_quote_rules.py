@@ -9,7 +9,7 @@ import pytest
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import OF_THIS_BUILD, RuntimeNames
 from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.quotes import MAX_CHUNKS, check_limits, price_of, quote, quotes
+from cfnode.swap_service.quotes import MAX_DCA_CHUNKS_OF_A_DAY, check_limits, price_of, quote, quotes
 from cfnode.swap_service.source import ApiCall
 
 BITCOIN, ETHER, DOLLAR = 10**8, 10**18, 10**6
@@ -166,7 +166,8 @@ async def test_a_pool_without_liquidity_and_a_runtime_without_the_method() -> No
 
 
 @pytest.mark.parametrize(
-    ("dollars", "chunks"), [(3_000, 1), (3_001, 2), (6_000, 2), (30_000, 10), (10**9, MAX_CHUNKS)]
+    ("dollars", "chunks"),
+    [(3_000, 1), (3_001, 2), (6_000, 2), (30_000, 10), (10**9, MAX_DCA_CHUNKS_OF_A_DAY)],
 )
 async def test_a_chunk_has_at_most_3000_dollars_and_a_swap_lasts_no_day(dollars: int, chunks: int) -> None:
     block = Block(simulation={"intermediary": dollars * DOLLAR})

@@ -32,8 +32,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 async def test_calls_of_two_processes_are_never_under_way_at_once(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "TURN_S", 0.1)
-    monkeypatch.setattr(turns, "LOOK_S", 0.02)
+    monkeypatch.setattr(turns, "SIGNING_TURN_S", 0.1)
+    monkeypatch.setattr(turns, "LOCK_CHECK_INTERVAL_S", 0.02)
     monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.3)
     running, most, order = [0, 0], [0, 0], list[int]()
 
@@ -62,7 +62,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 0.5)
     monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.1)
     other = signer.signer_lock(Database(url))
     assert other.acquire()
@@ -73,14 +73,14 @@ async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.Monke
             async with own.joined():
                 raise AssertionError
         other.close()
-        monkeypatch.setattr(turns, "PATIENCE_S", 60)
+        monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 60)
         async with own.joined():
             pass
         nursery.cancel_scope.cancel()
 
 
 async def test_without_a_database_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 0.5)
     own = ProcessTurns(Database("postgresql://books@127.0.0.1:9/books"))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(own.run)

@@ -98,9 +98,9 @@ def generate_node_key(
 def _file_of_chain(chain: str, base_path: Path | None) -> Path:
     """Return the key file of a chain's node under a base path, or under the default one."""
     from cfnode.store.base_path import ChainPaths, default_base_path
-    from cfnode.store.node_key import FILE_NAME
+    from cfnode.store.node_key import NODE_KEY_FILE
 
-    return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).network / FILE_NAME
+    return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).network / NODE_KEY_FILE
 
 
 @click.command("inspect-node-key", cls=ClapCommand, short_help="Print the peer id of a node key.")

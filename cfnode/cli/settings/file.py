@@ -17,7 +17,7 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 
 __all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
 
-MAX_FILE_BYTES: Final = 1 << 20
+MAX_CONFIG_FILE_BYTES: Final = 1 << 20
 """Bytes of a file that are read."""
 VALUE_ENDS: Final = ("]", "}", '"""', "'''")
 """Ends of a value of several lines; one of them is on its last line."""
@@ -87,10 +87,10 @@ def read_config(path: Path) -> ConfigFile:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
+            content = file.read(MAX_CONFIG_FILE_BYTES + 1)
+        if len(content) > MAX_CONFIG_FILE_BYTES:
             raise CommandFailure(
-                f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a configuration file",
+                f"{path} is larger than {MAX_CONFIG_FILE_BYTES} bytes, too large for a configuration file",
                 ExitCode.CONFIGURATION,
             )
         return content.decode().replace("\r\n", "\n")

@@ -16,8 +16,8 @@ import click
 
 __all__ = [
     "CONFIG_VARIABLE",
-    "PREFIX",
     "SHARED",
+    "VARIABLE_PREFIX",
     "Path",
     "commands_below",
     "flag_of",
@@ -31,7 +31,7 @@ __all__ = [
 Path = tuple[str, ...]
 """Words of a command: ("swap", "quote")."""
 
-PREFIX: Final = "CFNODE"
+VARIABLE_PREFIX: Final = "CFNODE"
 CONFIG_VARIABLE: Final = "CFNODE_CONFIG"
 SHARED: Final = {
     "CFNODE_BASE_PATH": "base-path",
@@ -83,7 +83,7 @@ def variables_of(path: Path, option: click.Option) -> list[str]:
 
 
 def _variable(*words: str) -> str:
-    return "_".join((PREFIX, *words)).replace("-", "_").upper()
+    return "_".join((VARIABLE_PREFIX, *words)).replace("-", "_").upper()
 
 
 def shared_key(path: Path, option: click.Option) -> str | None:

@@ -19,7 +19,7 @@ import click
 from cfnode.cli.settings.names import (
     CONFIG_VARIABLE,
     NOT_CONFIGURED,
-    PREFIX,
+    VARIABLE_PREFIX,
     Path,
     options_of,
     variables_of,
@@ -60,7 +60,7 @@ class ConfigOption(click.Option):
     """The option `--config FILE` of the command with the path `words`."""
 
     def __init__(self, words: Path) -> None:
-        variable = "_".join((PREFIX, *words, "…")).replace("-", "_").upper()
+        variable = "_".join((VARIABLE_PREFIX, *words, "…")).replace("-", "_").upper()
         super().__init__(
             [_FLAG],
             type=click.Path(path_type=FilePath),

@@ -15,9 +15,9 @@ from cfnode.core.addresses.bitcoin import Script
 from cfnode.core.addresses.errors import AddressError
 from cfnode.core.hashing import sha2_256
 
-__all__ = ["MAX_CHANNEL_ID", "TaprootDeposit", "deposit"]
+__all__ = ["MAX_TAPROOT_CHANNEL_ID", "TaprootDeposit", "deposit"]
 
-MAX_CHANNEL_ID = 2**32 - 1
+MAX_TAPROOT_CHANNEL_ID = 2**32 - 1
 _INTERNAL_KEY = b"\xee" * 32
 _LEAF_VERSION = 0xC0
 _OP_1, _OP_1NEGATE, _OP_DROP, _OP_CHECKSIG = 0x51, 0x4F, 0x75, 0xAC
@@ -47,7 +47,7 @@ def deposit(public_key_x: bytes, salt: int) -> TaprootDeposit:
 
     Raises AddressError for a channel id of more than 32 bits.
     """
-    if not 0 <= salt <= MAX_CHANNEL_ID:
+    if not 0 <= salt <= MAX_TAPROOT_CHANNEL_ID:
         raise AddressError(f"a Bitcoin channel id has 32 bits, {salt} has more")
     if salt == 0:
         return TaprootDeposit(public_key_x, 0, b"\x02" + public_key_x)

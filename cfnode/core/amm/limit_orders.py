@@ -16,7 +16,7 @@ from typing import Any
 
 from .errors import OrderRefused
 from .prices import beating, price_of, worse
-from .shares import ALL, Share
+from .shares import WHOLE_SHARE, Share
 from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
 
 __all__ = ["CollectedAmounts", "Filled", "LimitPool", "PoolLimitOrder", "other"]
@@ -227,7 +227,7 @@ class LimitPool:
         if self.next_pool_instance >= MAX_POOLS:
             raise OrderRefused("MaximumPoolInstances")
         number = self.next_pool_instance
-        new_pool = {"pool_instance": number, "available": 0, "percent_remaining": ALL.value}
+        new_pool = {"pool_instance": number, "available": 0, "percent_remaining": WHOLE_SHARE.value}
         return new_pool, number + 1
 
     # Liquidity

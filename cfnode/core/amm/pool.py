@@ -20,7 +20,7 @@ from .ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, tick_at
 
 __all__ = ["AmmPool", "Sold"]
 
-MAX_AMOUNT = 2**256 - 1
+MAX_U256 = 2**256 - 1
 WORST = {"base": MIN_SQRT_PRICE, "quote": MAX_SQRT_PRICE}
 
 
@@ -109,8 +109,8 @@ class AmmPool:
         """Yield (input, output) between each two of a series of prices, from the current one to the worst."""
         pool = self
         for price in self._prices(sold, count):
-            swapped = pool.swap(sold, MAX_AMOUNT, price)
-            pool, spent = swapped.pool, MAX_AMOUNT - swapped.left
+            swapped = pool.swap(sold, MAX_U256, price)
+            pool, spent = swapped.pool, MAX_U256 - swapped.left
             if spent and swapped.output:
                 yield spent, swapped.output
 

@@ -13,7 +13,7 @@ __all__ = ["root_of"]
 
 _ONE = 1 << 128
 _MAX = 2**512 - 1
-STEPS = 128
+MAX_NEWTON_STEPS = 128
 PRECISION = 20
 
 
@@ -31,7 +31,7 @@ def root_of(number: int, degree: int) -> int:
         high = isqrt(high << 128)
     if degree & (degree - 1) == 0:
         return high
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         middle = (low + high) // 2
         power = _power(middle, degree)
         if abs(power - radicand) <= power >> PRECISION:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ALL", "Share"]
+__all__ = ["WHOLE_SHARE", "Share"]
 
 BITS = 256
 _MAX_MANTISSA = 2**BITS - 1
@@ -53,5 +53,5 @@ class Share:
         return floor, floor if exact else floor + 1
 
 
-ALL = Share(_MAX_MANTISSA, 0)
+WHOLE_SHARE = Share(_MAX_MANTISSA, 0)
 """The largest share, just below one."""

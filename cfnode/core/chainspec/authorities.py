@@ -23,9 +23,9 @@ from cfnode.core.scale import NotInMetadataError, ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata, StorageItem
 from cfnode.core.state import GRANDPA_AUTHORITIES, LAST_SEEN_SLOT
 
-__all__ = ["FUNDS", "Rewritten", "SpecAuthority", "with_authorities"]
+__all__ = ["AUTHORITY_FUNDS", "Rewritten", "SpecAuthority", "with_authorities"]
 
-FUNDS = 10_000 * 10**18
+AUTHORITY_FUNDS = 10_000 * 10**18
 """FLIP atoms of each authority's account."""
 
 _Rows = Mapping[tuple[Any, ...], Any]
@@ -237,11 +237,11 @@ def _accounts(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Par
     yield ("System", "Account"), _Change({(account_id,): references for account_id in accounts}, keep=True)
     if present.has("Flip", "Account") and present.has("Flip", "TotalIssuance"):
         balances = sum(present.balance(account_id) for account_id in set(accounts))
-        issued = present.value("Flip", "TotalIssuance") + FUNDS * len(set(accounts)) - balances
+        issued = present.value("Flip", "TotalIssuance") + AUTHORITY_FUNDS * len(set(accounts)) - balances
         yield ("Flip", "TotalIssuance"), _Change({(): issued})
         yield (
             ("Flip", "Account"),
-            _Change({(account_id,): {"balance": FUNDS} for account_id in accounts}, keep=True),
+            _Change({(account_id,): {"balance": AUTHORITY_FUNDS} for account_id in accounts}, keep=True),
         )
     yield (
         ("AccountRoles", "AccountRoles"),

@@ -18,10 +18,12 @@ from cfnode.core.foreign import ForeignError, JsonLimits, require_light
 
 __all__ = ["JsonValue"]
 
-MAX_DOCUMENT = 256 << 20
-LIMITS = JsonLimits(size=MAX_DOCUMENT, values=10_000_000, filling=MAX_DOCUMENT, wide=MAX_DOCUMENT)
+MAX_SPEC_BYTES = 256 << 20
+CHAIN_SPEC_JSON_LIMITS = JsonLimits(
+    size=MAX_SPEC_BYTES, values=10_000_000, filling=MAX_SPEC_BYTES, wide=MAX_SPEC_BYTES
+)
 """A raw specification has two values for each entry of the genesis state, millions in all."""
-MAX_TEXT = 4096
+MAX_SPEC_TEXT = 4096
 MAX_PRINTED_KEY = 90
 HEX = re.compile(r"0x[0-9a-fA-F]*", re.ASCII)
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -58,7 +60,7 @@ class JsonValue:
         """Return the value of a whole document; raise ChainSpecError."""
         try:
             data = text.encode() if isinstance(text, str) else text
-            require_light(data, LIMITS)
+            require_light(data, CHAIN_SPEC_JSON_LIMITS)
             text = data.decode()
             return cls(json.loads(text, object_pairs_hook=_Object.of, parse_constant=_refuse), "", source)
         except UnicodeDecodeError as error:
@@ -104,8 +106,8 @@ class JsonValue:
     def text(self) -> str:
         """Return a text that is not empty."""
         self._want(str)
-        if not self.raw or len(self.raw) > MAX_TEXT:
-            self.fail("is empty" if not self.raw else f"is longer than {MAX_TEXT} characters")
+        if not self.raw or len(self.raw) > MAX_SPEC_TEXT:
+            self.fail("is empty" if not self.raw else f"is longer than {MAX_SPEC_TEXT} characters")
         return str(self.raw)
 
     def integer(self, limit: int) -> int:

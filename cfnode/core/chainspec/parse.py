@@ -29,7 +29,7 @@ MAX_STORAGE_KEY = 64 << 10
 MAX_STORAGE_VALUE = 64 << 20
 MAX_LIST = 100_000
 MAX_BLOCK_NUMBER = 2**32 - 1
-MAX_WEIGHT = 2**64 - 1
+MAX_AUTHORITY_WEIGHT = 2**64 - 1
 MAX_TELEMETRY_LEVEL = 255
 HASH_LENGTH = 32
 
@@ -37,7 +37,7 @@ CHAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 PROTOCOL_NAME = re.compile(r"[!-.0-~]{1,128}", re.ASCII)
 BOOT_NODE = re.compile(r"/[!-~]+/p2p/[1-9A-HJ-NP-Za-km-z]+", re.ASCII)
 V = TypeVar("V")
-DECIMAL = re.compile(r"[0-9]{1,10}", re.ASCII)
+BLOCK_NUMBER_TEXT = re.compile(r"[0-9]{1,10}", re.ASCII)
 KNOWN_FIELDS = frozenset({
     "name", "id", "chainType", "bootNodes", "telemetryEndpoints", "protocolId", "forkId", "properties",
     "codeSubstitutes", "forkBlocks", "badBlocks", "genesis", "grandpaAuthorities", "genesisHash",
@@ -119,7 +119,7 @@ def _telemetry(value: JsonValue) -> tuple[tuple[str, int], ...]:
 def _code_substitutes(value: JsonValue) -> dict[int, bytes]:
     substitutes: dict[int, bytes] = {}
     for name, code in () if value.is_null else value.items(MAX_LIST):
-        if not DECIMAL.fullmatch(name) or int(name) > MAX_BLOCK_NUMBER:
+        if not BLOCK_NUMBER_TEXT.fullmatch(name) or int(name) > MAX_BLOCK_NUMBER:
             code.fail("the name must be a block number in decimal")
         if int(name) in substitutes:
             code.fail("this block number occurs twice")
@@ -173,7 +173,7 @@ def _put(pairs: dict[bytes, V], item: JsonValue, name: str, value: V) -> None:
 def _authorities(value: JsonValue) -> Authorities:
     pairs = [authority.elements(2, 2) for authority in value.elements(MAX_LIST)]
     for _, weight in pairs:
-        if weight.integer(MAX_WEIGHT) == 0:
+        if weight.integer(MAX_AUTHORITY_WEIGHT) == 0:
             weight.fail("a weight is at least 1")
     if not pairs:
         value.fail("names no authority")

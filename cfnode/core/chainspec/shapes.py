@@ -16,7 +16,7 @@ from cfnode.core.scale.registry import TypeRegistry
 
 __all__ = ["described", "fitted"]
 
-MAX_DEPTH = 16
+MAX_TYPE_DEPTH = 16
 """Types inside types that are followed: the items written have five levels; a type may contain itself."""
 
 MAX_DESCRIBED_DEPTH = 3
@@ -132,8 +132,8 @@ def _parts(row: types.PortableType) -> tuple[int, ...]:
 
 
 def _row(registry: TypeRegistry, type_id: int, depth: int) -> types.PortableType:
-    if depth >= MAX_DEPTH:
-        raise ScaleError(f"a type with more than {MAX_DEPTH} types inside each other")
+    if depth >= MAX_TYPE_DEPTH:
+        raise ScaleError(f"a type with more than {MAX_TYPE_DEPTH} types inside each other")
     return registry.type(type_id)
 
 

@@ -19,9 +19,9 @@ PROTOCOL = "/ipfs/id/1.0.0"
 PROTOCOL_VERSION = "/substrate/1.0"
 MAX_IDENTIFY = 65_536
 """Bytes of the message, the bound of Substrate's libp2p backend."""
-MAX_ADDRESSES = 30
+MAX_IDENTIFY_ADDRESSES = 30
 MAX_PROTOCOLS = 128
-MAX_TEXT = 256
+MAX_IDENTIFY_TEXT = 256
 """Characters that we keep of a peer's texts."""
 
 
@@ -53,7 +53,7 @@ class Identify:
         return cls(
             public=public_key(message.data(1) or b""),
             agent=_text(message.data(6)),
-            listen=_addresses(message.repeated(2)[:MAX_ADDRESSES]),
+            listen=_addresses(message.repeated(2)[:MAX_IDENTIFY_ADDRESSES]),
             protocols=tuple(_text(name) for name in message.repeated(3)[:MAX_PROTOCOLS]),
             observed=observed[0] if observed else None,
             version=_text(message.data(5)),
@@ -74,5 +74,5 @@ def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
 
 def _text(data: bytes | None) -> str:
     """Return text that is safe to print on a terminal: printable characters, limited length."""
-    text = (data or b"").decode("utf-8", "replace")[:MAX_TEXT]
+    text = (data or b"").decode("utf-8", "replace")[:MAX_IDENTIFY_TEXT]
     return "".join(character if character.isprintable() else "·" for character in text)

@@ -21,9 +21,9 @@ from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.peer_id import peer_id, public_of
 
 __all__ = [
-    "MAX_ADDRESSES",
-    "MAX_MESSAGE",
-    "K",
+    "BUCKET_SIZE",
+    "MAX_ADDRESSES_OF_PEER",
+    "MAX_KADEMLIA_MESSAGE_BYTES",
     "KnownPeer",
     "Lookup",
     "RoutingTable",
@@ -31,18 +31,18 @@ __all__ = [
     "decode_query",
 ]
 
-K = 20
+BUCKET_SIZE = 20
 PARALLEL = 3
-MAX_MESSAGE = 70_000
+MAX_KADEMLIA_MESSAGE_BYTES = 70_000
 """Bytes of a message: 20 peers with ten addresses each have less."""
-MAX_ADDRESSES = 10
+MAX_ADDRESSES_OF_PEER = 10
 """Addresses of one peer."""
 MAX_ASKED = 60
 """Peers that one lookup asks."""
 MAX_POSITIONS = 8192
 """Cached positions: more than a table holds."""
 FIND_NODE = 4
-MAX_KEY = 256
+MAX_LOOKUP_KEY_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,10 @@ def decode_query(data: bytes) -> bytes | None:
     if message.uint(1) != FIND_NODE:
         return None
     target = message.data(2) or b""
-    if not 0 < len(target) <= MAX_KEY:
-        raise RemoteError(f"kademlia: a target of {len(target)} bytes; 1 to {MAX_KEY} are allowed")
+    if not 0 < len(target) <= MAX_LOOKUP_KEY_BYTES:
+        raise RemoteError(
+            f"kademlia: a target of {len(target)} bytes; 1 to {MAX_LOOKUP_KEY_BYTES} are allowed"
+        )
     return target
 
 
@@ -95,7 +97,7 @@ def decode_answer(data: bytes) -> list[KnownPeer]:
     message = Message.decode(data, max_fields=1024)
     if message.uint(1) != FIND_NODE:
         raise RemoteError(f"kademlia: an answer of type {message.uint(1)} to FIND_NODE")
-    peers = [_known(Message.decode(item, max_fields=256)) for item in message.repeated(8)[:K]]
+    peers = [_known(Message.decode(item, max_fields=256)) for item in message.repeated(8)[:BUCKET_SIZE]]
     return [peer for peer in peers if peer is not None]
 
 
@@ -105,7 +107,7 @@ def _known(message: Message) -> KnownPeer | None:
         return None
     peer = peer_id(identity[len(PEER_PREFIX) :])
     addresses = []
-    for item in message.repeated(2)[:MAX_ADDRESSES]:
+    for item in message.repeated(2)[:MAX_ADDRESSES_OF_PEER]:
         try:
             address = Multiaddr.decode(item)
         except RemoteError:
@@ -143,7 +145,7 @@ class RoutingTable:
         bucket = self._buckets.setdefault(self._distance(peer.peer), {})
         if peer.peer in bucket and not peer.met:
             return True
-        if peer.peer not in bucket and len(bucket) >= K:
+        if peer.peer not in bucket and len(bucket) >= BUCKET_SIZE:
             unverified = next((member for member in bucket.values() if not member.met), None)
             if unverified is None or not peer.met:
                 return False
@@ -155,7 +157,7 @@ class RoutingTable:
         """Remove a node that could not be reached."""
         self._buckets.get(self._distance(peer), {}).pop(peer, None)
 
-    def nearest(self, target: bytes, count: int = K, *, met: bool = False) -> list[KnownPeer]:
+    def nearest(self, target: bytes, count: int = BUCKET_SIZE, *, met: bool = False) -> list[KnownPeer]:
         """Return the known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
         target_position = position(target)
         peers = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
@@ -211,4 +213,4 @@ class Lookup:
         """Return the K nearest nodes so far."""
         target_position = position(self.target)
         live = [peer for peer in self.known.values() if peer.peer not in self._failed]
-        return sorted(live, key=lambda peer: _position_of(peer.peer) ^ target_position)[:K]
+        return sorted(live, key=lambda peer: _position_of(peer.peer) ^ target_position)[:BUCKET_SIZE]

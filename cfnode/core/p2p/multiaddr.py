@@ -17,9 +17,9 @@ from cfnode.core.peer_id import PeerIdError, peer_id, public_of
 
 __all__ = ["Endpoint", "Multiaddr", "MultiaddrError"]
 
-MAX_PARTS = 16
-MAX_BYTES = 1024
-MAX_NAME = 253
+MAX_COMPONENTS = 16
+MAX_MULTIADDR_BYTES = 1024
+MAX_DNS_NAME = 253
 """Characters of a DNS name."""
 PEER_PREFIX = bytes.fromhex("002408011220")
 
@@ -67,14 +67,14 @@ class Multiaddr:
     @classmethod
     def decode(cls, data: bytes) -> Multiaddr:
         """Return the address in its binary form; raise RemoteError."""
-        if len(data) > MAX_BYTES:
-            raise RemoteError(f"multiaddress: {len(data)} bytes, {MAX_BYTES} are allowed")
+        if len(data) > MAX_MULTIADDR_BYTES:
+            raise RemoteError(f"multiaddress: {len(data)} bytes, {MAX_MULTIADDR_BYTES} are allowed")
         parts: list[tuple[str, str]] = []
         offset = 0
         while offset < len(data):
             code, offset = decode_varint(data, offset)
             kind = _BY_CODE.get(code)
-            if kind is None or len(parts) == MAX_PARTS:
+            if kind is None or len(parts) == MAX_COMPONENTS:
                 raise RemoteError(f"multiaddress: part {len(parts)} has the unknown code {code}")
             value, offset = kind.take(data, offset)
             parts.append((kind.name, value))
@@ -192,7 +192,7 @@ def _port_text(data: bytes) -> str:
 
 def _name(text: str) -> bytes:
     if (
-        not 0 < len(text) <= MAX_NAME
+        not 0 < len(text) <= MAX_DNS_NAME
         or not text.isascii()
         or not all(c.isalnum() or c in "-._" for c in text)
     ):

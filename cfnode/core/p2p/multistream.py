@@ -15,10 +15,10 @@ from collections.abc import Container, Sequence
 from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
 
-__all__ = ["HEADER", "Dialer", "MultistreamListener", "line"]
+__all__ = ["MULTISTREAM_HEADER", "Dialer", "MultistreamListener", "line"]
 
-HEADER = "/multistream/1.0.0"
-REFUSED = "na"
+MULTISTREAM_HEADER = "/multistream/1.0.0"
+NOT_AVAILABLE = "na"
 MAX_LINE = 1024
 """Bytes of a line. The longest name in use has 120."""
 MAX_PROPOSALS = 20
@@ -56,11 +56,11 @@ class _Side:
             text = _text(frame)
             if self._header_seen:
                 self._on_line(text)
-            elif text == HEADER:
+            elif text == MULTISTREAM_HEADER:
                 self._header_seen = True
                 self._on_header()
             else:
-                raise RemoteError(f"multistream: the header is {text[:40]!r}, not {HEADER!r}")
+                raise RemoteError(f"multistream: the header is {text[:40]!r}, not {MULTISTREAM_HEADER!r}")
 
     def _on_header(self) -> None:
         pass
@@ -76,7 +76,7 @@ class Dialer(_Side):
         if not names:
             raise LocalError("multistream: no protocol to propose")
         super().__init__()
-        self._out += line(HEADER)
+        self._out += line(MULTISTREAM_HEADER)
         self._names = list(names)
         self._propose()
 
@@ -86,7 +86,7 @@ class Dialer(_Side):
     def _on_line(self, text: str) -> None:
         if text == self._names[0]:
             self.chosen = text
-        elif text != REFUSED:
+        elif text != NOT_AVAILABLE:
             raise RemoteError(f"multistream: the answer to {self._names[0]!r} is {text[:40]!r}")
         else:
             refused = self._names.pop(0)
@@ -108,7 +108,7 @@ class MultistreamListener(_Side):
         self._proposals = 0
 
     def _on_header(self) -> None:
-        self._out += line(HEADER)
+        self._out += line(MULTISTREAM_HEADER)
 
     def _on_line(self, text: str) -> None:
         self._proposals += 1
@@ -118,7 +118,7 @@ class MultistreamListener(_Side):
         elif self._proposals == MAX_PROPOSALS:
             raise RemoteError(f"multistream: {MAX_PROPOSALS} proposals, and we support none of them")
         else:
-            self._out += line(REFUSED)
+            self._out += line(NOT_AVAILABLE)
 
 
 def _text(frame: bytes) -> str:

@@ -31,15 +31,15 @@ from cfnode.core.peer_id import peer_id
 
 __all__ = ["MAX_PLAINTEXT", "NoiseHandshake", "SecureChannel", "key_message", "public_key"]
 
-NAME = b"Noise_XX_25519_ChaChaPoly_SHA256"
+NOISE_PROTOCOL = b"Noise_XX_25519_ChaChaPoly_SHA256"
 SIGNED = b"noise-libp2p-static-key:"
 KEY_PREFIX = bytes.fromhex("08011220")
 """The protobuf message PublicKey {type: ed25519, data: 32 bytes} up to the key."""
 
 TAG = 16
-MAX_MESSAGE = 65_535
-MAX_PLAINTEXT = MAX_MESSAGE - TAG
-MAX_HANDSHAKE = 4096
+MAX_NOISE_MESSAGE_BYTES = 65_535
+MAX_PLAINTEXT = MAX_NOISE_MESSAGE_BYTES - TAG
+MAX_NOISE_HANDSHAKE_BYTES = 4096
 """Bytes of a handshake message. Real ones have less than 300; extensions may come."""
 MAX_NONCE = (1 << 64) - 2
 """The last counter that may be used; the one above is reserved."""
@@ -90,7 +90,7 @@ class _Symmetric:
     """The Noise `SymmetricState`: the hash of all messages so far, and the keys derived from them."""
 
     def __init__(self) -> None:
-        self._hash = self._chain = NAME
+        self._hash = self._chain = NOISE_PROTOCOL
         self._cipher: _Cipher | None = None
         self.mix_hash(b"")  # the empty prologue
 
@@ -212,7 +212,7 @@ class NoiseHandshake:
         self._static = X25519PrivateKey.from_private_bytes(static)
         self._ephemeral = X25519PrivateKey.from_private_bytes(ephemeral)
         self._state = _Symmetric()
-        self._messages = _Messages(MAX_HANDSHAKE)
+        self._messages = _Messages(MAX_NOISE_HANDSHAKE_BYTES)
         self._out = bytearray()
         self._theirs = b""
         self.remote = b""

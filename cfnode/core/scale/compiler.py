@@ -2,7 +2,7 @@
 
 Each type becomes a pair of closures (`kind`), built from those of its parts. A type that contains itself
 meets a type that is still being compiled: there the closure looks its target up when it is called, and
-counts: a value may enter its own type `MAX_DEPTH` times.
+counts: a value may enter its own type `MAX_SCALE_DEPTH` times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cfnode.core.scale.types import (
     Variants,
 )
 
-__all__ = ["MAX_DEPTH", "Classes", "Compiler", "PythonForm"]
+__all__ = ["MAX_SCALE_DEPTH", "Classes", "Compiler", "PythonForm"]
 
 PythonForm = type | Mapping[str, type | str]
 """The Python form of a type, where it is not the usual one.
@@ -39,7 +39,7 @@ variant without fields to another name.
 Classes = Mapping[int, PythonForm]
 """Python forms by type id."""
 
-MAX_DEPTH = 64
+MAX_SCALE_DEPTH = 64
 """How often a value may contain a value of its own type, one inside the other."""
 
 _WIDTHS = (8, 16, 32, 64, 128, 256)
@@ -211,13 +211,13 @@ class Compiler:
         fresh = self.fresh
 
         def encode(value: Any, out: bytearray, depth: int) -> None:
-            if depth >= MAX_DEPTH:
-                raise ScaleError(f"nested too deeply: at most {MAX_DEPTH} levels")
+            if depth >= MAX_SCALE_DEPTH:
+                raise ScaleError(f"nested too deeply: at most {MAX_SCALE_DEPTH} levels")
             fresh[type_id].encode(value, out, depth + 1)
 
         def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
-            if depth >= MAX_DEPTH:
-                raise ScaleError(f"nested too deeply: at most {MAX_DEPTH} levels (offset {offset})")
+            if depth >= MAX_SCALE_DEPTH:
+                raise ScaleError(f"nested too deeply: at most {MAX_SCALE_DEPTH} levels (offset {offset})")
             return fresh[type_id].decode(data, offset, depth + 1)
 
         return Kind(encode, decode, 1)

@@ -13,13 +13,13 @@ from typing import Final
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS, Asset
 
-from .terms import VERSION, asset_numbered, blob, number, pairs, read_pairs, take_address, versioned
+from .terms import PAYLOAD_VERSION, asset_numbered, blob, number, pairs, read_pairs, take_address, versioned
 
 __all__ = ["BitcoinSwap", "decode_nulldata", "nulldata"]
 
 NO_SLIPPAGE: Final = 255
 ONE_CHUNK, NO_INTERVAL = 1, 2
-MAX_AFFILIATES: Final = 2
+MAX_BITCOIN_AFFILIATES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def nulldata(swap: BitcoinSwap) -> bytes:
     slippage = NO_SLIPPAGE if swap.max_oracle_price_slippage is None else swap.max_oracle_price_slippage
     return b"".join(
         (
-            bytes((VERSION, swap.destination.index)),
+            bytes((PAYLOAD_VERSION, swap.destination.index)),
             blob(payload) if variant == "Btc" else payload,
             number(swap.retry_duration, 2),
             number(swap.min_output_amount, 16),
@@ -67,7 +67,7 @@ def decode_nulldata(data: bytes) -> BitcoinSwap:
     address = take_address(cursor, CHAINS[destination.chain].address)
     retry_duration, minimum, slippage = cursor.u16(), cursor.u128(), cursor.u8()
     chunks, interval, boost_fee, broker_fee = cursor.u16(), cursor.u16(), cursor.u8(), cursor.u8()
-    affiliates = read_pairs(cursor, MAX_AFFILIATES)
+    affiliates = read_pairs(cursor, MAX_BITCOIN_AFFILIATES)
     cursor.finish()
     return BitcoinSwap(
         destination,

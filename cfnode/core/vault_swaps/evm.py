@@ -33,13 +33,13 @@ __all__ = [
     "tron_note",
 ]
 
-NATIVE: Final = "xSwapNative(uint32,bytes,uint32,bytes)"
+NATIVE_SWAP_FUNCTION: Final = "xSwapNative(uint32,bytes,uint32,bytes)"
 TOKEN: Final = "xSwapToken(uint32,bytes,uint32,address,uint256,bytes)"
 CALL_NATIVE: Final = "xCallNative(uint32,bytes,uint32,bytes,uint256,bytes)"
 CALL_TOKEN: Final = "xCallToken(uint32,bytes,uint32,bytes,uint256,address,uint256,bytes)"
 TRANSFER: Final = "transfer(address,uint256)"
-_FUNCTIONS: Final = {selector(text): text for text in (NATIVE, TOKEN, CALL_NATIVE, CALL_TOKEN)}
-ADDRESS: Final = 20
+_FUNCTIONS: Final = {selector(text): text for text in (NATIVE_SWAP_FUNCTION, TOKEN, CALL_NATIVE, CALL_TOKEN)}
+EVM_ADDRESS_BYTES: Final = 20
 U128: Final = 2**128
 
 
@@ -56,7 +56,7 @@ def evm_calldata(
     target = (CHAINS[destination.chain].index, address[1], destination.index)
     message = () if ccm is None else (ccm["message"], ccm["gas_budget"])
     if token is None:
-        return call_data(NATIVE if ccm is None else CALL_NATIVE, *target, *message, parameters)
+        return call_data(NATIVE_SWAP_FUNCTION if ccm is None else CALL_NATIVE, *target, *message, parameters)
     return call_data(TOKEN if ccm is None else CALL_TOKEN, *target, *message, token, amount, parameters)
 
 
@@ -71,7 +71,7 @@ def decode_evm_calldata(data: bytes) -> SentSwap:
     if function in (CALL_NATIVE, CALL_TOKEN):
         message = middle[0], _below_2_128(middle[1], "the gas budget")
         middle = middle[2:]
-    terms = decode_cf_parameters(parameters, ADDRESS, message)
+    terms = decode_cf_parameters(parameters, EVM_ADDRESS_BYTES, message)
     token, amount = (middle[0], _below_2_128(middle[1], "the amount")) if middle else (None, None)
     return SentSwap(asset_numbered(asset), address_on(chain, payload), terms, token, amount)
 
@@ -125,7 +125,7 @@ def decode_tron_note(data: bytes) -> SentSwap:
         message = cursor.bytes(), budget
     parameters = cursor.bytes()
     cursor.finish()
-    return SentSwap(destination, address, decode_cf_parameters(parameters, ADDRESS, message))
+    return SentSwap(destination, address, decode_cf_parameters(parameters, EVM_ADDRESS_BYTES, message))
 
 
 def _variant(index: int) -> str:

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 TOKEN_DECIMALS: Final = 6
-ADDRESS: Final = 32
+SOLANA_ADDRESS_BYTES: Final = 32
 _NATIVE: Final = sha2_256(b"global:x_swap_native")[:8]
 _TOKEN: Final = sha2_256(b"global:x_swap_token")[:8]
 _PAYER, _NATIVE_EVENT, _TOKEN_SOURCE, _TOKEN_EVENT, _MINT = 2, 3, 3, 4, 8
@@ -153,7 +153,7 @@ def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) 
     amount, chain, payload = cursor.u64(), cursor.u32(), _read_vec(cursor)
     destination = asset_numbered(cursor.u32())
     message = (_read_vec(cursor), cursor.u64()) if cursor.boolean() else None
-    terms = decode_cf_parameters(_read_vec(cursor), ADDRESS, message)
+    terms = decode_cf_parameters(_read_vec(cursor), SOLANA_ADDRESS_BYTES, message)
     if is_token and cursor.u8() != TOKEN_DECIMALS:
         raise ScaleError(f"the tokens have {TOKEN_DECIMALS} decimals")
     seed = _read_vec(cursor)

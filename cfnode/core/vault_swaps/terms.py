@@ -32,7 +32,7 @@ __all__ = [
     "versioned",
 ]
 
-VERSION: Final = 1
+PAYLOAD_VERSION: Final = 1
 MAX_AFFILIATES: Final = 5
 _BY_INDEX: Final = {asset.index: asset for asset in ASSETS.values()}
 _ACCOUNT_LENGTH: Final = {"Eth": 20, "Arb": 20, "Tron": 20, "Bsc": 20, "Dot": 32, "Sol": 32, "Hub": 32}
@@ -74,7 +74,7 @@ def cf_parameters(terms: VaultSwapTerms) -> bytes:
     """Return the terms as `VersionedCfParameters`, which the vault passes on without reading it."""
     return b"".join(
         (
-            bytes((VERSION,)),
+            bytes((PAYLOAD_VERSION,)),
             b"" if terms.ccm is None else blob(terms.ccm["ccm_additional_data"]),
             _refund(terms.refund),
             option(None if terms.dca is None else _dca(terms.dca)),
@@ -144,8 +144,8 @@ def versioned(data: bytes) -> ByteCursor:
     """Return a cursor at the bytes after the version. Raises ScaleError for another version than 1."""
     cursor = ByteCursor(data)
     version = cursor.u8()
-    if version != VERSION:
-        raise ScaleError(f"the payload begins with version {version}: only {VERSION} is known")
+    if version != PAYLOAD_VERSION:
+        raise ScaleError(f"the payload begins with version {version}: only {PAYLOAD_VERSION} is known")
     return cursor
 
 

@@ -32,8 +32,8 @@ from .typed_data import Member, Types
 
 __all__ = ["Rendered", "Renderer"]
 
-EMPTY = "Empty"
-MAX_DEPTH = 56
+EMPTY_TEXT = "Empty"
+MAX_EIP712_DEPTH = 56
 """Maximum depth of nesting, enough for all values that SCALE can encode: its decoders stop at 64."""
 _PRIMITIVES = {"bool": "bool", "str": "string", "char": "string"} | {
     f"{short}{bits}": f"{long}{bits}"
@@ -70,8 +70,8 @@ class Renderer:
 
         The value is in the form in which the type's codec decodes it.
         """
-        if self._depth >= MAX_DEPTH:
-            raise ScaleError(f"nested too deeply to be rendered: at most {MAX_DEPTH} levels")
+        if self._depth >= MAX_EIP712_DEPTH:
+            raise ScaleError(f"nested too deeply to be rendered: at most {MAX_EIP712_DEPTH} levels")
         self._depth += 1
         try:
             return self._rendered(type_id, value)
@@ -121,7 +121,7 @@ class Renderer:
 
     def _list(self, item: int, value: Any) -> Rendered:
         if not value:
-            return Rendered("string", EMPTY, varies=True)
+            return Rendered("string", EMPTY_TEXT, varies=True)
         if isinstance(value, bytes):
             return Rendered("bytes", value)
         members = [(str(index), self.render(item, element)) for index, element in enumerate(value)]
@@ -134,7 +134,7 @@ class Renderer:
 
     def _struct(self, name: str, members: list[tuple[str, Rendered]], generic: bool = False) -> Rendered:
         if not members:
-            return Rendered("string", EMPTY)
+            return Rendered("string", EMPTY_TEXT)
         varies = any(rendered.varies for _, rendered in members)
         if varies or generic:
             name = _tagged(name, members, 8)

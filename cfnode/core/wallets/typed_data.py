@@ -23,7 +23,7 @@ Member = tuple[str, str]
 Types = Mapping[str, tuple[Member, ...]]
 
 DOMAIN: tuple[Member, ...] = (("name", "string"), ("version", "string"))
-PREFIX = b"\x19\x01"
+EIP712_PREFIX = b"\x19\x01"
 WORD = 2**256
 
 
@@ -44,7 +44,7 @@ class TypedData:
         """Return the 66 bytes whose Keccak-256 is signed."""
         domain = {"name": self.name, "version": self.version}
         hashed = _Hashing({"EIP712Domain": DOMAIN}).struct("EIP712Domain", domain)
-        return PREFIX + hashed + _Hashing(self.types).struct(self.primary_type, self.message)
+        return EIP712_PREFIX + hashed + _Hashing(self.types).struct(self.primary_type, self.message)
 
 
 class _Hashing:

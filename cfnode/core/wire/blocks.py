@@ -17,14 +17,14 @@ from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_BLOCKS", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
+__all__ = ["MAX_BLOCKS_PER_ANSWER", "SUFFIX", "Attributes", "BlockData", "BlockRequest", "BlockResponse"]
 
 SUFFIX = "sync/2"
 
-MAX_BLOCKS = 128
+MAX_BLOCKS_PER_ANSWER = 128
 """Blocks of one answer, as Substrate's servers cap it."""
 
-MAX_BODY_BYTES = 8 << 20
+MAX_BODIES_BYTES = 8 << 20
 """Bytes of bodies after which a server ends its answer; the first block always fits."""
 
 MAX_JUSTIFICATIONS = 8
@@ -170,7 +170,7 @@ class BlockResponse:
         return b"".join(bytes_field(_BLOCK, part) for part in parts)
 
     @classmethod
-    def decode(cls, data: bytes, max_blocks: int = MAX_BLOCKS) -> BlockResponse:
+    def decode(cls, data: bytes, max_blocks: int = MAX_BLOCKS_PER_ANSWER) -> BlockResponse:
         """Return the answer in these bytes, of at most `max_blocks` blocks; raise WireError."""
         with reading("block answer"):
             items = Message.decode(data).repeated(_BLOCK)

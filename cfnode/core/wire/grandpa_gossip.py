@@ -21,17 +21,17 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_CATCH_UP", "MAX_COMMIT", "SUFFIX", "GossipMessage", "decode_gossip", "encode_commit"]
+__all__ = ["MAX_CATCH_UP_BYTES", "MAX_COMMIT", "SUFFIX", "GossipMessage", "decode_gossip", "encode_commit"]
 
 SUFFIX = "grandpa/1"
 
 MAX_COMMIT = 256 << 10
 """Bytes of a commit: some 1,900 votes. No set has 950 authorities; the main net's has 150."""
 
-MAX_CATCH_UP = 2 * MAX_COMMIT
+MAX_CATCH_UP_BYTES = 2 * MAX_COMMIT
 """Bytes of a catch-up: prevotes and precommits."""
 
-_LIMITS: dict[int | None, int] = {COMMIT: MAX_COMMIT, CATCH_UP: MAX_CATCH_UP}
+_LIMITS: dict[int | None, int] = {COMMIT: MAX_COMMIT, CATCH_UP: MAX_CATCH_UP_BYTES}
 
 GossipMessage = CommitMessage | NeighborPacket | Vote | CatchUpRequest | CatchUp
 

@@ -14,7 +14,7 @@ from cfnode.core.trie import decode_proof, encode_proof
 from cfnode.core.wire.errors import WireError, reading
 
 __all__ = [
-    "MAX_KEYS",
+    "MAX_LIGHT_KEYS",
     "SUFFIX",
     "LightResponse",
     "RemoteCall",
@@ -26,7 +26,7 @@ __all__ = [
 
 SUFFIX = "light/2"
 
-MAX_KEYS = 1_024
+MAX_LIGHT_KEYS = 1_024
 """Keys of one read. Our own nodes ask for 256 at a time."""
 
 MAX_METHOD = 512
@@ -76,7 +76,7 @@ def decode_request(data: bytes) -> RemoteCall | RemoteRead:
         for number, read in ((_CALL, _read_call), (_READ, _read_keys), (_READ_CHILD, _read_child)):
             inner = message.data(number)
             if inner is not None:
-                return read(Message.decode(inner, max_fields=MAX_KEYS + 8))
+                return read(Message.decode(inner, max_fields=MAX_LIGHT_KEYS + 8))
     raise WireError("light request: neither a call nor a read")
 
 
@@ -114,8 +114,8 @@ def _read_child(message: Message) -> RemoteRead:
 
 def _keys(message: Message, number: int) -> tuple[bytes, ...]:
     keys = tuple(message.repeated(number))
-    if not 0 < len(keys) <= MAX_KEYS:
-        raise WireError(f"light request: {len(keys)} keys, from 1 to {MAX_KEYS} can be read at once")
+    if not 0 < len(keys) <= MAX_LIGHT_KEYS:
+        raise WireError(f"light request: {len(keys)} keys, from 1 to {MAX_LIGHT_KEYS} can be read at once")
     return keys
 
 

@@ -13,14 +13,21 @@ from cfnode.core.p2p.protobuf import Message, bytes_field, uint_field
 from cfnode.core.trie import decode_proof, encode_proof
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_BYTES", "MAX_KEY", "SUFFIX", "StateEntries", "StateRequest", "StateResponse"]
+__all__ = [
+    "MAX_STATE_KEY_BYTES",
+    "MAX_STATE_PROOF_BYTES",
+    "SUFFIX",
+    "StateEntries",
+    "StateRequest",
+    "StateResponse",
+]
 
 SUFFIX = "state/2"
 
-MAX_BYTES = 2 << 20
+MAX_STATE_PROOF_BYTES = 2 << 20
 """Bytes of proof after which a server ends its answer; a single large value may exceed them."""
 
-MAX_KEY = 64 * 1024
+MAX_STATE_KEY_BYTES = 64 * 1024
 """Bytes of a key in a request."""
 
 _BLOCK, _START, _NO_PROOF = 1, 2, 3
@@ -53,8 +60,10 @@ class StateRequest:
             block, start = message.data(_BLOCK), tuple(message.repeated(_START))
             if block is None or len(block) != 32:
                 raise WireError("state request: it must name a block by a hash of 32 bytes")
-            if len(start) > 2 or any(len(key) > MAX_KEY for key in start):
-                raise WireError(f"state request: {len(start)} start keys, or one above {MAX_KEY} bytes")
+            if len(start) > 2 or any(len(key) > MAX_STATE_KEY_BYTES for key in start):
+                raise WireError(
+                    f"state request: {len(start)} start keys, or one above {MAX_STATE_KEY_BYTES} bytes"
+                )
             return cls(block, start, bool(message.uint(_NO_PROOF)))
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_TRANSACTIONS", "SUFFIX", "decode_transactions", "encode_transactions"]
+__all__ = ["MAX_TRANSACTIONS_PER_MESSAGE", "SUFFIX", "decode_transactions", "encode_transactions"]
 
 SUFFIX = "transactions/1"
 
-MAX_TRANSACTIONS = 8_192
+MAX_TRANSACTIONS_PER_MESSAGE = 8_192
 """Extrinsics of one notification: as many as a Substrate node lets wait for its pool."""
 
 
@@ -29,8 +29,8 @@ def decode_transactions(data: bytes) -> list[bytes]:
     with reading("transactions"):
         cursor = ByteCursor(data)
         count = cursor.count()
-        if count > MAX_TRANSACTIONS:
-            raise WireError(f"transactions: {count} at once, more than {MAX_TRANSACTIONS}")
+        if count > MAX_TRANSACTIONS_PER_MESSAGE:
+            raise WireError(f"transactions: {count} at once, more than {MAX_TRANSACTIONS_PER_MESSAGE}")
         extrinsics = []
         for _ in range(count):
             body = cursor.bytes()

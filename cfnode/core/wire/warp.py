@@ -9,11 +9,11 @@ from __future__ import annotations
 from cfnode.core.grandpa import PackedWarpProof
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_FRAGMENTS", "MAX_PROOF_BYTES", "SUFFIX", "read_begin", "read_proof"]
+__all__ = ["MAX_FRAGMENTS", "MAX_WARP_PROOF_BYTES", "SUFFIX", "read_begin", "read_proof"]
 
 SUFFIX = "sync/warp"
 
-MAX_PROOF_BYTES = 8 << 20
+MAX_WARP_PROOF_BYTES = 8 << 20
 """Bytes of fragments in one answer, as Substrate's servers cap it."""
 
 MAX_FRAGMENTS = 20_000

@@ -2,7 +2,8 @@
 
 There is no pool and no fork, so every block is final, and the pending state is the latest one. The time of a
 block is the clock's, or a second after its parent if that is later. All blocks and states stay in memory,
-hence `MAX_BLOCKS`. The rules are those of Cancun; blob transactions, whose data travels apart, are refused.
+hence `MAX_EVM_BLOCKS`. The rules are those of Cancun; blob transactions, whose data travels apart, are
+refused.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rlp.exceptions import RLPException
 
 __all__ = [
     "BLOCK_GAS",
-    "MAX_BLOCKS",
+    "MAX_EVM_BLOCKS",
     "MAX_TRANSACTION",
     "Account",
     "EvmChain",
@@ -38,7 +39,7 @@ __all__ = [
 
 BLOCK_GAS: Final = 30_000_000
 """Gas limit of a block, and of a simulation."""
-MAX_BLOCKS: Final = 100_000
+MAX_EVM_BLOCKS: Final = 100_000
 MAX_TRANSACTION: Final = 128 * 1024
 """Bytes of a signed transaction."""
 _BLOB_TYPE: Final = 3
@@ -269,8 +270,8 @@ class EvmChain:
         chain_id, nonces = transaction.chain_id, f"the next one is {nonce}, the transaction has {sent}"
         faults = (
             (
-                self.height >= MAX_BLOCKS,
-                f"the chain has reached its maximum of {MAX_BLOCKS} blocks: start it again",
+                self.height >= MAX_EVM_BLOCKS,
+                f"the chain has reached its maximum of {MAX_EVM_BLOCKS} blocks: start it again",
             ),
             (chain_id != self.chain_id, f"invalid chain id: it is for {chain_id}, not {self.chain_id}"),
             (transaction.hash in self._transactions, "already known"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cfnode.core.assets import ASSETS
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 
 __all__ = ["Contracts"]
 
@@ -27,4 +27,4 @@ class Contracts:
     @property
     def tokens_by_symbol(self) -> dict[str, bytes]:
         """The address of each token, without the chain's own coin."""
-        return {ASSETS[name].symbol: at for name, at in self.tokens.items() if at != NATIVE}
+        return {ASSETS[name].symbol: at for name, at in self.tokens.items() if at != NATIVE_TOKEN}

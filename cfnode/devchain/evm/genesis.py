@@ -16,7 +16,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.ethereum_key import EthereumKey
 from cfnode.core.foreign import read_json
 from cfnode.core.hashing import keccak_256
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.devchain.evm.chain import Account
 from cfnode.devchain.evm.deployed import Contracts
 
@@ -51,7 +51,7 @@ def accounts(contracts: Contracts, payers: Iterable[bytes]) -> dict[bytes, Accou
         **{
             address: Account(code=code["Token"], storage=_token(asset, contracts.vault))
             for asset, address in contracts.tokens.items()
-            if address != NATIVE
+            if address != NATIVE_TOKEN
         },
         contracts.key_manager: Account(code=code["KeyManager"], storage=manager),
         contracts.vault: Account(

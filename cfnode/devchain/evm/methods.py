@@ -35,7 +35,7 @@ __all__ = ["METHODS", "called"]
 
 TIP: Final = 10**9
 """Tip that the chain proposes, wei per gas; it demands none."""
-MAX_LOGS: Final = 10_000
+MAX_RETURNED_LOGS: Final = 10_000
 MAX_FEE_BLOCKS: Final = 1_024
 _EXECUTION_ERROR: Final = 3
 """Code of a simulation that has reverted, as other nodes have it."""
@@ -152,8 +152,10 @@ def _logs(chain: EvmChain, parameters: Parameters) -> list[dict[str, Any]]:
     for mined in chain.between(wanted.first, wanted.last):
         entries = zip(mined.receipt.logs, logs_json(mined), strict=True)
         found += [entry for log, entry in entries if wanted.matches(log.address, log_topics(log))]
-        if len(found) > MAX_LOGS:
-            raise RpcError(ErrorCode.CALL_FAILED, f"more than {MAX_LOGS} logs match: ask for fewer blocks")
+        if len(found) > MAX_RETURNED_LOGS:
+            raise RpcError(
+                ErrorCode.CALL_FAILED, f"more than {MAX_RETURNED_LOGS} logs match: ask for fewer blocks"
+            )
     return found
 
 

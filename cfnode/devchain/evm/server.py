@@ -32,11 +32,13 @@ T = TypeVar("T")
 log = logging.getLogger("cfnode.evm")
 
 HOST: Final = "127.0.0.1"
-MAX_CONNECTIONS: Final = 64
-MAX_BODY: Final = 512 * 1024
+MAX_EVM_CONNECTIONS: Final = 64
+MAX_EVM_REQUEST_BYTES: Final = 512 * 1024
 """Bytes of a request: the largest transaction in hex, and more."""
-MAX_BATCH: Final = 50
-_LIMITS: Final = JsonLimits(size=MAX_BODY, values=16_384, depth=16, filling=64 * 1024, wide=64 * 1024)
+MAX_EVM_BATCH: Final = 50
+_LIMITS: Final = JsonLimits(
+    size=MAX_EVM_REQUEST_BYTES, values=16_384, depth=16, filling=64 * 1024, wide=64 * 1024
+)
 _BUSY: Final = b"Too many connections. Please try again later.\n"
 _PAGE: Final = b"JSON-RPC of a local EVM chain: POST a call to this address, or give it to a wallet.\n"
 
@@ -55,7 +57,7 @@ class EvmPort:
         number: int = sockets[0].getsockname()[1]
         self._origins = origin_policy(None, (), number)
         task_status.started(number)
-        limits = PortLimits("EVM chain", log, MAX_CONNECTIONS, is_external=False, busy=_BUSY)
+        limits = PortLimits("EVM chain", log, MAX_EVM_CONNECTIONS, is_external=False, busy=_BUSY)
         await PortServer(self, limits).run(sockets)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,9 +94,9 @@ class EvmPort:
         body = bytearray()
         try:
             with budget_of(scope).holding() as hold:
-                is_whole = await read_body(announced, receive, MAX_BODY, body.extend, hold)
+                is_whole = await read_body(announced, receive, MAX_EVM_REQUEST_BYTES, body.extend, hold)
         except BodyRefused as error:
-            text = f"the body has more than {MAX_BODY} bytes, or arrived too slowly"
+            text = f"the body has more than {MAX_EVM_REQUEST_BYTES} bytes, or arrived too slowly"
             await respond(send, error.status, jsonrpc.encode({"message": text}), head)
             return
         if is_whole:
@@ -103,7 +105,7 @@ class EvmPort:
     async def reply(self, body: bytes) -> bytes:
         """Return the answer to a call or a batch; b"" for a notification."""
         try:
-            message = jsonrpc.parse(require_light(body, _LIMITS), MAX_BATCH)
+            message = jsonrpc.parse(require_light(body, _LIMITS), MAX_EVM_BATCH)
         except ForeignError as error:
             error_json = RpcError(ErrorCode.INVALID_REQUEST, f"the request {error}")
             return jsonrpc.failure(jsonrpc.NULL, error_json)

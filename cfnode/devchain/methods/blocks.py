@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.devchain.methods.common import control_of, unsafe_methods
-from cfnode.devchain.methods.values import REFUSED
+from cfnode.devchain.methods.values import DEV_REFUSAL_CODE
 from cfnode.node.signing.outcome import read_events
 from cfnode.rpc.table.convert import (
     BOOL,
@@ -24,12 +24,12 @@ from cfnode.rpc.table.serde_types import SerdeStruct
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-MAX_TRANSACTIONS: Final = 4096
-MAX_AUTHORITIES: Final = 10_000
+MAX_BLOCK_TRANSACTIONS: Final = 4096
+MAX_SILENCED_AUTHORITIES: Final = 10_000
 MAX_EXACT: Final = 2**53
 """The largest integer that is exact in every JSON parser."""
 
-TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
+TRANSACTIONS: Final = listed(BYTES, MAX_BLOCK_TRANSACTIONS)
 _NEW_BLOCK: Final = SerdeStruct(
     "an object",
     {
@@ -69,7 +69,7 @@ async def new_block(
     if built.refused and transactions is not None:
         reasons = {to_hex(tx_hash): reason for tx_hash, reason in built.refused}
         text = f"block {to_hex(built.block.hash)} was made without {len(reasons)} of its transactions"
-        raise RpcError(REFUSED, text, reasons)
+        raise RpcError(DEV_REFUSAL_CODE, text, reasons)
     return to_hex(built.block.hash)
 
 
@@ -126,7 +126,7 @@ METHODS: Final = unsafe_methods(
     ("dev_newBlock", new_block, NEW_BLOCK),
     ("dev_finalize", finalize, (Param("hash", HASH, optional=True),)),
     ("dev_holdFinality", hold_finality, (Param("hold", BOOL, optional=True),)),
-    ("dev_silence", silence, (Param("authorities", listed(U32, MAX_AUTHORITIES)),)),
+    ("dev_silence", silence, (Param("authorities", listed(U32, MAX_SILENCED_AUTHORITIES)),)),
     ("dev_events", events, (Param("at", HASH, optional=True),)),
     ("dev_timeTravel", time_travel, (Param("milliseconds", U64),)),
 )

@@ -22,12 +22,14 @@ from cfnode.rpc.table.rows import Param
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-FUNDS: Final = 1_000 * 10**18
+DEFAULT_FUNDS_ATOMS: Final = 1_000 * 10**18
 
 
 async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
     """Fund an account with FLIP, in atoms (default: 1,000 FLIP); returns the block's hash."""
-    return block_hash_of(await control_of(node).fund_account(account, FUNDS if amount is None else amount))
+    return block_hash_of(
+        await control_of(node).fund_account(account, DEFAULT_FUNDS_ATOMS if amount is None else amount)
+    )
 
 
 async def deposit(node: Node, address: str, asset: str, amount: int, transaction: bytes | None) -> str:

@@ -38,7 +38,7 @@ __all__ = ["MetadataReader", "read_call"]
 _ACCOUNT: Final = ("sp_core", "crypto", "AccountId32")
 _BIG: Final = ("primitive_types", "U256")
 _ASSET: Final = ("cf_primitives", "chains", "assets", "any", "Asset")
-MAX_DEPTH: Final = 32
+MAX_JSON_DEPTH: Final = 32
 
 
 def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -68,7 +68,7 @@ class MetadataReader:
 
     def read(self, type_id: int, value: Any, depth: int = 0) -> Any:
         """Read the value of a type, in the form of its codec. Raises ValueError."""
-        if depth > MAX_DEPTH:
+        if depth > MAX_JSON_DEPTH:
             raise ValueError("nested too deeply")
         row = self._registry.type(type_id)
         match row.definition:

@@ -16,7 +16,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
 from cfnode.rpc.cf.method import value as runtime_value
-from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
+from cfnode.rpc.cf.params import CHAIN_PARAM as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table.broker_params import read_asset, write_asset
 from cfnode.rpc.table.convert import to_hex
@@ -25,9 +25,9 @@ from cfnode.rpc.table.rows import Param, Reader
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_channel", "check_deposit", "check_vault_swap"]
+__all__ = ["ASSET", "CHAIN", "DEV_REFUSAL_CODE", "FEED", "check_channel", "check_deposit", "check_vault_swap"]
 
-REFUSED: Final = -32000
+DEV_REFUSAL_CODE: Final = -32000
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
 _MEANINGS: Final = {
     "BelowMinimumDeposit": "the amount is below the chain's minimum",
@@ -72,7 +72,7 @@ async def check_channel(node: Node, address: EncodedAddress, asset: str, text: s
     reason = f"no deposit channel of {chain} is open at {text:.100}; {advice}"
     if taken:
         reason = f"the deposit channel at {text:.100} is for {', '.join(sorted(taken))}, not for {asset}"
-    raise RpcError(REFUSED, f"Deposit rejected: {reason}")
+    raise RpcError(DEV_REFUSAL_CODE, f"Deposit rejected: {reason}")
 
 
 async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
@@ -108,7 +108,7 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
             metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
             name, explanation = _reason(metadata, event.fields["reason"])
             text = f"Deposit rejected: {name}" + (f": {explanation}" if explanation else "")
-            raise RpcError(REFUSED, text, {"block": block, "reason": name})
+            raise RpcError(DEV_REFUSAL_CODE, text, {"block": block, "reason": name})
     return block
 
 

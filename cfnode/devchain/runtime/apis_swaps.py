@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
-from cfnode.swaps.limits import MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 from . import values
 from .answers import Answer, Refused, or_message
@@ -278,7 +278,7 @@ class SwapsApi(RuntimeApi):
             return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
-            length = min(ccm.message_length, MAX_MESSAGE)
+            length = min(ccm.message_length, MAX_CCM_MESSAGE_BYTES)
             message = values.CcmChannelMetadata(
                 message=bytes(length), gas_budget=ccm.gas_budget, ccm_additional_data=b""
             )

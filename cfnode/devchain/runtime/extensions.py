@@ -27,7 +27,7 @@ from .frame.weights import (
     MAX_NORMAL_EXTRINSIC_PS,
     MAX_NORMAL_PS,
     MAX_OPERATIONAL_EXTRINSIC_PS,
-    MAX_PROOF_BYTES,
+    UNLIMITED_PROOF_BYTES,
     Weight,
     weight,
 )
@@ -233,7 +233,7 @@ class ChargeTransactionPayment(Extension):
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_BYTES if normal else MAX_BLOCK_BYTES
         cost_weight = min(max(transaction.cost.weight, 1), MAX_BLOCK_PS)
-        by_weight = min(MAX_BLOCK_PS // cost_weight, MAX_PROOF_BYTES // max(transaction.cost.proof, 1))
+        by_weight = min(MAX_BLOCK_PS // cost_weight, UNLIMITED_PROOF_BYTES // max(transaction.cost.proof, 1))
         fitting = min(by_weight, length // min(max(transaction.length, 1), length))
         priority = ((transaction.extrinsic.tip or 0) + 1) * fitting
         if not normal:

@@ -11,12 +11,12 @@ from cfnode.core.keys import Scheme, account_id, verify
 
 __all__ = ["is_signed_by"]
 
-MAX_ANSWERS = 4096
+MAX_CACHED_SIGNATURES = 4096
 """Answers that are kept: each takes about 600 bytes, since a payload has at most 256."""
-SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+SCHEME_BY_VARIANT: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
 
 
-@lru_cache(maxsize=MAX_ANSWERS)
+@lru_cache(maxsize=MAX_CACHED_SIGNATURES)
 def is_signed_by(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
     """Return whether the account has signed. `signature` is the scheme and 64 or 65 bytes.
 
@@ -24,8 +24,8 @@ def is_signed_by(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bo
     is kept: the pool validates a transaction before each block, and then it is in one.
     """
     scheme, signature_bytes = signature
-    if scheme in SCHEMES:
-        return verify(SCHEMES[scheme], who, payload, signature_bytes)
+    if scheme in SCHEME_BY_VARIANT:
+        return verify(SCHEME_BY_VARIANT[scheme], who, payload, signature_bytes)
     try:
         key = coincurve.PublicKey.from_signature_and_message(
             signature_bytes, blake2_256(payload), hasher=None

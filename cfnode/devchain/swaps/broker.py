@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DefaultBroker"]
 
-SEED: Final = "//cfnode swap service"
-FUNDS: Final = 1_000 * 10**18
+BROKER_SEED: Final = "//cfnode swap service"
+BROKER_FUNDS_ATOMS: Final = 1_000 * 10**18
 LOW: Final = 100 * 10**18
 MAX_EXPECTED: Final = 10_000
 
@@ -50,7 +50,7 @@ class DefaultBroker:
         self._node = node
         self._fund_account = fund_account
         client = SignedClient(
-            node.chain, node.pool, Keypair.from_suri(SEED).repeatable(), syncing=lambda: None
+            node.chain, node.pool, Keypair.from_suri(BROKER_SEED).repeatable(), syncing=lambda: None
         )
         self._broker = BrokerClient(node.chain, client)
         self._preparing = trio.Lock()
@@ -94,7 +94,7 @@ class DefaultBroker:
         node, account = self._node, self.account
         async with self._preparing:
             if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=account) < LOW:
-                await self._fund_account(account, FUNDS)
+                await self._fund_account(account, BROKER_FUNDS_ATOMS)
             if await value(node, node.chain.best.hash, "cf_account_role", account_id=account) != "Broker":
                 await self._broker.register_account()
 

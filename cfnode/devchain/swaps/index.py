@@ -4,7 +4,7 @@ The chain deletes a swap once it has ended. This index reads the events of each 
 keeps those of swaps, and finds them by deposit channel, deposit address, swap request, swap, egress,
 broadcast and transaction. When a block leaves the best chain, its events leave the index. The index starts
 with the node (and the few blocks whose states are still stored), lives in memory, and drops the oldest blocks
-when it holds `MAX_ENTRIES` events.
+when it holds `MAX_INDEX_ENTRIES` events.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["SwapIndex"]
 
 log = logging.getLogger("cfnode.dev")
 
-MAX_ENTRIES = 100_000
-MAX_CATCH_UP = 512
+MAX_INDEX_ENTRIES = 100_000
+MAX_EARLIER_BLOCKS = 512
 """Earlier blocks that the index reads when the node starts, or when it was too slow."""
-PAUSE_S = 0.2
+BLOCK_READ_RETRY_S = 0.2
 """Seconds between attempts to read a block after a fault of this machine."""
-ATTEMPTS = 5
+MAX_BLOCK_READS = 5
 """Attempts to read the events of a block, in case the executor process ends meanwhile."""
 
 
@@ -87,18 +87,18 @@ class SwapIndex:
         new_blocks: list[BlockRef] = []
         while block is not None and block.number > 0 and block.hash not in self._numbers:
             new_blocks.append(block)
-            header = self._chain.header(block.hash) if len(new_blocks) < MAX_CATCH_UP else None
+            header = self._chain.header(block.hash) if len(new_blocks) < MAX_EARLIER_BLOCKS else None
             block = None if header is None else self._chain.block_ref(header.parent_hash)
         return new_blocks[::-1]
 
     async def _read(self, block: BlockRef) -> list[Entry]:
         """Read the events of a block; empty for an unreadable block, which must not stop the index."""
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_BLOCK_READS):
             try:
                 return await self._entries(block)
             except (LocalFault, StoreError) as fault:
                 log.warning("reading the events of block %d failed, trying again: %s", block.number, fault)
-                await trio.sleep(PAUSE_S)
+                await trio.sleep(BLOCK_READ_RETRY_S)
             except (StateDiscarded, UnknownBlock):
                 log.debug("the events of block %d have already been discarded", block.number)
                 return []
@@ -125,7 +125,9 @@ class SwapIndex:
         self._size += len(keyed_entries)
         for key, entry in keyed_entries:
             self._found.setdefault(key, []).append(entry)
-        while (self._size > MAX_ENTRIES or len(self._numbers) > MAX_ENTRIES) and len(self._numbers) > 1:
+        while (self._size > MAX_INDEX_ENTRIES or len(self._numbers) > MAX_INDEX_ENTRIES) and len(
+            self._numbers
+        ) > 1:
             self._forget(next(iter(self._numbers)))
 
     def _forget(self, block_hash: bytes) -> None:

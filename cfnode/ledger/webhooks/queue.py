@@ -24,9 +24,9 @@ DELIVERY_LIFETIME_MS: Final = 86_400_000
 """Milliseconds for which a delivery is tried, from its first attempt."""
 MAX_DELIVERY_WAIT_MS: Final = 2 * 3_600_000
 """Milliseconds, longer than any pause."""
-MIN_ATTEMPTS: Final = 20
+ATTEMPTS_OF_A_DAY: Final = 20
 """Attempts of a day, in which pauses grow from seconds to an hour."""
-MAX_ERROR_CHARACTERS: Final = 200
+MAX_DELIVERY_ERROR_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,14 @@ def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms:
     behind = and_(delivery.webhook == claim.webhook, delivery.request == same_swap.scalar_subquery())
     if error is None:
         values = {"state": "delivered", "ended_at": now, "error": None}
-    elif now - claim.first_at >= DELIVERY_LIFETIME_MS and claim.attempts >= MIN_ATTEMPTS:
-        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR_CHARACTERS]}
+    elif now - claim.first_at >= DELIVERY_LIFETIME_MS and claim.attempts >= ATTEMPTS_OF_A_DAY:
+        values = {"state": "expired", "ended_at": now, "error": error[:MAX_DELIVERY_ERROR_CHARACTERS]}
     else:
-        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR_CHARACTERS]}
+        values = {
+            "state": "pending",
+            "next_at": now + wait_ms,
+            "error": error[:MAX_DELIVERY_ERROR_CHARACTERS],
+        }
     is_delivery = and_(delivery.webhook == claim.webhook, delivery.change == claim.change)
     is_claimed = and_(is_delivery, delivery.state == "pending", delivery.attempts == claim.attempts)
     with database.writing() as connection:

@@ -25,7 +25,7 @@ __all__ = ["ProofAsker"]
 
 log = logging.getLogger("cfnode.sync")
 
-RETRY_S = 2.0
+PROOF_RETRY_S = 2.0
 """Seconds after which peers that could not help are asked again."""
 
 MAX_REQUEST = 1 << 20
@@ -95,7 +95,7 @@ class ProofAsker:
                 return answer.peer, answer.value
             except AllPeersFailed as error:
                 log.debug("No proof about #%d: %s", self._block.number, error)
-            await self._peer_set.wait_changed(RETRY_S)
+            await self._peer_set.wait_changed(PROOF_RETRY_S)
 
 
 def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:

@@ -3,8 +3,8 @@
 `Asker` is the only place that does it:
 
 1. Peers are asked in the order of what they have delivered (`peer_set.py`), not of what they claim.
-2. When a peer has not answered for `HEDGE_S`, the next one is asked too. The first verified answer wins. The
-   slower peer is not charged, unless it has been silent for `PATIENCE_S`.
+2. When a peer has not answered for `SILENCE_BEFORE_NEXT_PEER_S`, the next one is asked too. The first
+   verified answer wins. The slower peer is not charged, unless it has been silent for `SLOW_ANSWER_S`.
 3. Every answer is checked in a thread. The check turns the raw bytes into a verified value, or raises.
 4. Each failure costs what one table says (`reputation.py`). A timeout always costs something.
 5. When many unknown peers are connected and none has delivered yet, all of them are probed first: each is
@@ -27,22 +27,22 @@ from cfnode.core.wire import WireError
 from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import PeerNetwork, PeerRequestRefused, RequestFailed, RequestTimedOut
 from cfnode.node.asking.blocks import headers_up_to
-from cfnode.node.asking.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure, apply_failure
 from cfnode.node.threads import check_in_thread
 
-__all__ = ["HEDGE_S", "AllPeersFailed", "Asker", "PeerAnswer", "PeerFailed"]
+__all__ = ["SILENCE_BEFORE_NEXT_PEER_S", "AllPeersFailed", "Asker", "PeerAnswer", "PeerFailed"]
 
 log = logging.getLogger("cfnode.sync")
 
 T = TypeVar("T")
 
-HEDGE_S = 3.0
+SILENCE_BEFORE_NEXT_PEER_S = 3.0
 """Seconds of silence after which the next peer is asked, too."""
 
 MAX_AT_ONCE = 4
-"""Peers asked one question at a time, not counting those silent for `PATIENCE_S`: each may send a whole
+"""Peers asked one question at a time, not counting those silent for `SLOW_ANSWER_S`: each may send a whole
 answer."""
 
 MAX_UNDER_WAY = 16
@@ -54,7 +54,7 @@ MAX_UNKNOWN = 3
 MAX_PROBES = 128
 """Unknown peers probed at a time: some hundred bytes each."""
 
-PROBE_S = 4.0
+PROBE_TIMEOUT_S = 4.0
 """Seconds for the answer to a probe."""
 
 INVALID_ANSWER = (WireError, ScaleError, TrieError, MissingNode, FinalityError)
@@ -123,7 +123,7 @@ class Asker:
         result = PeerAnswer(peer, value, len(answer), took)
         if question.proves:
             self.credit(result)
-        if took > PATIENCE_S:
+        if took > SLOW_ANSWER_S:
             self.fail(peer, PeerFailure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
         return result
 
@@ -134,7 +134,7 @@ class Asker:
 
     async def ask(
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,
-        seconds: float = float("inf"), hedge: float = HEDGE_S,
+        seconds: float = float("inf"), hedge: float = SILENCE_BEFORE_NEXT_PEER_S,
     ) -> PeerAnswer[T]:  # fmt: skip
         """Return the first verified answer. Raise AllPeersFailed when all have failed, or the time is up.
 
@@ -145,7 +145,7 @@ class Asker:
 
     async def race(
         self, attempt: Callable[[str], Awaitable[T]], among: Callable[[], Sequence[str]] | None = None,
-        *, seconds: float = float("inf"), hedge: float = HEDGE_S,
+        *, seconds: float = float("inf"), hedge: float = SILENCE_BEFORE_NEXT_PEER_S,
     ) -> T:  # fmt: skip
         """Return the result of the first attempt that succeeds; a failed attempt raises PeerFailed.
 
@@ -165,7 +165,7 @@ class Asker:
         unknown = [peer for peer, rank in ranks.items() if rank == UNKNOWN_RANK]
         if len(unknown) <= MAX_UNKNOWN or min(ranks.values()) < UNKNOWN_RANK:
             return
-        with trio.move_on_after(PROBE_S) as scope:
+        with trio.move_on_after(PROBE_TIMEOUT_S) as scope:
             async with trio.open_nursery() as nursery:
                 for peer in unknown[:MAX_PROBES]:
                     nursery.start_soon(self._probe, peer, scope)
@@ -180,7 +180,9 @@ class Asker:
             return
         question, began = headers_up_to(claimed.hash, 1), trio.current_time()
         try:
-            answer = await self.network.request(peer, question.protocol, question.request, seconds=PROBE_S)
+            answer = await self.network.request(
+                peer, question.protocol, question.request, seconds=PROBE_TIMEOUT_S
+            )
             question.check(answer)
         except (RequestFailed, WireError) as error:
             log.debug("%s does not answer a probe: %s", peer, error)
@@ -224,7 +226,7 @@ class _Race(Generic[T]):
                     await self._wait(ended)
         finally:
             for peer, began in self._running.items():
-                if trio.current_time() - began > PATIENCE_S:
+                if trio.current_time() - began > SLOW_ANSWER_S:
                     self._peer_set.penalize(peer)
 
     async def _wait(self, ended: trio.Event) -> None:
@@ -248,7 +250,7 @@ class _Race(Generic[T]):
 
     def _next(self) -> str | None:
         now = trio.current_time()
-        waiting = sum(now - began < PATIENCE_S for began in self._running.values())
+        waiting = sum(now - began < SLOW_ANSWER_S for began in self._running.values())
         if waiting >= MAX_AT_ONCE or len(self._running) >= MAX_UNDER_WAY:
             return None
         return next(iter(self._left()), None)

@@ -14,7 +14,14 @@ from typing import TypeVar
 from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
-from cfnode.core.wire.blocks import MAX_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
+from cfnode.core.wire.blocks import (
+    MAX_BLOCKS_PER_ANSWER,
+    SUFFIX,
+    Attributes,
+    BlockData,
+    BlockRequest,
+    BlockResponse,
+)
 from cfnode.network.model import PeerRequestRefused
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure
@@ -34,7 +41,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-MAX_HEADER_BYTES = 1 << 20
+MAX_BLOCK_HEADER_BYTES = 1 << 20
 """Bytes of an answer with headers only: most of 128 headers have some hundred each, a few name all
 authorities."""
 
@@ -72,7 +79,7 @@ def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
 
     The answer has at least one block.
     """
-    request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS), descending=True)
+    request = BlockRequest(block, Attributes.whole(), min(most, MAX_BLOCKS_PER_ANSWER), descending=True)
 
     def check(answer: bytes) -> list[FetchedBlock]:
         blocks = read_blocks(answer, request)
@@ -87,7 +94,7 @@ def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
 
     The answer may have no blocks, or invented ones.
     """
-    request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
+    request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS_PER_ANSWER))
 
     def check(answer: bytes) -> list[FetchedBlock]:
         blocks = read_blocks(answer, request)
@@ -103,7 +110,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
     The answer has at least one header. `known`: the hash does not come from the peer, so the check verifies
     the answer.
     """
-    request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
+    request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS_PER_ANSWER), descending=True)
 
     def check(answer: bytes) -> list[FetchedHeader]:
         headers = read_headers(answer, request)
@@ -115,7 +122,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
 
 def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     """Return a question for up to `most` headers of the peer's best chain from `number` on; perhaps none."""
-    request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
+    request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS_PER_ANSWER))
 
     def check(answer: bytes) -> list[FetchedHeader]:
         headers = read_headers(answer, request)
@@ -127,7 +134,9 @@ def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
     """Return a question for headers from `number` on, with the justifications that the peer has."""
-    request = BlockRequest(number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS))
+    request = BlockRequest(
+        number, Attributes.HEADER | Attributes.JUSTIFICATION, min(most, MAX_BLOCKS_PER_ANSWER)
+    )
 
     def check(answer: bytes) -> list[FetchedHeader]:
         headers = read_headers(answer, request, MAX_JUSTIFIED_BYTES)
@@ -183,7 +192,7 @@ def _begins_at(number: int, first: int) -> None:
 
 
 def read_headers(
-    answer: bytes, request: BlockRequest, most_bytes: int = MAX_HEADER_BYTES
+    answer: bytes, request: BlockRequest, most_bytes: int = MAX_BLOCK_HEADER_BYTES
 ) -> list[FetchedHeader]:
     """Return the headers of an answer, oldest first, each with its hash and connected to the one before it.
 

@@ -22,15 +22,15 @@ import trio
 
 from cfnode.flow.wakeup import Wakeup
 
-__all__ = ["PATIENCE_S", "UNKNOWN_RANK", "BestBlockClaim", "PeerRecord", "PeerSet", "lower_median"]
+__all__ = ["SLOW_ANSWER_S", "UNKNOWN_RANK", "BestBlockClaim", "PeerRecord", "PeerSet", "lower_median"]
 
-PATIENCE_S = 5.0
+SLOW_ANSWER_S = 5.0
 """Seconds for an answer; a peer that takes longer gets a penalty."""
 
 MAX_RECORDS = 4_096
 """Peers whose record is kept, connected or not: some hundred bytes each."""
 
-MAX_CREDIT = 64
+MAX_ANSWER_CREDIT = 64
 """Good answers that count: a peer cannot earn a reserve against more failures than these make up for."""
 
 ANSWERS_A_PENALTY = 8
@@ -146,7 +146,7 @@ class PeerSet:
     def delivered(self, peer: str, size: int, seconds: float) -> None:
         """Record that the peer has sent a verified answer of `size` bytes in `seconds`."""
         record = self.record(peer)
-        record.answers = min(record.answers + 1, MAX_CREDIT)
+        record.answers = min(record.answers + 1, MAX_ANSWER_CREDIT)
         record.size, record.seconds = record.size + size, record.seconds + seconds
         record.strikes.clear()
         record.responsive = True

@@ -17,7 +17,7 @@ import trio
 
 from cfnode.network.model import PeerNetwork
 
-__all__ = ["STALLED_S", "Phase", "SyncProgress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
+__all__ = ["SYNC_STALL_S", "Phase", "SyncProgress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
 
 log = logging.getLogger("cfnode.sync")
 
@@ -27,7 +27,7 @@ MAX_SHARE = 0.99
 """The highest share reported before the download is complete: shares are estimates."""
 MAX_REASONS = 3
 NOTHING: Mapping[str, str] = {}
-STALLED_S = 15.0
+SYNC_STALL_S = 15.0
 """Seconds between warnings while no step is made."""
 
 
@@ -147,9 +147,11 @@ def no_peers_reason(network: PeerNetwork, others: Mapping[str, str] = NOTHING) -
 
 
 async def warn_when_stuck(progress: SyncProgress) -> None:
-    """Log a warning for each `STALLED_S` without a step, until cancelled."""
+    """Log a warning for each `SYNC_STALL_S` without a step, until cancelled."""
     while True:
         before = progress.steps
-        await trio.sleep(STALLED_S)
+        await trio.sleep(SYNC_STALL_S)
         if progress.is_syncing and progress.steps == before:
-            log.warning("%s: no progress for %d s: %s", progress.phase.value, STALLED_S, progress.waiting_for)
+            log.warning(
+                "%s: no progress for %d s: %s", progress.phase.value, SYNC_STALL_S, progress.waiting_for
+            )

@@ -21,7 +21,7 @@ __all__ = ["BlockEvent", "BlockEvents", "OrderedEvents"]
 
 LARGE_EVENTS = 32 * 1024
 """Bytes from which on events are decoded in a thread."""
-MAX_BLOCKS = 4
+MAX_CACHED_EVENT_BLOCKS = 4
 """Blocks whose events are cached: most readers come right after the import."""
 
 
@@ -48,7 +48,7 @@ class BlockEvents:
     def __init__(self, store: Store, runtimes: RuntimeCache) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._cache = BoundedDict[bytes, OrderedEvents](MAX_BLOCKS)
+        self._cache = BoundedDict[bytes, OrderedEvents](MAX_CACHED_EVENT_BLOCKS)
         self._reading = SharedWork[bytes, OrderedEvents]()
 
     async def at(self, block_hash: bytes) -> OrderedEvents:

@@ -17,16 +17,16 @@ import trio
 
 __all__ = ["Call", "CallCache"]
 
-MAX_BYTES = 16 << 20
+MAX_CALL_CACHE_BYTES = 16 << 20
 """Bytes of calls and outputs that are kept."""
 
 MAX_OUTPUT = 1 << 20
 """Bytes of a call and its output above which the output is not kept: metadata, which has another cache."""
 
-MAX_BLOCKS = 16
+MAX_CALL_CACHE_BLOCKS = 16
 """Blocks whose outputs are kept: clients ask about the best and the finalized one, and those just below."""
 
-ENTRY_COST = 400
+CALL_ENTRY_BYTES = 400
 """Bytes of memory that a kept output takes besides its content."""
 
 Call = tuple[str, bytes]
@@ -122,9 +122,9 @@ class CallCache:
         if call not in outputs:
             self.size += cost
         outputs[call] = output
-        while len(self._blocks) > MAX_BLOCKS or self.size > MAX_BYTES:
+        while len(self._blocks) > MAX_CALL_CACHE_BLOCKS or self.size > MAX_CALL_CACHE_BYTES:
             self._evict(next(iter(self._blocks)))
 
 
 def _cost(call: Call, output: bytes) -> int:
-    return ENTRY_COST + len(call[1]) + len(output)
+    return CALL_ENTRY_BYTES + len(call[1]) + len(output)

@@ -21,17 +21,17 @@ from cfnode.node.chain.errors import ImportRefused
 from cfnode.runtime.calls import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 
-__all__ = ["MIN_ATTEMPTS", "LocalFaults", "retry_after_fault", "retry_import", "stored"]
+__all__ = ["ATTEMPTS_BEFORE_NOT_READY", "LocalFaults", "retry_after_fault", "retry_import", "stored"]
 
 log = logging.getLogger("cfnode.sync")
 
-MIN_ATTEMPTS = 3
+ATTEMPTS_BEFORE_NOT_READY = 3
 """Failed attempts of one block before the node reports that it is not ready: one kill is not enough."""
 
-MAX_BLOCKS = 64
+MAX_FAULTY_BLOCKS = 64
 """Blocks whose faults are kept: there are few unfinalized ones, and only the newest matter."""
 
-PAUSES_S = (0.1, 0.5, 2.0, 4.0)
+RETRY_PAUSES_S = (0.1, 0.5, 2.0, 4.0)
 """Seconds between attempts: a new executor process is ready in less than one; a full disk takes longer."""
 
 MAX_RETRY_S = 30.0
@@ -60,7 +60,7 @@ class LocalFaults:
     def __init__(self) -> None:
         self.total = 0
         self.results = {"success": 0, "verification_failed": 0, "failed": 0}
-        self._blocks = BoundedDict[bytes, _Failing](MAX_BLOCKS)
+        self._blocks = BoundedDict[bytes, _Failing](MAX_FAULTY_BLOCKS)
 
     @contextmanager
     def judging(self, block: BlockRef) -> Iterator[None]:
@@ -99,13 +99,13 @@ class LocalFaults:
     @property
     def failing(self) -> int:
         """The number of blocks that have failed several times."""
-        return sum(fault.attempts >= MIN_ATTEMPTS for fault in self._blocks.values())
+        return sum(fault.attempts >= ATTEMPTS_BEFORE_NOT_READY for fault in self._blocks.values())
 
     @property
     def reason(self) -> str | None:
         """The newest block that has failed several times, and the reason; None without one."""
         for fault in reversed(self._blocks.values()):
-            if fault.attempts >= MIN_ATTEMPTS:
+            if fault.attempts >= ATTEMPTS_BEFORE_NOT_READY:
                 return (
                     f"block #{fault.number} cannot be executed by this node "
                     f"({fault.attempts} attempts): {fault.reason}"
@@ -125,7 +125,7 @@ def stored() -> Iterator[None]:
 async def retry_import(block: BlockRef, attempt: Callable[[], Awaitable[bool]]) -> bool:
     """Return the result of `attempt` at this block, retried after local faults. Raise the last fault."""
     began = trio.current_time()
-    for pause in PAUSES_S:
+    for pause in RETRY_PAUSES_S:
         try:
             return await attempt()
         except UnsupportedCode:

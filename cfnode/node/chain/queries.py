@@ -20,7 +20,7 @@ from cfnode.node.chain.states import States
 from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
 
-MAX_AUTHORITIES = 16
+MAX_CACHED_AUTHORITY_SETS = 16
 """Blocks whose authorities are cached: a header is verified before its body is fetched, and again at
 import."""
 
@@ -58,7 +58,7 @@ class RuntimeQueries:
     def __init__(self, states: States, executor: Executor) -> None:
         self._states = states
         self._executor = executor
-        self._authorities = BoundedDict[bytes, tuple[bytes, ...]](MAX_AUTHORITIES)
+        self._authorities = BoundedDict[bytes, tuple[bytes, ...]](MAX_CACHED_AUTHORITY_SETS)
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """Return the output of a runtime API function on the state of block `at`."""

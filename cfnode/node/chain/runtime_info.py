@@ -26,8 +26,8 @@ from cfnode.node.chain.states import States
 from cfnode.runtime.calls import Unanswerable
 from cfnode.store import StateDiscarded, UnknownBlock
 
-MAX_BLOCKS = 4096
-MAX_RUNTIMES = 4
+MAX_CACHED_CODE_HASHES = 4096
+MAX_CACHED_RUNTIMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class RuntimeCache:
     def __init__(self, states: States, queries: RuntimeQueries) -> None:
         self._states = states
         self._queries = queries
-        self._code_of = BoundedDict[bytes, bytes](MAX_BLOCKS)
-        self._infos = BoundedDict[bytes, RuntimeInfo](MAX_RUNTIMES)
+        self._code_of = BoundedDict[bytes, bytes](MAX_CACHED_CODE_HASHES)
+        self._infos = BoundedDict[bytes, RuntimeInfo](MAX_CACHED_RUNTIMES)
         self._loading = SharedWork[bytes, RuntimeInfo]()
 
     def inherit(self, header: Header, block_hash: bytes) -> None:

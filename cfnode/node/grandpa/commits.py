@@ -45,10 +45,10 @@ __all__ = ["OURS", "Commits"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-TURN_S = 0.1
+COMMIT_TURN_S = 0.1
 """Seconds between two commits of one peer: no chain has final blocks more often for long."""
 
-TURN_AFTER_USELESS_S = 2.0
+TURN_AFTER_USELESS_COMMIT_S = 2.0
 """Seconds until the next commit of a peer after one that proves nothing: decoding it took a millisecond."""
 
 OURS = ""
@@ -105,7 +105,7 @@ class Commits:
                     await arrival.wait()
                 continue
             if peer != OURS:
-                self._next_turn[peer] = trio.current_time() + TURN_S
+                self._next_turn[peer] = trio.current_time() + COMMIT_TURN_S
             await self._take(peer, self._queued.pop(peer))
 
     async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
@@ -126,7 +126,7 @@ class Commits:
 
     def _slow_down(self, peer: str) -> None:
         if peer in self._next_turn:
-            self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_S
+            self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_COMMIT_S
 
     async def _judge(self, peer: str, message: CommitMessage) -> None:
         target = BlockRef(message.commit.target_hash, message.commit.target_number)

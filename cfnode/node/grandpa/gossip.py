@@ -52,7 +52,7 @@ from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused
 from cfnode.node.chain.events import BlocksFinalized, Imported, Reverted
 from cfnode.node.grandpa.commits import OURS, Commits
-from cfnode.node.grandpa.neighbors import RESEND_S, Neighbors
+from cfnode.node.grandpa.neighbors import NEIGHBOR_RESEND_S, Neighbors
 from cfnode.node.grandpa.round_catch_up import RoundCatchUp
 from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.grandpa.set_changes import SetChanges
@@ -65,14 +65,14 @@ __all__ = ["FinalityGossip"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-LIMITS = NotificationLimits(queue=2_048, per_second=400, burst=2_000)
+GRANDPA_NOTIFICATION_LIMITS = NotificationLimits(queue=2_048, per_second=400, burst=2_000)
 """Limits of the protocol: the votes of 150 authorities in two rounds are 600 messages at once, and some 200
 in each second."""
 
-RETRY_S = 1.0
+AUTHORITIES_RETRY_S = 1.0
 """Seconds before the present authorities are read again, after a local fault."""
 
-POLL_S = 0.5
+GOSSIP_POLL_S = 0.5
 """Seconds between two checks of what changes with time alone: slow rounds, delayed commits."""
 
 COMMIT_DELAY_S = 1.0
@@ -89,7 +89,9 @@ class FinalityGossip:
         self._network = network
         self._chain = chain
         role = AUTHORITY if author else FULL
-        self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: role, LIMITS)
+        self._protocol: NotificationProtocol = network.notifications(
+            SUFFIX, lambda: role, GRANDPA_NOTIFICATION_LIMITS
+        )
         self.rounds = Rounds(chain)
         self._neighbors = Neighbors(self._protocol)
         self._relay = VoteRelay(self._protocol, self.rounds, self._neighbors)
@@ -160,7 +162,7 @@ class FinalityGossip:
                 return await self._chain.voters()
             except (LocalFault, StateDiscarded) as fault:
                 log.warning("The present authorities cannot be read yet: %s", fault)
-                await trio.sleep(RETRY_S)
+                await trio.sleep(AUTHORITIES_RETRY_S)
 
     def peers_without_packet(self) -> list[str]:
         """Return the peers that have sent no neighbor packet, sorted."""
@@ -211,7 +213,7 @@ class FinalityGossip:
 
     async def _poll(self) -> None:
         while True:
-            await trio.sleep(POLL_S)
+            await trio.sleep(GOSSIP_POLL_S)
             self._relay.update()
             self._catch_up.update()
             self._offer_all()
@@ -233,7 +235,7 @@ class FinalityGossip:
     async def _resend_packets(self) -> None:
         while True:
             self._send_packets()
-            await trio.sleep(RESEND_S)
+            await trio.sleep(NEIGHBOR_RESEND_S)
 
     async def _finalized(self, event: BlocksFinalized) -> None:
         """Begin the next set, send our packets, and then the votes to the peers that lack them."""

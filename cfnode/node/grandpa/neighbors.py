@@ -17,12 +17,12 @@ import trio
 from cfnode.core.grandpa import NeighborPacket
 from cfnode.network.model import NotificationProtocol
 
-__all__ = ["CATCH_UP_THRESHOLD", "RESEND_S", "Neighbors"]
+__all__ = ["CATCH_UP_THRESHOLD", "NEIGHBOR_RESEND_S", "Neighbors"]
 
-RESEND_S = 120.0
+NEIGHBOR_RESEND_S = 120.0
 """Seconds after which a packet is sent again, as Substrate does."""
 
-MIN_REPEAT_S = 90.0
+MIN_NEIGHBOR_REPEAT_S = 90.0
 """Seconds between two equal packets: a peer takes the second one after sixty by its own clock."""
 
 CATCH_UP_THRESHOLD = 2
@@ -93,5 +93,5 @@ class Neighbors:
             return True
         before, sent_at = sent
         if packet == before:
-            return trio.current_time() >= sent_at + MIN_REPEAT_S
+            return trio.current_time() >= sent_at + MIN_NEIGHBOR_REPEAT_S
         return packet.set_id >= before.set_id and packet.finalized >= before.finalized

@@ -27,15 +27,15 @@ from cfnode.node.grandpa.neighbors import Neighbors
 from cfnode.node.grandpa.rounds import MAX_VOTES, Rounds
 from cfnode.node.threads import check_in_thread
 
-__all__ = ["ANSWER_INTERVAL_S", "BEHIND_S", "RoundCatchUp"]
+__all__ = ["ANSWER_INTERVAL_S", "WAIT_FOR_COMMIT_S", "RoundCatchUp"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-BEHIND_S = 10.0
+WAIT_FOR_COMMIT_S = 10.0
 """Seconds in which a commit may lead to the present round, before a peer is asked: answering costs the peer
 work."""
 
-PATIENCE_S = 45.0
+CATCH_UP_TIMEOUT_S = 45.0
 """Seconds for an answer, as in Substrate; after them another peer is asked."""
 
 ANSWER_INTERVAL_S = 20.0
@@ -81,8 +81,8 @@ class RoundCatchUp:
             self._behind_since = None
             return
         self._behind_since = now if self._behind_since is None else self._behind_since
-        waited = now - self._behind_since >= (BEHIND_S if rounds.commits_end_rounds else 0)
-        if waited and (self._asked is None or now >= self._asked[2] + PATIENCE_S):
+        waited = now - self._behind_since >= (WAIT_FOR_COMMIT_S if rounds.commits_end_rounds else 0)
+        if waited and (self._asked is None or now >= self._asked[2] + CATCH_UP_TIMEOUT_S):
             peer = min(peers, key=lambda peer: self._times[peer])
             request = CatchUpRequest(self._neighbors.packets[peer].round - 1, rounds.set_id)
             if self._protocol.send(peer, request.encode()):

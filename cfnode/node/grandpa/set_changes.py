@@ -24,7 +24,7 @@ __all__ = ["SetChanges"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-ASK_S = 6.0
+JUSTIFICATION_REQUEST_INTERVAL_S = 6.0
 """Seconds between two requests to peers that may be past the change."""
 
 IN_TURN = 2
@@ -59,7 +59,7 @@ class SetChanges:
 
     async def run(self) -> None:
         """Ask for missing justifications until cancelled."""
-        interval = Interval(ASK_S)
+        interval = Interval(JUSTIFICATION_REQUEST_INTERVAL_S)
         while True:
             news = self._news.next
             has_elapsed = interval.has_elapsed()

@@ -13,14 +13,14 @@ import trio
 
 from cfnode.node.chain.view import ChainView
 
-__all__ = ["MAX_BEHIND", "STALLED_S", "warn_when_finality_stalls"]
+__all__ = ["FINALITY_STALL_S", "MAX_FINALITY_LAG", "warn_when_finality_stalls"]
 
 log = logging.getLogger("cfnode.grandpa")
 
-MAX_BEHIND = 64
+MAX_FINALITY_LAG = 64
 """Blocks that finality may be behind without a warning."""
 
-STALLED_S = 60.0
+FINALITY_STALL_S = 60.0
 """Seconds between warnings while no block becomes final."""
 
 
@@ -28,9 +28,9 @@ async def warn_when_finality_stalls(chain: ChainView, silent: Callable[[], Seque
     """Warn until cancelled. `silent`: returns the peers that have never sent a neighbor packet."""
     while True:
         before = chain.finalized
-        await trio.sleep(STALLED_S)
+        await trio.sleep(FINALITY_STALL_S)
         behind = chain.best.number - before.number
-        if chain.finalized == before and behind > MAX_BEHIND:
+        if chain.finalized == before and behind > MAX_FINALITY_LAG:
             log.warning("Finality has stalled: #%d is final, %d blocks behind the best one. %s. Blocks are "
                         "still imported", before.number, behind, _reason(silent()))  # fmt: skip
 

@@ -21,15 +21,15 @@ from cfnode.node.asking import reputation
 from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.threads import check_in_thread
 
-__all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
+__all__ = ["MAX_QUEUED_VOTES", "TURN_AFTER_BAD_VOTE_S", "VoteQueue"]
 
-MAX_QUEUED = 1_024
+MAX_QUEUED_VOTES = 1_024
 """Waiting votes of a peer: three rounds of 150 authorities, 150 KiB."""
 
-MAX_BATCH = 32
+MAX_VOTE_BATCH = 32
 """Votes checked in one turn, some 2 ms in a thread."""
 
-TURN_AFTER_BAD_S = 2.0
+TURN_AFTER_BAD_VOTE_S = 2.0
 """Seconds without a turn after a bad vote: detecting one takes up to 5 ms."""
 
 _ROUND, _SET, _STAGE = slice(1, 9), slice(9, 17), 17
@@ -60,7 +60,7 @@ class VoteQueue:
             return number
         self._next_turn.setdefault(peer, 0.0)
         queue = self._queued.setdefault(peer, deque())
-        if len(queue) < MAX_QUEUED:
+        if len(queue) < MAX_QUEUED_VOTES:
             queue.append(data)
             self._arrival.notify()
         return None
@@ -81,7 +81,7 @@ class VoteQueue:
                     await arrival.wait()
                 continue
             queue = self._queued.pop(peer)
-            batch = [queue.popleft() for _ in range(min(MAX_BATCH, len(queue)))]
+            batch = [queue.popleft() for _ in range(min(MAX_VOTE_BATCH, len(queue)))]
             if queue:
                 self._queued[peer] = queue  # after the other peers
             await self._check(peer, batch)
@@ -106,7 +106,7 @@ class VoteQueue:
         if valid < len(new_votes):
             self._queued.pop(peer, None)
             if peer in self._next_turn:  # else it has disconnected meanwhile
-                self._next_turn[peer] = trio.current_time() + TURN_AFTER_BAD_S
+                self._next_turn[peer] = trio.current_time() + TURN_AFTER_BAD_VOTE_S
             fault = "a vote by a key outside the set" if valid == of_set else "a vote with a bad signature"
             self._network.report(peer, reputation.BAD_GOSSIP, fault)
 

@@ -20,7 +20,7 @@ __all__ = ["AccountMetrics"]
 
 log = logging.getLogger("cfnode.prometheus")
 
-READ_S = 5.0
+FIGURES_TIMEOUT_S = 5.0
 """Seconds that a scrape waits for the reading; Prometheus gives up after ten."""
 
 Figures = TypeVar("Figures")
@@ -80,10 +80,10 @@ class AccountMetrics(Generic[Figures]):
 
     async def _read_at(self, block: bytes, read: Callable[[bytes], Awaitable[Figures]]) -> Figures | None:
         try:
-            with trio.fail_after(READ_S):
+            with trio.fail_after(FIGURES_TIMEOUT_S):
                 return await read(block)
         except trio.TooSlowError:
-            log.debug("The account of %s was not read within %g s", self._namespace, READ_S)
+            log.debug("The account of %s was not read within %g s", self._namespace, FIGURES_TIMEOUT_S)
         except Exception as error:  # an unexpected answer of the runtime fails these metrics, not the others
             log.debug("The account of %s could not be read: %s", self._namespace, error)
         return None

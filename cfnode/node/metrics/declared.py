@@ -13,14 +13,14 @@ from typing import Final
 from cfnode.node.metrics.declaration import DeclaredMetric, Section
 from cfnode.node.metrics.declared_network import NETWORK
 
-__all__ = ["ALL", "LEFT_OUT", "SECTIONS"]
+__all__ = ["LEFT_OUT", "METRICS_BY_NAME", "SECTIONS"]
 
 RPC_CALL_MICROSECONDS: Final = (
     5, 25, 100, 500, 1_000, 2_500, 10_000, 25_000, 100_000, 1_000_000, 10_000_000,
 )  # fmt: skip
 
 
-CHAIN: Final = Section(
+CHAIN_SECTION: Final = Section(
     "Chain and sync",
     "Every node.",
     (
@@ -183,7 +183,7 @@ def _tally(namespace: str) -> tuple[DeclaredMetric, DeclaredMetric]:
     )
 
 
-BROKER: Final = Section(
+BROKER_SECTION: Final = Section(
     "Broker",
     "A node with a broker key. Balances and channels are read at the best block when the metrics are "
     "requested, at most once a block. They are absent while the node has no state to read them from, and if "
@@ -202,7 +202,7 @@ BROKER: Final = Section(
     ),
 )
 
-PROVIDER: Final = Section(
+PROVIDER_SECTION: Final = Section(
     "Liquidity provider",
     "A node with a liquidity provider's key. Balances are read as those of the broker.",
     (
@@ -235,8 +235,8 @@ PROCESS: Final = Section(
     ),
 )
 
-SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROVIDER, PROCESS)
-ALL: Final = {metric.name: metric for section in SECTIONS for metric in section.metrics}
+SECTIONS: Final = (CHAIN_SECTION, NETWORK, RPC, AUTHOR, BROKER_SECTION, PROVIDER_SECTION, PROCESS)
+METRICS_BY_NAME: Final = {metric.name: metric for section in SECTIONS for metric in section.metrics}
 
 LEFT_OUT: Final = (
     (

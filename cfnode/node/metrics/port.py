@@ -19,7 +19,7 @@ __all__ = ["listen_at", "serve_metrics"]
 
 log = logging.getLogger("cfnode.prometheus")
 
-MAX_CONNECTIONS: Final = 32
+MAX_METRICS_CONNECTIONS: Final = 32
 METRICS: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 _BUSY: Final = b"Too many connections. Please try again later.\n"
 
@@ -45,7 +45,7 @@ async def serve_metrics(
     limits = PortLimits(
         what="metrics",
         log=log,
-        max_connections=MAX_CONNECTIONS,
+        max_connections=MAX_METRICS_CONNECTIONS,
         is_external=not is_loopback(host),
         busy=_BUSY,
     )

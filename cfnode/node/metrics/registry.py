@@ -22,7 +22,7 @@ from prometheus_client.utils import floatToGoString
 
 from cfnode.network.traffic import Distribution
 from cfnode.node.metrics.declaration import DeclaredMetric
-from cfnode.node.metrics.declared import ALL
+from cfnode.node.metrics.declared import METRICS_BY_NAME
 
 __all__ = ["MetricsRegistry", "Sample"]
 
@@ -67,20 +67,20 @@ class MetricsRegistry(Collector):
         self._distributions[name] = values
 
     def _add(self, name: str, labels: tuple[str, ...], samples: Callable[[], Iterable[Sample]]) -> None:
-        declaration = ALL[name]
+        declaration = METRICS_BY_NAME[name]
         self._readers.setdefault(name, {})[labels] = samples
         if declaration.kind == "counter":
             self._counters.append(name)
 
     def counter(self, name: str) -> Counter:
         """Return a new counter; its labels begin with `chain`."""
-        declaration = ALL[name]
+        declaration = METRICS_BY_NAME[name]
         self._counters.append(name)
         return Counter(name, declaration.text, declaration.all_labels, registry=self._registry)
 
     def histogram(self, name: str) -> Histogram:
         """Return a new histogram; its labels begin with `chain`."""
-        declaration = ALL[name]
+        declaration = METRICS_BY_NAME[name]
         buckets = declaration.buckets or Histogram.DEFAULT_BUCKETS
         return Histogram(
             name, declaration.text, declaration.all_labels, buckets=buckets, registry=self._registry
@@ -93,13 +93,13 @@ class MetricsRegistry(Collector):
     def collect(self) -> Iterable[Metric]:
         """Yield the metrics that are read now."""
         for name, readers in self._readers.items():
-            family = self._family(ALL[name])
+            family = self._family(METRICS_BY_NAME[name])
             for samples in readers.values():
                 for labels, value in samples():
                     family.add_metric(self.labels(*labels), value)
             yield family
         for name, values in self._distributions.items():
-            yield self._histogram(ALL[name], values())
+            yield self._histogram(METRICS_BY_NAME[name], values())
 
     def describe(self) -> Iterable[Metric]:
         """Return no metrics: the values cannot be read before the node is complete."""

@@ -27,7 +27,7 @@ from cfnode.runtime.calls import LocalFault, RuntimeTrap, Verdict
 from cfnode.store import StateDiscarded, UnknownBlock
 
 SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000
-EMPTY: Final = b"\0"
+EMPTY_EXTRINSIC: Final = b"\0"
 """An extrinsic without bytes."""
 _EMPTY_TRAP: Final = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
 
@@ -53,7 +53,7 @@ class TransactionValidator:
             self.finished += 1
 
     async def _validated(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
-        if extrinsic == EMPTY:  # every runtime traps on it, so none is asked
+        if extrinsic == EMPTY_EXTRINSIC:  # every runtime traps on it, so none is asked
             raise VerificationFailed(_EMPTY_TRAP) from RuntimeTrap(_EMPTY_TRAP)
         try:
             answer = await self._queries.validate(at.hash, source, extrinsic)

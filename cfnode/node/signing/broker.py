@@ -17,7 +17,7 @@ from cfnode.node.signing.submission import SubmittedCall
 Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
 
-CHANNEL_READY = "SwapDepositAddressReady"
+SWAP_CHANNEL_READY = "SwapDepositAddressReady"
 ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
 
@@ -117,7 +117,9 @@ class BrokerClient(SigningAccount):
         Return with the block that includes the call if the channel was preallocated, else only with
         finality: until then, a fork could assign the address to another broker.
         """
-        return _channel(await self.opened(request.call, request.source_asset, ("Swapping", CHANNEL_READY)))
+        return _channel(
+            await self.opened(request.call, request.source_asset, ("Swapping", SWAP_CHANNEL_READY))
+        )
 
     async def request_account_creation_deposit_address(
         self,
@@ -235,7 +237,7 @@ def _account_channel(inclusion: Inclusion) -> AccountChannel:
 
 
 def _channel(inclusion: Inclusion) -> BrokerChannel:
-    event = inclusion.event("Swapping", CHANNEL_READY)
+    event = inclusion.event("Swapping", SWAP_CHANNEL_READY)
     try:
         return BrokerChannel(
             inclusion.tx_hash,

@@ -21,7 +21,7 @@ from cfnode.node.signing.outcome import EventError, Inclusion
 from cfnode.node.signing.submission import SubmittedCall
 
 __all__ = [
-    "MAX_CANCELLED",
+    "MAX_CANCELLED_ORDERS",
     "ChangedLimitOrder",
     "ChangedRangeOrder",
     "LiquidityProviderClient",
@@ -33,10 +33,10 @@ __all__ = [
 
 T = TypeVar("T")
 
-PROVIDER: Final = "LiquidityProvider"
+LP_PALLET: Final = "LiquidityProvider"
 POOLS: Final = "LiquidityPools"
-CHANNEL_READY: Final = (PROVIDER, "LiquidityDepositAddressReady")
-MAX_CANCELLED: Final = 100
+LIQUIDITY_CHANNEL_READY: Final = (LP_PALLET, "LiquidityDepositAddressReady")
+MAX_CANCELLED_ORDERS: Final = 100
 """Orders that one call can cancel."""
 
 Change = tuple[str, Any]
@@ -113,11 +113,11 @@ class LiquidityProviderClient(SigningAccount):
 
     async def register_account(self) -> bytes:
         """Make the account a liquidity provider; return the transaction's hash."""
-        return (await self.included(SubmittedCall(PROVIDER, "register_lp_account"))).tx_hash
+        return (await self.included(SubmittedCall(LP_PALLET, "register_lp_account"))).tx_hash
 
     async def register_refund_address(self, address: EncodedAddress) -> bytes:
         """Set the refund address for assets of the address' chain; return the transaction's hash."""
-        call = SubmittedCall(PROVIDER, "register_liquidity_refund_address", {"address": address})
+        call = SubmittedCall(LP_PALLET, "register_liquidity_refund_address", {"address": address})
         return (await self.included(call, dry_run=False)).tx_hash
 
     async def request_redemption(self, amount: int | None, address: bytes, executor: bytes | None) -> bytes:
@@ -140,7 +140,7 @@ class LiquidityProviderClient(SigningAccount):
     async def open_deposit_channel(self, asset: str, boost_fee: int) -> ProviderChannel:
         """Open a deposit channel; return with its block if it was preallocated, else with finality."""
         call = _deposit_call(asset, boost_fee)
-        inclusion = await self.opened(call, asset, CHANNEL_READY, dry_run=False)
+        inclusion = await self.opened(call, asset, LIQUIDITY_CHANNEL_READY, dry_run=False)
         return ProviderChannel(_deposit_address(inclusion), inclusion)
 
     async def withdraw(
@@ -148,12 +148,14 @@ class LiquidityProviderClient(SigningAccount):
     ) -> Submitted[tuple[str, int]]:
         """Send an amount to an address on its chain; the response is the egress id (chain, number)."""
         fields = {"amount": amount, "asset": asset, "destination_address": destination}
-        return await self._submitted(SubmittedCall(PROVIDER, "withdraw_asset", fields), wait_for, _egress_id)
+        return await self._submitted(SubmittedCall(LP_PALLET, "withdraw_asset", fields), wait_for, _egress_id)
 
     async def transfer(self, amount: int, asset: str, destination: bytes) -> bytes:
         """Give an amount to another liquidity provider; return the transaction's hash."""
         fields = {"amount": amount, "asset": asset, "destination": destination}
-        return (await self.included(SubmittedCall(PROVIDER, "transfer_asset", fields), dry_run=False)).tx_hash
+        return (
+            await self.included(SubmittedCall(LP_PALLET, "transfer_asset", fields), dry_run=False)
+        ).tx_hash
 
     async def schedule_swap(
         self,
@@ -175,7 +177,7 @@ class LiquidityProviderClient(SigningAccount):
             "dca_params": dca_parameters,
         }
         return await self._submitted(
-            SubmittedCall(PROVIDER, "schedule_swap", fields), wait_for, _swap_request
+            SubmittedCall(LP_PALLET, "schedule_swap", fields), wait_for, _swap_request
         )
 
     # Orders
@@ -198,7 +200,7 @@ class LiquidityProviderClient(SigningAccount):
     async def cancel_orders(
         self, orders: Sequence[tuple[str, Mapping[str, Any]]], wait_for: WaitFor
     ) -> Submitted[list[Order]]:
-        """Cancel up to MAX_CANCELLED orders (`CloseOrder`).
+        """Cancel up to MAX_CANCELLED_ORDERS orders (`CloseOrder`).
 
         The response is the orders that existed, limit orders first.
         """
@@ -217,17 +219,17 @@ class LiquidityProviderClient(SigningAccount):
 
 def _deposit_call(asset: str, boost_fee: int) -> SubmittedCall:
     return SubmittedCall(
-        PROVIDER, "request_liquidity_deposit_address", {"asset": asset, "boost_fee": boost_fee}
+        LP_PALLET, "request_liquidity_deposit_address", {"asset": asset, "boost_fee": boost_fee}
     )
 
 
 def _deposit_address(inclusion: Inclusion) -> ProviderAddress:
-    event = inclusion.event(*CHANNEL_READY)
+    event = inclusion.event(*LIQUIDITY_CHANNEL_READY)
     return ProviderAddress(event["deposit_address"], event["deposit_chain_expiry_block"])
 
 
 def _egress_id(inclusion: Inclusion) -> tuple[str, int]:
-    chain, number = inclusion.event(PROVIDER, "WithdrawalEgressScheduled")["egress_id"]
+    chain, number = inclusion.event(LP_PALLET, "WithdrawalEgressScheduled")["egress_id"]
     return chain, number
 
 

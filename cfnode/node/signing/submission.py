@@ -39,11 +39,11 @@ from cfnode.runtime.calls import LocalFault, RuntimeTrap
 from cfnode.store import StateDiscarded, StoreError
 
 LIFETIME_BLOCKS = 128
-DRY_RUNS = 4
+MAX_CONCURRENT_DRY_RUNS = 4
 """Dry runs in the executor at a time: building a block must not queue behind many."""
-MAX_WAITING = 2048
+MAX_WAITING_CALLS = 2048
 """Calls that may wait for their dry run or signature."""
-MAX_ATTEMPTS = 10
+MAX_SUBMISSION_ATTEMPTS = 10
 FUNDING_HINT = (
     "the account cannot pay the transaction fee: fund it with FLIP "
     "(minimum funding is 1 FLIP, 5 FLIP is recommended)"
@@ -112,7 +112,7 @@ class SignedClient:
         self._syncing = syncing
         self._liveness = liveness
         self.tally = SubmissionTally()
-        self._trying = trio.CapacityLimiter(DRY_RUNS)
+        self._trying = trio.CapacityLimiter(MAX_CONCURRENT_DRY_RUNS)
         self._submitting = trio.Lock()
 
     @property
@@ -147,7 +147,7 @@ class SignedClient:
             return await self._into_pool(call)
 
     async def _into_pool(self, call: SubmittedCall) -> Watch:
-        for _ in range(MAX_ATTEMPTS):
+        for _ in range(MAX_SUBMISSION_ATTEMPTS):
             self._require_ready()
             nonce = await self._pool.ready_nonce(self.account)
             extrinsic = await self._sign(call, nonce, self._chain.best)
@@ -163,7 +163,7 @@ class SignedClient:
             self._pool.remove_invalid([watch.hash])
             watch.statuses.close()
         raise SubmissionError(
-            f"Failed to submit extrinsic to the transaction pool after {MAX_ATTEMPTS} attempts"
+            f"Failed to submit extrinsic to the transaction pool after {MAX_SUBMISSION_ATTEMPTS} attempts"
         )
 
     async def _dry_run(self, call: SubmittedCall) -> None:
@@ -212,7 +212,7 @@ class SignedClient:
 
     def _require_room(self) -> None:
         waiting = self._trying.statistics().tasks_waiting + self._submitting.statistics().tasks_waiting
-        if waiting >= MAX_WAITING:
+        if waiting >= MAX_WAITING_CALLS:
             raise TooManyCalls(f"{waiting} calls wait to be signed: try again later")
 
     def _require_ready(self) -> None:

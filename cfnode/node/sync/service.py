@@ -48,7 +48,7 @@ __all__ = ["ChainSync", "trusted_genesis"]
 
 log = logging.getLogger("cfnode.sync")
 
-LIMITS = NotificationLimits(
+ANNOUNCEMENT_LIMITS = NotificationLimits(
     message=MAX_ANNOUNCEMENT, per_second=100, burst=640, usual=MAX_ANNOUNCEMENT // 256, repeats=16
 )
 """Limits of block announcements. A peer announces each block once, one in six seconds, and the blocks of a
@@ -102,7 +102,7 @@ class ChainSync:
         self.finality = FinalityGossip(network, chain, self._asker, author=author)
         """The gossip of votes and commits."""
         self._announces: NotificationProtocol = network.notifications(
-            SUFFIX, self._handshake, LIMITS, self._refusal
+            SUFFIX, self._handshake, ANNOUNCEMENT_LIMITS, self._refusal
         )
         self._transactions = None if pool is None else TransactionGossip(network, pool, self.progress)
         SyncServer(network, chain, store).declare()

@@ -37,14 +37,16 @@ __all__ = ["TransactionGossip"]
 
 log = logging.getLogger("cfnode.txpool")
 
-RETRY_S = 2.9
-RESEND_S = 60.0
+DISTRIBUTION_INTERVAL_S = 2.9
+TRANSACTION_RESEND_S = 60.0
 """Seconds after which a transaction that is in no block is sent to a peer again: ten blocks."""
-MESSAGE = 1 << 20
+MAX_NOTIFICATION_BYTES = 1 << 20
 """Bytes of transactions in one notification; the first transaction may be larger."""
-MAX_KNOWN = 10_240
+MAX_KNOWN_TRANSACTIONS = 10_240
 """Transactions that each peer is known to have, as in Substrate."""
-LIMITS = NotificationLimits(message=16 << 20, per_second=1_000, burst=8_192, usual=8 << 10)
+TRANSACTION_NOTIFICATION_LIMITS = NotificationLimits(
+    message=16 << 20, per_second=1_000, burst=8_192, usual=8 << 10
+)
 """Limits of the protocol. A Substrate node sends each transaction in a notification of its own, and to a new
 peer all that its pool has: 8,192 at most."""
 
@@ -56,7 +58,9 @@ class TransactionGossip:
         self._network = network
         self._pool = pool
         self._progress = progress
-        self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
+        self._protocol: NotificationProtocol = network.notifications(
+            SUFFIX, lambda: b"\x01", TRANSACTION_NOTIFICATION_LIMITS
+        )
         self._known: dict[str, BoundedDict[bytes, float]] = {}
         self.propagated = 0
         """Transactions sent to at least one peer so far; a transaction that is sent again counts again."""
@@ -68,7 +72,7 @@ class TransactionGossip:
             nursery.start_soon(self._propagate_arrivals)
             while True:
                 self._propagate()
-                await trio.sleep(RETRY_S)
+                await trio.sleep(DISTRIBUTION_INTERVAL_S)
 
     async def _propagate_arrivals(self) -> None:
         while True:
@@ -86,7 +90,7 @@ class TransactionGossip:
             for transaction in self._pool.ready()
             if transaction.propagate
         ]
-        old = trio.current_time() - RESEND_S
+        old = trio.current_time() - TRANSACTION_RESEND_S
         for peer, known_hashes in self._known.items():
             unsent = [
                 (tx_hash, extrinsic) for tx_hash, extrinsic in ready if known_hashes.get(tx_hash, old) <= old
@@ -106,7 +110,7 @@ class TransactionGossip:
         async for event in self._protocol.events:
             match event:
                 case ProtocolOpened(peer_id=peer):
-                    self._known[peer] = BoundedDict(MAX_KNOWN)
+                    self._known[peer] = BoundedDict(MAX_KNOWN_TRANSACTIONS)
                     self._propagate()
                 case Closed(peer_id=peer):
                     self._known.pop(peer, None)
@@ -141,7 +145,7 @@ def _messages(news: list[tuple[bytes, bytes]]) -> Iterator[list[tuple[bytes, byt
     message: list[tuple[bytes, bytes]] = []
     size = 0
     for tx_hash, extrinsic in news:
-        if message and size + len(extrinsic) > MESSAGE:
+        if message and size + len(extrinsic) > MAX_NOTIFICATION_BYTES:
             yield message
             message, size = [], 0
         message.append((tx_hash, extrinsic))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import EncodedAddress, address_to_text, chain_of_address
 from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.rpc.cf.method import custom, value
-from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.params import CHAIN_PARAM
 from cfnode.rpc.cf.updates import block_update
 from cfnode.rpc.table.blocks import block_asked
 from cfnode.rpc.table.convert import BOOL, account
@@ -137,7 +137,7 @@ def _named(vaults: dict[str, Any]) -> Iterator[tuple[_Vault, EncodedAddress]]:
         yield _of_broker(broker), address
 
 
-_SOME_CHAIN: Final = Param("chain", CHAIN.reader, optional=True)
+_SOME_CHAIN: Final = Param("chain", CHAIN_PARAM.reader, optional=True)
 
 METHODS: Final = (
     custom("cf_controlled_deposit_addresses", deposit_addresses, _SOME_CHAIN),

@@ -26,14 +26,14 @@ __all__ = [
     "ADDITIONAL_ORDERS",
     "ADDRESS20",
     "BASE",
-    "BROKER",
+    "BROKER_PARAM",
     "BYTE_NUMBERS",
     "CCM_DATA",
-    "CHAIN",
+    "CHAIN_PARAM",
     "EXCLUDE_FEES",
     "FROM",
     "PRICE_PAIR",
-    "QUOTE",
+    "QUOTE_ASSET_PARAM",
     "ROLES",
     "TICK",
     "TICK_RANGE",
@@ -42,10 +42,10 @@ __all__ = [
     "one_of",
 ]
 
-MAX_ORDERS: Final = 256
+MAX_ADDITIONAL_ORDERS: Final = 256
 MAX_BYTE_NUMBERS: Final = 1_000_000
 MAX_EXCLUDED_FEES: Final = 8
-MAX_TICK: Final = 2**31 - 1
+MAX_I32: Final = 2**31 - 1
 
 
 def one_of(*names: str, owner: str = "") -> Reader:
@@ -67,7 +67,7 @@ def _read_bytes(value: Any) -> bytes:
     return bytes(sequence(_read_byte, MAX_BYTE_NUMBERS)(value))
 
 
-_TICK: Final = bounded_integer(MAX_TICK, -MAX_TICK - 1)
+_TICK: Final = bounded_integer(MAX_I32, -MAX_I32 - 1)
 TICK: Final = Reader("i32", _TICK)
 _side: Final = one_of("buy", "sell").read
 
@@ -111,12 +111,12 @@ PRICE_ASSET: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt", "Usd", "Fine")
 U256: Final = Reader("U256 hex", read_hex_number)
 
 ACCOUNT_ID: Final = Param("account_id", ACCOUNT)
-BROKER: Final = Param("broker", ACCOUNT)
+BROKER_PARAM: Final = Param("broker", ACCOUNT)
 BASE: Final = Param("base_asset", ASSET)
-QUOTE: Final = Param("quote_asset", ASSET)
+QUOTE_ASSET_PARAM: Final = Param("quote_asset", ASSET)
 FROM: Final = Param("from_asset", ASSET)
 TO: Final = Param("to_asset", ASSET)
-CHAIN: Final = Param("chain", Reader("|".join(CHAINS), enum_of_chains(enum, "", dict.fromkeys(CHAINS))))
+CHAIN_PARAM: Final = Param("chain", Reader("|".join(CHAINS), enum_of_chains(enum, "", dict.fromkeys(CHAINS))))
 TICK_RANGE: Final = Param(
     "tick_range",
     Reader(
@@ -132,5 +132,5 @@ CCM_DATA: Final = Reader(
     SerdeStruct("struct CcmData", {"gas_budget": (_read_budget, False), "message_length": (U32.read, False)}),
 )
 EXCLUDE_FEES: Final = Reader(f"[{'|'.join(_FEES)}]", _read_fees)
-ADDITIONAL_ORDERS: Final = listed(Reader("{LimitOrder}", _read_order), MAX_ORDERS)
+ADDITIONAL_ORDERS: Final = listed(Reader("{LimitOrder}", _read_order), MAX_ADDITIONAL_ORDERS)
 PRICE_PAIR: Final = Reader("[price asset, price asset]", tuple_of(PRICE_ASSET.read, PRICE_ASSET.read))

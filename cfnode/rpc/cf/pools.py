@@ -15,7 +15,7 @@ from cfnode.rpc.cf.params import (
     EXCLUDE_FEES,
     FROM,
     PRICE_PAIR,
-    QUOTE,
+    QUOTE_ASSET_PARAM,
     TICK_RANGE,
     TO,
     U256,
@@ -24,7 +24,7 @@ from cfnode.rpc.table.blocks import block_asked
 from cfnode.rpc.table.broker_params import DCA, write_asset
 from cfnode.rpc.table.convert import ACCOUNT, BOOL, NUMBER_OR_HEX, U16, U32, U128
 from cfnode.rpc.table.rows import Param
-from cfnode.swaps.limits import MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -74,7 +74,7 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
     if amount == 0:
         raise RpcError(ErrorCode.INVALID_PARAMS, "Swap input amount cannot be zero.")
     ccm = options.get("ccm_data")
-    if ccm is not None and ccm["message_length"] > MAX_MESSAGE:
+    if ccm is not None and ccm["message_length"] > MAX_CCM_MESSAGE_BYTES:
         raise RpcError(ErrorCode.INVALID_PARAMS, "CCM message size too large.")
     plain: dict[str, Any] = {
         "broker_commission": 0,
@@ -155,7 +155,7 @@ async def swap_rate_v3(
     )
 
 
-PAIR: Final = (BASE, QUOTE)
+PAIR: Final = (BASE, QUOTE_ASSET_PARAM)
 _MORE_ORDERS: Final = Param("additional_orders", ADDITIONAL_ORDERS, optional=True)
 _SIMULATED: Final = (FROM, TO, Param("amount", U256))
 _FROM_TO: Final = {"from_asset": "from", "to_asset": "to"}

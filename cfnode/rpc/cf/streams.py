@@ -22,7 +22,7 @@ from cfnode.node.chain.runtime_api import ApiRefused
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.cf.order_fills import fills_of
-from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
+from cfnode.rpc.cf.params import BASE, CHAIN_PARAM, FROM, QUOTE_ASSET_PARAM, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
 from cfnode.rpc.cf.updates import block_update
 from cfnode.rpc.table.blocks import JsonCache, Kind, blocks_of
@@ -184,7 +184,7 @@ async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, N
 
 _SCREENING: Final = "The outcomes of deposits that brokers marked for rejection, in each final block."
 _INGRESS: Final = "The witnessed deposits in each best block."
-PAIR: Final = (BASE, QUOTE)
+PAIR: Final = (BASE, QUOTE_ASSET_PARAM)
 
 _KINDS: Final[dict[str, type[BestChanged] | type[BlocksFinalized] | type[Imported]]] = {
     "Finalized": BlocksFinalized,
@@ -216,12 +216,12 @@ CF_STREAMS: Final = (
         check=_pool_must_exist,
     ),
     subscription("cf_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized),
-    subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
+    subscription("cf_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN_PARAM,)),
 )
 BROKER_STREAMS: Final = (
     subscription(
         "broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=BlocksFinalized
     ),
-    subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
+    subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN_PARAM,)),
 )
 LP_STREAMS: Final = (_row("lp_subscribe_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["block_update"]
 
-SLOT_S: Final = 6
+SLOT_DURATION_S: Final = 6
 
 
 def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
@@ -24,5 +24,5 @@ def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
     return {
         "block_hash": to_hex(block_hash),
         "block_number": header.number,
-        "timestamp": slot * SLOT_S,
+        "timestamp": slot * SLOT_DURATION_S,
     }

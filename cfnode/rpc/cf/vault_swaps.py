@@ -11,7 +11,7 @@ from typing import Any, Final
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
 from cfnode.rpc.cf.method import Arguments, method
-from cfnode.rpc.cf.params import BROKER
+from cfnode.rpc.cf.params import BROKER_PARAM
 from cfnode.rpc.table.broker_params import (
     AFFILIATES,
     ASSET,
@@ -187,7 +187,7 @@ def _cf_parameters(arguments: Arguments) -> Arguments:
 
 
 _BEFORE: Final = (
-    BROKER,
+    BROKER_PARAM,
     Param("source_asset", ASSET),
     Param("destination_asset", ASSET),
     Param("destination_address", TEXT),
@@ -212,7 +212,7 @@ ENCODE: Final = method(
 DECODE: Final = method(
     "cf_decode_vault_swap_parameter",
     "The swap that a vault transaction (Bitcoin, Solana) requests.",
-    params=(BROKER, VAULT_SWAP),
+    params=(BROKER_PARAM, VAULT_SWAP),
 )
 CF_PARAMETERS: Final = method(
     "cf_encode_cf_parameters",

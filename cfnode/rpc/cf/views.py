@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
-from cfnode.rpc.cf.params import BROKER
+from cfnode.rpc.cf.params import BROKER_PARAM
 from cfnode.rpc.table.blocks import block_asked
 from cfnode.rpc.table.broker_params import ASSET, write_asset
 from cfnode.rpc.table.convert import ACCOUNT, U32, account
@@ -91,7 +91,7 @@ ALL_OPEN_CHANNELS: Final = method(
 AFFILIATES: Final = method(
     "cf_get_affiliates",
     "A broker's affiliates, or one of them.",
-    params=(BROKER, Param("affiliate", ACCOUNT, optional=True)),
+    params=(BROKER_PARAM, Param("affiliate", ACCOUNT, optional=True)),
     function="cf_affiliate_details",
 )
 VAULT_ADDRESSES: Final = method(

@@ -14,7 +14,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
 from cfnode.rpc.cf.method import custom, encoder_at, value
-from cfnode.rpc.cf.params import CHAIN
+from cfnode.rpc.cf.params import CHAIN_PARAM
 from cfnode.rpc.substrate.storage import in_state
 from cfnode.rpc.table.blocks import block_asked
 from cfnode.rpc.table.broker_params import write_asset
@@ -197,4 +197,4 @@ def _out_id(encoder: _WitnessedEncoder, out_id: Any) -> dict[str, Any]:
     return {"hash": encoder.hash(out_id)} if encoder.chain == "Bitcoin" else {"signature": out_id.hex()}
 
 
-METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),)
+METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN_PARAM),)

@@ -9,7 +9,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.node.signing.account import WaitFor
 from cfnode.node.signing.provider import LiquidityProviderClient
 from cfnode.rpc.cf.method import query
-from cfnode.rpc.cf.params import ADDRESS20, CHAIN
+from cfnode.rpc.cf.params import ADDRESS20, CHAIN_PARAM
 from cfnode.rpc.lp.params import PRICE_LIMITS, WAIT_FOR, amount_of, fitting
 from cfnode.rpc.lp.results import deposit_address, wait_result
 from cfnode.rpc.lp.rows import reading, submitting
@@ -127,7 +127,7 @@ _BOOST_FEE: Final = Param("boost_fee", U16, optional=True)
 METHODS: Final = (
     submitting("lp_register_account", register_account),
     submitting(
-        "lp_register_liquidity_refund_address", register_refund_address, CHAIN, Param("address", TEXT)
+        "lp_register_liquidity_refund_address", register_refund_address, CHAIN_PARAM, Param("address", TEXT)
     ),
     submitting("lp_request_liquidity_deposit_address", request_deposit_address, _ASSET, WAIT_FOR, _BOOST_FEE),
     submitting("lp_request_liquidity_deposit_address_v2", request_deposit_address_v2, _ASSET, _BOOST_FEE),

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.node.signing.account import WaitFor
-from cfnode.node.signing.provider import MAX_CANCELLED
+from cfnode.node.signing.provider import MAX_CANCELLED_ORDERS
 from cfnode.rpc.cf.method import value
 from cfnode.rpc.cf.order_fills import order_fills
-from cfnode.rpc.cf.params import BASE, QUOTE, TICK_RANGE
+from cfnode.rpc.cf.params import BASE, QUOTE_ASSET_PARAM, TICK_RANGE
 from cfnode.rpc.lp.account import provider_of
 from cfnode.rpc.lp.params import (
     AMOUNT_CHANGE,
@@ -147,8 +147,8 @@ async def cancel_orders_batch(
 async def cancel_all_orders(node: Node, wait_for: WaitFor | None) -> list[dict[str, Any]]:
     """Cancel all orders of the account at the best block, 100 with each transaction, one after the other."""
     orders = [order async for order in _open_orders(node)]
-    starts = range(0, len(orders), MAX_CANCELLED)
-    return [await _cancel(node, orders[start : start + MAX_CANCELLED], wait_for) for start in starts]
+    starts = range(0, len(orders), MAX_CANCELLED_ORDERS)
+    return [await _cancel(node, orders[start : start + MAX_CANCELLED_ORDERS], wait_for) for start in starts]
 
 
 async def _cancel(node: Node, orders: Sequence[CloseOrder], wait_for: WaitFor | None) -> dict[str, Any]:
@@ -180,20 +180,27 @@ METHODS: Final = (
         "lp_update_range_order",
         update_range_order,
         BASE,
-        QUOTE,
+        QUOTE_ASSET_PARAM,
         ORDER_ID,
         _RANGE,
         Param("size_change", SIZE_CHANGE),
         WAIT_FOR,
     ),
     submitting(
-        "lp_set_range_order", set_range_order, BASE, QUOTE, ORDER_ID, _RANGE, Param("size", SIZE), WAIT_FOR
+        "lp_set_range_order",
+        set_range_order,
+        BASE,
+        QUOTE_ASSET_PARAM,
+        ORDER_ID,
+        _RANGE,
+        Param("size", SIZE),
+        WAIT_FOR,
     ),
     submitting(
         "lp_update_limit_order",
         update_limit_order,
         BASE,
-        QUOTE,
+        QUOTE_ASSET_PARAM,
         SIDE,
         ORDER_ID,
         OPTIONAL_TICK,
@@ -205,7 +212,7 @@ METHODS: Final = (
         "lp_set_limit_order",
         set_limit_order,
         BASE,
-        QUOTE,
+        QUOTE_ASSET_PARAM,
         SIDE,
         ORDER_ID,
         OPTIONAL_TICK,

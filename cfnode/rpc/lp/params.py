@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.signing.account import WaitFor
-from cfnode.node.signing.provider import MAX_CANCELLED
+from cfnode.node.signing.provider import MAX_CANCELLED_ORDERS
 from cfnode.rpc.cf.params import TICK, one_of
 from cfnode.rpc.table.broker_params import ASSET, OTHER_ERROR
 from cfnode.rpc.table.convert import NUMBER_OR_HEX, U16, U64_MAX, U128_MAX, no_variant, read_hex_number
@@ -93,7 +93,7 @@ WAIT_FOR: Final = Param(
     "wait_for", Reader("|".join(wait.value for wait in WaitFor), _read_wait), optional=True
 )
 CLOSE_ORDERS: Final = Param(
-    "orders", Reader("[{base_asset, quote_asset, side?, id}]", sequence(_close_order, MAX_CANCELLED))
+    "orders", Reader("[{base_asset, quote_asset, side?, id}]", sequence(_close_order, MAX_CANCELLED_ORDERS))
 )
 PRICE_LIMITS: Final = Reader(
     "{min_price, max_oracle_price_slippage?}",

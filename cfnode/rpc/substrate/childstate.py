@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import CHILD_STORAGE_PREFIX, State
-from cfnode.rpc.substrate.state import KEYS, MAX_KEYS, PREFIX
+from cfnode.rpc.substrate.state import KEYS, MAX_QUERY_KEYS, PREFIX_PARAM
 from cfnode.rpc.substrate.storage import MAX_PAGE, all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table.blocks import AT, at_or_best
 from cfnode.rpc.table.convert import STORAGE_KEY, U32, listed, read_key, to_hex
@@ -92,10 +92,10 @@ async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | 
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
 
 
-KEY: Final = Param("key", STORAGE_KEY)
+CHILD_KEY_PARAM: Final = Param("key", STORAGE_KEY)
 
 METHODS: Final = (
-    Method("childstate_getKeys", keys, params=(CHILD, PREFIX, AT)),
+    Method("childstate_getKeys", keys, params=(CHILD, PREFIX_PARAM, AT)),
     Method(
         "childstate_getKeysPaged",
         keys_paged,
@@ -108,13 +108,13 @@ METHODS: Final = (
             AT,
         ),
     ),
-    Method("childstate_getStorage", storage, params=(CHILD, KEY, AT)),
+    Method("childstate_getStorage", storage, params=(CHILD, CHILD_KEY_PARAM, AT)),
     Method(
         "childstate_getStorageEntries",
         entries,
-        params=(CHILD, Param("keys", listed(STORAGE_KEY, MAX_KEYS)), AT),
+        params=(CHILD, Param("keys", listed(STORAGE_KEY, MAX_QUERY_KEYS)), AT),
     ),
-    Method("childstate_getStorageHash", storage_hash, params=(CHILD, KEY, AT)),
-    Method("childstate_getStorageSize", storage_size, params=(CHILD, KEY, AT)),
+    Method("childstate_getStorageHash", storage_hash, params=(CHILD, CHILD_KEY_PARAM, AT)),
+    Method("childstate_getStorageSize", storage_size, params=(CHILD, CHILD_KEY_PARAM, AT)),
     Method("state_getChildReadProof", read_proof, params=(CHILD, KEYS, AT)),
 )

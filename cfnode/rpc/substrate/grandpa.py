@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOT_READY: Final = 1
 NOT_PROVEN: Final = 4
-MAX_HEADERS: Final = 100_000
+MAX_PROOF_HEADERS: Final = 100_000
 """Headers between a block and the one whose justification covers it, as in Substrate.
 
 One epoch has fewer.
@@ -77,7 +77,7 @@ async def prove_finality(node: Node, number: int) -> str | None:
     if votes is None:
         return None
     headers: list[bytes] = []
-    for height in range(number + 1, min(proven.number, number + MAX_HEADERS) + 1):
+    for height in range(number + 1, min(proven.number, number + MAX_PROOF_HEADERS) + 1):
         block_hash = node.chain.hash_at(height)
         header = node.chain.header(block_hash) if block_hash else None
         if header is None:

@@ -46,10 +46,15 @@ def clear(node: Node, kind: str, key: bytes) -> None:
 KIND: Final = Param(
     "kind", Reader("PERSISTENT|LOCAL", enum("StorageKind", dict.fromkeys(("PERSISTENT", "LOCAL"))))
 )
-KEY: Final = Param("key", BYTES)
+OFFCHAIN_KEY_PARAM: Final = Param("key", BYTES)
 
 METHODS: Final = (
-    Method("offchain_localStorageGet", get, params=(KIND, KEY), access=Access.UNSAFE),
-    Method("offchain_localStorageSet", put, params=(KIND, KEY, Param("value", BYTES)), access=Access.UNSAFE),
-    Method("offchain_localStorageClear", clear, params=(KIND, KEY), access=Access.UNSAFE),
+    Method("offchain_localStorageGet", get, params=(KIND, OFFCHAIN_KEY_PARAM), access=Access.UNSAFE),
+    Method(
+        "offchain_localStorageSet",
+        put,
+        params=(KIND, OFFCHAIN_KEY_PARAM, Param("value", BYTES)),
+        access=Access.UNSAFE,
+    ),
+    Method("offchain_localStorageClear", clear, params=(KIND, OFFCHAIN_KEY_PARAM), access=Access.UNSAFE),
 )

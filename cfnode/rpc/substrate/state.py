@@ -12,7 +12,7 @@ from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.substrate.storage import (
     MAX_PAGE,
-    SLICE,
+    SLICE_KEYS,
     Later,
     all_keys,
     all_pairs,
@@ -33,7 +33,7 @@ from cfnode.rpc.table.rows import Access, FixedBy, Method, Param, SlowReader, Su
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-MAX_KEYS: Final = 4096
+MAX_QUERY_KEYS: Final = 4096
 """Keys in one query or subscription."""
 MAX_RANGE: Final = 4096
 """Blocks in one state_queryStorage."""
@@ -128,7 +128,7 @@ async def keys_paged(
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
     """Return the trie nodes that prove the values of keys, or their absence."""
     block_hash = at_or_best(node, at)
-    is_short = len(wanted) <= SLICE
+    is_short = len(wanted) <= SLICE_KEYS
     proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted, is_short=is_short)
     return {"at": to_hex(block_hash), "proof": [to_hex(entry) for entry in proof]}
 
@@ -221,14 +221,14 @@ async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
         raise SlowReader
 
 
-KEY: Final = Param("key", STORAGE_KEY)
-PREFIX: Final = Param("prefix", STORAGE_KEY)
-KEYS: Final = Param("keys", listed(STORAGE_KEY, MAX_KEYS))
+KEY_PARAM: Final = Param("key", STORAGE_KEY)
+PREFIX_PARAM: Final = Param("prefix", STORAGE_KEY)
+KEYS: Final = Param("keys", listed(STORAGE_KEY, MAX_QUERY_KEYS))
 
 
 def _of_key(name: str, handler: Callable[..., Any]) -> Method:
     """Return the row of a method about one key of a state."""
-    return Method(name, handler, aliases=(f"{name}At",), params=(KEY, AT), fixed_by=FixedBy.STATE)
+    return Method(name, handler, aliases=(f"{name}At",), params=(KEY_PARAM, AT), fixed_by=FixedBy.STATE)
 
 
 METHODS: Final = (
@@ -250,8 +250,8 @@ METHODS: Final = (
     _of_key("state_getStorage", storage),
     _of_key("state_getStorageHash", storage_hash),
     _of_key("state_getStorageSize", storage_size),
-    Method("state_getKeys", keys, params=(PREFIX, AT)),
-    Method("state_getPairs", pairs, params=(PREFIX, AT), access=Access.UNSAFE),
+    Method("state_getKeys", keys, params=(PREFIX_PARAM, AT)),
+    Method("state_getPairs", pairs, params=(PREFIX_PARAM, AT), access=Access.UNSAFE),
     Method(
         "state_getKeysPaged",
         keys_paged,
@@ -288,7 +288,7 @@ METHODS: Final = (
         subscribe_storage,
         notification="state_storage",
         unsubscribe="state_unsubscribeStorage",
-        params=(Param("keys", listed(STORAGE_KEY, MAX_KEYS), optional=True),),
+        params=(Param("keys", listed(STORAGE_KEY, MAX_QUERY_KEYS), optional=True),),
         unsafe_if=lambda arguments: arguments[0] is None,
     ),
     Subscription(

@@ -24,9 +24,9 @@ T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 
 MAX_PAGE: Final = 1000
-MAX_WEIGHT: Final = 7 * 1024 * 1024
+MAX_ANSWER_BYTES: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
-SLICE: Final = 256
+SLICE_KEYS: Final = 256
 """Keys that one slice of a read covers."""
 MAX_ADDED: Final = 250_000
 """Keys whose sizes one state_getStorageSize may add up."""
@@ -72,8 +72,8 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
     values: list[bytes | None] = []
     if node.chain.states.remote_for(block_hash) is not None:  # one proof for all of them
         return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
-    for start in range(0, len(keys), SLICE):
-        slice_keys = keys[start : start + SLICE]
+    for start in range(0, len(keys), SLICE_KEYS):
+        slice_keys = keys[start : start + SLICE_KEYS]
         values += await in_state(node, block_hash, partial(values_of, keys=slice_keys), is_short=True)
         within(None, sum(len(value or b"") for value in values))
     return values
@@ -97,9 +97,9 @@ def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[by
     are too large.
     """
     try:
-        return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_WEIGHT)))
+        return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_ANSWER_BYTES)))
     except TrieError:
-        raise _too_big(f"more than {MAX_WEIGHT} bytes of nodes; ask for fewer keys") from None
+        raise _too_big(f"more than {MAX_ANSWER_BYTES} bytes of nodes; ask for fewer keys") from None
 
 
 def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
@@ -173,8 +173,8 @@ def size_below(state: State, key: bytes) -> int | None:
 
 def within(entry: T, weight: int) -> T:
     """Return `entry`, if an answer of `weight` bytes may still hold it. Raises RpcError otherwise."""
-    if weight > MAX_WEIGHT:
-        raise _too_big(f"more than {MAX_WEIGHT} bytes; ask for fewer keys, or use state_getKeysPaged")
+    if weight > MAX_ANSWER_BYTES:
+        raise _too_big(f"more than {MAX_ANSWER_BYTES} bytes; ask for fewer keys, or use state_getKeysPaged")
     return entry
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["all_changes", "changes_json", "changes_of"]
 
-MAX_KEPT_BYTES: Final = 4 * 1024 * 1024
+MAX_KEPT_CHANGES_BYTES: Final = 4 * 1024 * 1024
 """Size of the keys and values of one comparison that is kept for all subscribers."""
 KEPT: Final = 4
 """Comparisons that are kept: subscribers are at the same block, or one behind."""
-ENTRY_BYTES: Final = 128
+CHANGE_ENTRY_BYTES: Final = 128
 """Memory that a key and its value take besides their bytes."""
 
 Changes = Mapping[bytes, bytes | None]
@@ -64,8 +64,8 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
         with node.chain.state(old) as before, node.chain.state(new) as after:
             for key, _ in differences(before.node, after.node):
                 value = changes[key] = after.get(key)
-                weight += len(key) + len(value or b"") + ENTRY_BYTES
-                if weight > MAX_KEPT_BYTES:
+                weight += len(key) + len(value or b"") + CHANGE_ENTRY_BYTES
+                if weight > MAX_KEPT_CHANGES_BYTES:
                     return None
         return changes
 

@@ -30,7 +30,7 @@ from cfnode.rpc.table.serde_members import members, object_of
 from cfnode.rpc.table.serde_types import SerdeStruct, sequence
 from cfnode.rpc.table.texts import bounded_hex
 from cfnode.swaps.address_faults import address_fault
-from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_MESSAGE
+from cfnode.swaps.limits import MAX_AFFILIATES, MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_CCM_MESSAGE_BYTES
 
 OTHER_ERROR: Final = -32020
 _OLD_SYMBOLS: Final = {"ETH": "Eth", "FLIP": "Flip", "USDC": "Usdc", "DOT": "Dot", "BTC": "Btc"}
@@ -86,9 +86,9 @@ def _budget(value: Any) -> int:
 _CCM: Final = SerdeStruct(
     "struct CcmChannelMetadata",
     {
-        "message": (bounded_hex(MAX_MESSAGE), False),
+        "message": (bounded_hex(MAX_CCM_MESSAGE_BYTES), False),
         "gas_budget": (_budget, False),
-        "ccm_additional_data": (bounded_hex(MAX_ADDITIONAL_DATA), False),
+        "ccm_additional_data": (bounded_hex(MAX_CCM_ADDITIONAL_DATA_BYTES), False),
     },
 )
 

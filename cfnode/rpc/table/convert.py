@@ -16,10 +16,10 @@ from cfnode.rpc.table.serde import JsonPosition, Misread, invalid_type, invalid_
 
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
-MAX_EXCERPT = 80
-MAX_KEY = 32 * 1024
+MAX_QUOTED_PARAM = 80
+MAX_STORAGE_KEY_BYTES = 32 * 1024
 """Bytes of a storage key: a partial key of a trie has fewer than 65,536 nibbles."""
-MAX_TEXT = 64 * 1024
+MAX_PARAM_TEXT = 64 * 1024
 """Characters of a text parameter: names, addresses, secret URIs. A character takes up to four bytes while the
 call lasts."""
 
@@ -32,15 +32,15 @@ def excerpt(value: Any) -> str:
     text = ""
     for part in _parts(value):
         text += part
-        if len(text) > MAX_EXCERPT:
-            return f"{text[:MAX_EXCERPT]}…"
+        if len(text) > MAX_QUOTED_PARAM:
+            return f"{text[:MAX_QUOTED_PARAM]}…"
     return text
 
 
 def _parts(value: Any) -> Iterator[str]:
     """Yield the text of a decoded JSON value, piece by piece."""
     if isinstance(value, str):
-        yield repr(value[: MAX_EXCERPT + 1])
+        yield repr(value[: MAX_QUOTED_PARAM + 1])
     elif isinstance(value, list):
         yield "["
         for index, entry in enumerate(value):
@@ -50,7 +50,7 @@ def _parts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         yield "{"
         for index, (name, entry) in enumerate(value.items()):
-            yield f"{', ' if index else ''}{name[: MAX_EXCERPT + 1]!r}: "
+            yield f"{', ' if index else ''}{name[: MAX_QUOTED_PARAM + 1]!r}: "
             yield from _parts(entry)
         yield "}"
     else:
@@ -152,8 +152,8 @@ def read_whole_bytes(value: Any) -> bytes:
 
 
 def _check_key(value: Any) -> None:
-    if isinstance(value, str) and len(value) > 2 * MAX_KEY + 2:
-        raise ValueError(f"expected at most {MAX_KEY} bytes of hex, got {len(value) // 2}")
+    if isinstance(value, str) and len(value) > 2 * MAX_STORAGE_KEY_BYTES + 2:
+        raise ValueError(f"expected at most {MAX_STORAGE_KEY_BYTES} bytes of hex, got {len(value) // 2}")
 
 
 def read_key(value: Any) -> bytes:
@@ -240,8 +240,8 @@ def read_text(value: Any) -> str:
     """Read a string."""
     if not isinstance(value, str):
         raise invalid_type(value, "a string")
-    if len(value) > MAX_TEXT:
-        raise ValueError(f"expected at most {MAX_TEXT} characters, got {len(value)}")
+    if len(value) > MAX_PARAM_TEXT:
+        raise ValueError(f"expected at most {MAX_PARAM_TEXT} characters, got {len(value)}")
     return value
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.assets import CHAINS
-from cfnode.core.runtime_names import MAX_RUNTIMES, OF_THIS_BUILD, RuntimeNames, names_of
+from cfnode.core.runtime_names import MAX_NAMED_RUNTIMES, OF_THIS_BUILD, RuntimeNames, names_of
 from cfnode.rpc.table.blocks import AT, CLIENT_CALLS
 from cfnode.rpc.table.rows import Row
 from cfnode.rpc.table.serde_types import Read
@@ -81,7 +81,7 @@ def enum_of_chains(
     `kind` makes the reader of an enum from its owner and variants.
     """
 
-    @lru_cache(MAX_RUNTIMES)
+    @lru_cache(MAX_NAMED_RUNTIMES)
     def reader(chains: tuple[str, ...]) -> Read:
         return kind(
             owner,

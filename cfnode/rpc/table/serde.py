@@ -30,11 +30,11 @@ __all__ = [
     "missing_field",
 ]
 
-MAX_REPEATED: Final = 1024
+MAX_QUOTED_VALUE: Final = 1024
 """Characters of a text that an error quotes; the official node quotes all of it."""
 MAX_SEARCHED: Final = 16 * 1024
 """Bytes of the parameters whose errors get line and column."""
-MAX_TOKENS: Final = 4 * 1024
+MAX_JSON_TOKENS: Final = 4 * 1024
 """Tokens of those parameters: finding the place takes a microsecond of the event loop for each."""
 
 _TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
@@ -149,7 +149,7 @@ def _float(value: int | float) -> str:
 
 def cut(text: str) -> str:
     """Return a text as an error quotes it: a long one is cut."""
-    return f"{text[:MAX_REPEATED]}…" if len(text) > MAX_REPEATED else text
+    return f"{text[:MAX_QUOTED_VALUE]}…" if len(text) > MAX_QUOTED_VALUE else text
 
 
 def quoted(text: str) -> str:
@@ -167,8 +167,8 @@ def located(error: Misread, params: bytes) -> str:
         error.place is JsonPosition.OUTSIDE and len(error.path) < 2 and not by_name
     ):
         return error.text
-    tokens = list(islice(_tokens(params), MAX_TOKENS + 1))
-    if len(tokens) > MAX_TOKENS:
+    tokens = list(islice(_tokens(params), MAX_JSON_TOKENS + 1))
+    if len(tokens) > MAX_JSON_TOKENS:
         return error.text
     index, base = _find(tokens, error.path, by_name=by_name)
     if index >= len(tokens):

@@ -14,7 +14,7 @@ from cfnode.rpc.table.convert import HASH, TEXT, U64, to_hex
 from cfnode.rpc.table.errors import one_line
 from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
-from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, archive_error, bytes_of
+from cfnode.rpc.v1.parameters import HEX, KEY_READER, InvalidParameter, archive_error, bytes_of
 from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Asked, Place, archive_queries, page_from
 from cfnode.rpc.v1.storage_diff import ITEMS, differences_between, items_of
 from cfnode.runtime.calls import Verdict
@@ -22,7 +22,7 @@ from cfnode.runtime.calls import Verdict
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-MAX_STREAMS: Final = 16
+MAX_ARCHIVE_STREAMS: Final = 16
 """Concurrent reads of each kind on one connection."""
 
 
@@ -138,9 +138,9 @@ METHODS: Final = (
         storage,
         notification="archive_v1_storageEvent",
         unsubscribe="archive_v1_stopStorage",
-        params=(BLOCK, Param("items", QUERIES), Param("child_trie", KEY, optional=True)),
+        params=(BLOCK, Param("items", QUERIES), Param("child_trie", KEY_READER, optional=True)),
         patient=True,
-        max_per_connection=MAX_STREAMS,
+        max_per_connection=MAX_ARCHIVE_STREAMS,
     ),
     Subscription(
         "archive_v1_storageDiff",
@@ -154,6 +154,6 @@ METHODS: Final = (
             Param("previous_hash", HASH, optional=True),
         ),
         patient=True,
-        max_per_connection=MAX_STREAMS,
+        max_per_connection=MAX_ARCHIVE_STREAMS,
     ),
 )

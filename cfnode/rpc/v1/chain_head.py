@@ -17,7 +17,7 @@ from cfnode.rpc.table.serde_types import untagged
 from cfnode.rpc.v1 import operations
 from cfnode.rpc.v1.follow import Follow
 from cfnode.rpc.v1.operations import RunningOperation, Work
-from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, bytes_of, head_error
+from cfnode.rpc.v1.parameters import HEX, KEY_READER, InvalidParameter, bytes_of, head_error
 from cfnode.rpc.v1.queries import QUERIES, Asked, head_queries
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ METHODS: Final = (
             FOLLOWED,
             BLOCK,
             Param("items", QUERIES),
-            Param("child_trie", KEY, optional=True),
+            Param("child_trie", KEY_READER, optional=True),
         ),
         takes_connection=True,
     ),

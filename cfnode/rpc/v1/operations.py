@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 MAX_OPERATIONS: Final = 16
-MAX_ANSWERS: Final = 2
+MAX_HELD_RESULTS: Final = 2
 """Operations of a follow that compute or hold results at a time: the bound on memory for a slow client."""
 CONTINUE_BYTES: Final = 1024 * 1024
 """Bytes of JSON that a walk over many keys sends before it waits for chainHead_v1_continue."""
@@ -38,7 +38,7 @@ class Operations:
 
     def __init__(self, send: Callable[[Event], Awaitable[None]]) -> None:
         self.send = send
-        self.turns = trio.Semaphore(MAX_ANSWERS)
+        self.turns = trio.Semaphore(MAX_HELD_RESULTS)
         """The turns that operations take, each to compute a result and send it."""
         self.under_way: dict[str, RunningOperation] = {}
         self._begun = 0

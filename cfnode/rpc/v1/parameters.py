@@ -8,11 +8,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.table.convert import MAX_KEY, read_whole_bytes
+from cfnode.rpc.table.convert import MAX_STORAGE_KEY_BYTES, read_whole_bytes
 from cfnode.rpc.table.rows import Reader
 from cfnode.rpc.table.serde import cut, invalid_type
 
-__all__ = ["HEX", "KEY", "InvalidParameter", "archive_error", "bytes_of", "head_error", "read_key_text"]
+__all__ = [
+    "HEX",
+    "KEY_READER",
+    "InvalidParameter",
+    "archive_error",
+    "bytes_of",
+    "head_error",
+    "read_key_text",
+]
 
 ARCHIVE_INVALID: Final = 3001
 
@@ -48,10 +56,10 @@ def _read_text(value: Any) -> str:
 def read_key_text(value: Any) -> str:
     """Read the text of a storage key."""
     text = _read_text(value)
-    if len(text) > 2 * MAX_KEY + 2:
-        raise ValueError(f"expected at most {MAX_KEY} bytes of hex, got {len(text) // 2}")
+    if len(text) > 2 * MAX_STORAGE_KEY_BYTES + 2:
+        raise ValueError(f"expected at most {MAX_STORAGE_KEY_BYTES} bytes of hex, got {len(text) // 2}")
     return text
 
 
 HEX: Final = Reader("hex", _read_text)
-KEY: Final = Reader("hex", read_key_text)
+KEY_READER: Final = Reader("hex", read_key_text)

@@ -25,10 +25,10 @@ from cfnode.rpc.v1.parameters import InvalidParameter, bytes_of, read_key_text
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-PAGE_ROWS: Final = 256
+QUERY_PAGE_ROWS: Final = 256
 PAGE_BYTES: Final = 128 * 1024
 """Bytes of keys and values after which a page ends; one value alone may be longer."""
-MAX_ITEMS: Final = 1024
+MAX_QUERY_ITEMS: Final = 1024
 
 VALUE, HASH, CLOSEST = "value", "hash", "closestDescendantMerkleValue"
 BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
@@ -73,7 +73,7 @@ _QUERY: Final = SerdeStruct(
 )
 
 
-QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _QUERY), MAX_ITEMS)
+QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _QUERY), MAX_QUERY_ITEMS)
 Asked = Sequence[dict[str, Any]]
 """Queries whose keys are still texts."""
 
@@ -112,7 +112,7 @@ def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) ->
     rows: list[Row] = []
     weight = 0
     for index, key, row in _rows(state, queries, child, place):
-        if rows and (len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES):
+        if rows and (len(rows) >= QUERY_PAGE_ROWS or weight >= PAGE_BYTES):
             return QueryPage(rows, place)
         place = (index, key) if queries[index].kind in BELOW else (index + 1, None)
         weight += sum(len(text) for text in row.values()) // 2

@@ -15,12 +15,12 @@ from cfnode.rpc.table.convert import listed, to_hex
 from cfnode.rpc.table.rows import Reader
 from cfnode.rpc.table.serde_types import SerdeStruct, enum
 from cfnode.rpc.v1.parameters import bytes_of, read_key_text
-from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
+from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, QUERY_PAGE_ROWS, VALUE, Row
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-MAX_ITEMS: Final = 256
+MAX_DIFF_ITEMS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _ITEM: Final = SerdeStruct(
 )
 
 
-ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_ITEMS)
+ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_DIFF_ITEMS)
 
 
 def items_of(asked: Sequence[dict[str, Any]] | None) -> list[DiffItem]:
@@ -92,7 +92,7 @@ def _page(node: Node, earlier: bytes, later: bytes, item: DiffItem, after: bytes
             row = _row(old, new, item, key, change)
             rows.append((key, row))
             weight += len(row[item.kind]) // 2
-            if len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES:
+            if len(rows) >= QUERY_PAGE_ROWS or weight >= PAGE_BYTES:
                 return DiffPage(rows, key)
     return DiffPage(rows, None, is_last=True)
 

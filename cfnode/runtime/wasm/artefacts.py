@@ -35,7 +35,7 @@ from cfnode.runtime.wasm.engine import engine, fingerprint
 
 __all__ = ["Artefacts", "compile_here", "directory"]
 
-COMPILE_S = 60
+MAX_COMPILE_CPU_S = 60
 """Seconds of processor time that a module may take to compile; a runtime takes two."""
 
 _TEMPORARY = ".making-"
@@ -165,7 +165,7 @@ def _compile(module: bytes, path: Path) -> None:
 
 def compile_here(path: str, read: Callable[[], bytes] = lambda: sys.stdin.buffer.read()) -> None:
     """Compile the module from standard input in this process; write machine code and checksum to `path`."""
-    resource.setrlimit(resource.RLIMIT_CPU, (COMPILE_S, COMPILE_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_COMPILE_CPU_S, MAX_COMPILE_CPU_S))
     try:
         code = bytes(wasmtime.Module(engine(), read()).serialize())
     except wasmtime.WasmtimeError as error:

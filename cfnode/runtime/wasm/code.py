@@ -21,7 +21,7 @@ from cfnode.runtime.calls import UnsupportedCode
 
 __all__ = [
     "COMPRESSED",
-    "MAX_SIZE",
+    "MAX_CODE_BYTES",
     "PREAMBLE",
     "custom_section",
     "embedded_version",
@@ -33,7 +33,7 @@ __all__ = [
 COMPRESSED = bytes.fromhex("52bc537646db8e05")
 """The prefix of compressed code."""
 
-MAX_SIZE = 50 << 20
+MAX_CODE_BYTES = 50 << 20
 """Bytes of a module; Substrate's limit for expanded code."""
 
 _SLICE = 1 << 10
@@ -49,7 +49,7 @@ _API_SIZE = 12
 def expand(code: bytes) -> bytes:
     """Return the module in `:code`. Raises UnsupportedCode."""
     module = _decompress(code[len(COMPRESSED) :]) if code.startswith(COMPRESSED) else code
-    if len(module) > MAX_SIZE:
+    if len(module) > MAX_CODE_BYTES:
         raise _too_large()
     if not module.startswith(PREAMBLE):
         raise UnsupportedCode(
@@ -65,7 +65,7 @@ def _decompress(frame: bytes) -> bytes:
         for start in range(0, len(frame), _SLICE):
             parts.append(decompressor.decompress(frame[start : start + _SLICE]))
             size += len(parts[-1])
-            if size > MAX_SIZE:
+            if size > MAX_CODE_BYTES:
                 raise _too_large()
     except zstandard.ZstdError as error:
         raise UnsupportedCode(f"the state's compressed code is damaged: {error}") from error
@@ -75,7 +75,7 @@ def _decompress(frame: bytes) -> bytes:
 
 
 def _too_large() -> UnsupportedCode:
-    return UnsupportedCode(f"the state's code expands to more than {MAX_SIZE} bytes")
+    return UnsupportedCode(f"the state's code expands to more than {MAX_CODE_BYTES} bytes")
 
 
 def embedded_version(module: bytes) -> bytes | None:

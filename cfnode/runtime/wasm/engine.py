@@ -15,11 +15,11 @@ from importlib.metadata import version
 
 import wasmtime
 
-__all__ = ["TICK_S", "WASMTIME", "engine", "fingerprint"]
+__all__ = ["EPOCH_TICK_S", "WASMTIME", "engine", "fingerprint"]
 
 WASMTIME = version("wasmtime")
 
-TICK_S = 0.5
+EPOCH_TICK_S = 0.5
 """Seconds of an epoch."""
 
 _STACK = 1 << 20
@@ -61,5 +61,5 @@ def engine() -> wasmtime.Engine:
 
 def _count_epochs(counted: wasmtime.Engine) -> None:
     while True:
-        time.sleep(TICK_S)
+        time.sleep(EPOCH_TICK_S)
         counted.increment_epoch()

@@ -25,7 +25,7 @@ from cfnode.runtime.wasm.own_memory import MEMORY
 
 __all__ = ["Instance", "LoadedModule", "trap_place"]
 
-PAGE = 1 << 16
+WASM_PAGE_BYTES = 1 << 16
 MAX_PAGES = 1 << 16
 _START_TICKS = 10
 """Epochs in which an instance must start: runtimes have no start function, but a module can."""
@@ -129,7 +129,7 @@ class LoadedModule:
 
     def _connected(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
         pages = min(self._first_pages + heap_pages, MAX_PAGES)
-        store.set_limits(memory_size=pages * PAGE)
+        store.set_limits(memory_size=pages * WASM_PAGE_BYTES)
         bridge = wasmtime.Instance(store, self._bridge, []).exports(store)
         for name in self._provided:
             self._linker.define(store, "env", name, bridge[name])

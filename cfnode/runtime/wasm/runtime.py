@@ -32,7 +32,7 @@ from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.artefacts import Artefacts, directory
 from cfnode.runtime.wasm.binding import Binding, PublicBinding
 from cfnode.runtime.wasm.code import embedded_version, expand
-from cfnode.runtime.wasm.engine import TICK_S, WASMTIME
+from cfnode.runtime.wasm.engine import EPOCH_TICK_S, WASMTIME
 from cfnode.runtime.wasm.host import HostError, HostFunctions
 from cfnode.runtime.wasm.instance import LoadedModule, trap_place
 from cfnode.runtime.wasm.own_memory import with_own_memory
@@ -40,10 +40,10 @@ from cfnode.store import StoreError
 
 __all__ = ["WasmRuntime", "wasm_runtime"]
 
-CALL_S = 25.0
+MAX_CALL_RUN_S = 25.0
 """Seconds that a call may run; the node's own limit is a little longer."""
 
-BLOCK_S = 55.0
+MAX_BLOCK_RUN_S = 55.0
 """Seconds that a whole block may run."""
 
 USUAL_HEAP_PAGES = 2048
@@ -70,8 +70,8 @@ class WasmRuntime:
         artefacts: Artefacts,
         *,
         binding: Binding | None = None,
-        call_s: float = CALL_S,
-        block_s: float = BLOCK_S,
+        call_s: float = MAX_CALL_RUN_S,
+        block_s: float = MAX_BLOCK_RUN_S,
     ) -> None:
         self._code, self._artefacts, self._binding = code, artefacts, binding
         self._call_s, self._block_s = call_s, block_s
@@ -121,7 +121,7 @@ class WasmRuntime:
         if function not in loaded.functions:
             raise UnknownFunction(function)
         seconds = self._block_s if function == _BLOCK else self._call_s
-        ticks = max(1, round(seconds / TICK_S)) + 1  # the present epoch is already running
+        ticks = max(1, round(seconds / EPOCH_TICK_S)) + 1  # the present epoch is already running
         loaded.host.enter(journal)
         try:
             with loaded.instance(_heap_pages(journal), ticks) as instance:

@@ -36,7 +36,7 @@ from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, Fil
 from cfnode.sdk.names import AssetSymbol, ChainName
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
-from cfnode.swaps.limits import MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 __all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
 
@@ -129,7 +129,7 @@ class RequestDepositAddress(Call[DepositAddress]):
 _Request: TypeAlias = RequestDepositAddress | RequestDepositAddressV2
 _MESSAGE_LIMITS: dict[type[_Request], int] = {
     RequestDepositAddress: 10_000,
-    RequestDepositAddressV2: MAX_MESSAGE,
+    RequestDepositAddressV2: MAX_CCM_MESSAGE_BYTES,
 }
 """Bytes that a message must be shorter than, by request."""
 

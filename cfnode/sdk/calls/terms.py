@@ -22,7 +22,7 @@ from cfnode.sdk.options import Session, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 from cfnode.sdk.record import read_int
 from cfnode.swaps.address_faults import address_fault
-from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_COMMISSION_BPS
+from cfnode.swaps.limits import MAX_AFFILIATES, MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_COMMISSION_BPS
 
 __all__ = [
     "RefundTerms",
@@ -311,7 +311,7 @@ def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | N
     additional = _bytes(
         "0x" if ccm.ccm_additional_data is None else ccm.ccm_additional_data,
         "ccm_params.ccm_additional_data",
-        MAX_ADDITIONAL_DATA + 1,
+        MAX_CCM_ADDITIONAL_DATA_BYTES + 1,
     )
     return {
         "message": message,

@@ -41,7 +41,7 @@ from cfnode.sdk.models.vault_swap import (
 from cfnode.sdk.options import Session
 from cfnode.sdk.price import output_at
 from cfnode.sdk.record import camel
-from cfnode.swaps.limits import MAX_COMMISSION_BPS, MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES, MAX_COMMISSION_BPS
 
 __all__ = ["EncodeVaultSwapData"]
 
@@ -110,7 +110,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         )
         cap = MAX_BITCOIN_COMMISSION_BPS if source.chain == "Bitcoin" else MAX_COMMISSION_BPS
         commission = checked_shares(session, self.broker_commission_bps, self.affiliate_brokers, cap)
-        ccm = checked_ccm(self.ccm_params, MAX_MESSAGE)
+        ccm = checked_ccm(self.ccm_params, MAX_CCM_MESSAGE_BYTES)
         if source.chain == "Solana" and session.options.broker and self.src_address is None:
             raise ValidationError.at("src_address", "Required from Solana: the account that signs")
         return _CheckedVaultSwap(source, destination, terms, dca, ccm, checked_boost(quote), commission)

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 MAX_LEVELS = 1000
-MAX_BLOCKS = 50
+MAX_FILL_BLOCKS = 50
 """Blocks that one call of `GetFillsSince` reads."""
 
 
@@ -210,7 +210,7 @@ class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
 
     def steps(self, session: Session) -> Steps[tuple[BlockFills, ...]]:
         last = yield from GetFinalizedBlock().steps(session)
-        numbers = range(self.block_number, min(last + 1, self.block_number + MAX_BLOCKS))
+        numbers = range(self.block_number, min(last + 1, self.block_number + MAX_FILL_BLOCKS))
         if not numbers:
             return ()
         url, account = session.rpc_url, account_of(session)

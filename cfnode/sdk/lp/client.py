@@ -13,7 +13,7 @@ from types import TracebackType
 from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import BlockFills
-from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor, failures_in_a_minute
+from cfnode.sdk.lp.following import FILL_POLL_S, FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.lp.session import WaitFor, provider_session
 
@@ -60,7 +60,7 @@ class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingMethods):
             print(rounded(book.range_price), "USDC for 1 ETH")
     """
 
-    def fills(self, since: int | None = None, *, seconds: float = FILL_SECONDS) -> Iterator[BlockFills]:
+    def fills(self, since: int | None = None, *, seconds: float = FILL_POLL_S) -> Iterator[BlockFills]:
         """Yield the account's fills of each finalized block that has any, each once, without a gap.
 
         `since` is the first block (default: the next one to be finalized). Blocks are read every `seconds`.
@@ -113,7 +113,7 @@ class AsyncLiquidityProvider(_ProviderClient, AwaitingDriver, AwaitedMethods):
     """
 
     async def fills(
-        self, since: int | None = None, *, seconds: float = FILL_SECONDS
+        self, since: int | None = None, *, seconds: float = FILL_POLL_S
     ) -> AsyncIterator[BlockFills]:
         """Yield the account's fills of each finalized block that has any, each once, without a gap.
 

@@ -12,9 +12,9 @@ from cfnode.sdk.errors import RpcCallError, TransportError
 from cfnode.sdk.exchange import Steps, rpc_outcomes
 from cfnode.sdk.lp.errors import OrdersIncomplete
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Order, RangeOrder, RangeOrderByAmounts, pool_json
-from cfnode.sdk.lp.planning import MAX_CANCELLED, Plan, batches
+from cfnode.sdk.lp.planning import MAX_CANCELLED_PER_CALL, Plan, batches
 from cfnode.sdk.lp.session import ProviderSession
-from cfnode.sdk.lp.standing import MAX_CALLS, open_orders
+from cfnode.sdk.lp.standing import MAX_BATCHED_CALLS, open_orders
 
 __all__ = ["changes_of", "executed"]
 
@@ -24,16 +24,16 @@ Change = tuple[Sequence[Order], str, list[Any]]
 
 def changes_of(plan: Plan, wait_for: str) -> list[list[Change]]:
     """Return the calls of a plan in their three groups; each group needs the ones before it."""
-    closing = [_cancel(part, wait_for) for part in batches(plan.cancel, MAX_CANCELLED)]
+    closing = [_cancel(part, wait_for) for part in batches(plan.cancel, MAX_CANCELLED_PER_CALL)]
     return [closing, *([_set(order, wait_for) for order in part] for part in (plan.shrink, plan.grow))]
 
 
 def executed(session: ProviderSession, plan: Plan) -> Steps[list[Any]]:
     """Make a plan's calls; return their answers. Raises OrdersIncomplete."""
     requests = [
-        phase[start : start + MAX_CALLS]
+        phase[start : start + MAX_BATCHED_CALLS]
         for phase in changes_of(plan, session.wait_for)
-        for start in range(0, len(phase), MAX_CALLS)
+        for start in range(0, len(phase), MAX_BATCHED_CALLS)
     ]
     answers, done = list[Any](), list[Order]()
     refused = list[tuple[Order, RpcCallError]]()

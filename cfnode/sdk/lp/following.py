@@ -8,18 +8,18 @@ from __future__ import annotations
 from cfnode.sdk.errors import BadAnswer, SdkError, TransportError
 from cfnode.sdk.lp.answers import BlockFills
 
-__all__ = ["FILL_SECONDS", "FillCursor", "Patience", "failures_in_a_minute"]
+__all__ = ["FILL_POLL_S", "FillCursor", "Patience", "failures_in_a_minute"]
 
-FILL_SECONDS = 6.0
+FILL_POLL_S = 6.0
 """Polling interval: one State Chain block."""
-PATIENCE_S = 60.0
+UNREACHABLE_NODE_TIMEOUT_S = 60.0
 """Seconds for which an unreachable node is tried again."""
 MIN_FAILURES = 5
 
 
 def failures_in_a_minute(seconds: float) -> int:
     """Return how many tries in a row may fail, `seconds` apart: those of a minute, at least five."""
-    return max(MIN_FAILURES, int(PATIENCE_S / max(seconds, 0.01)))
+    return max(MIN_FAILURES, int(UNREACHABLE_NODE_TIMEOUT_S / max(seconds, 0.01)))
 
 
 class Patience:

@@ -10,7 +10,7 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import Balances, OrderBook
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
-from cfnode.sdk.lp.following import FILL_SECONDS, Patience, failures_in_a_minute
+from cfnode.sdk.lp.following import FILL_POLL_S, Patience, failures_in_a_minute
 from cfnode.sdk.names import AssetName
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def live_book(
     levels: int = 20,
     quote: AssetName = "USDC",
     *,
-    seconds: float = FILL_SECONDS,
+    seconds: float = FILL_POLL_S,
     on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[OrderBook]]:
     """Return an async context manager with an iterator over `get_book` at each new best block.
@@ -42,7 +42,7 @@ def live_book(
 def live_balances(
     client: AsyncLiquidityProvider,
     *,
-    seconds: float = FILL_SECONDS,
+    seconds: float = FILL_POLL_S,
     on_lost: Callable[[SdkError], None] | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[Balances]]:
     """Return an async context manager with an iterator over `get_balances` at each new best block.

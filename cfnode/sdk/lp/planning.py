@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from cfnode.sdk.lp.orders import LimitOrder, Order, Pool, RangeOrderByAmounts, StandingOrder
 
-__all__ = ["MAX_CANCELLED", "Plan", "batches", "plan_of"]
+__all__ = ["MAX_CANCELLED_PER_CALL", "Plan", "batches", "plan_of"]
 
-MAX_CANCELLED = 100
+MAX_CANCELLED_PER_CALL = 100
 """Maximum orders of one call of `lp_cancel_orders_batch`."""
 
 
@@ -33,7 +33,7 @@ class Plan:
     @property
     def calls(self) -> int:
         """The number of calls, each of which is one transaction."""
-        return len(batches(self.cancel, MAX_CANCELLED)) + len(self.shrink) + len(self.grow)
+        return len(batches(self.cancel, MAX_CANCELLED_PER_CALL)) + len(self.shrink) + len(self.grow)
 
 
 def plan_of(

@@ -16,7 +16,7 @@ from cfnode.sdk.options import Session
 
 __all__ = ["Standing", "open_orders", "square_roots"]
 
-MAX_CALLS = 50
+MAX_BATCHED_CALLS = 50
 """Maximum calls of one request: below the nodes' limits on calls (100) and on the size of an answer."""
 
 
@@ -64,4 +64,4 @@ def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[d
 
 
 def _parts(pools: Sequence[Pool]) -> list[Sequence[Pool]]:
-    return [pools[start : start + MAX_CALLS] for start in range(0, len(pools), MAX_CALLS)]
+    return [pools[start : start + MAX_BATCHED_CALLS] for start in range(0, len(pools), MAX_BATCHED_CALLS)]

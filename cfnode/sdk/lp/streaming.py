@@ -13,7 +13,7 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import BlockFills, block_fills, reading
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
-from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor, failures_in_a_minute
+from cfnode.sdk.lp.following import FILL_POLL_S, FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.session import account_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["live_fills"]
 
 @asynccontextmanager
 async def live_fills(
-    client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = FILL_SECONDS
+    client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = FILL_POLL_S
 ) -> AsyncIterator[AsyncIterator[BlockFills]]:
     """Yield an iterator over the account's fills of each finalized block that has any.
 

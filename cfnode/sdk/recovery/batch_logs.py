@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from cfnode.core.foreign import hex_number
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.payload import Payload
@@ -14,7 +14,7 @@ from cfnode.sdk.recovery.provider import optional_call
 
 __all__ = ["calls_for_batch"]
 
-MAX_LOGS = 1_000
+MAX_RECEIPT_LOGS = 1_000
 """Maximum events of a receipt that are read; a batch has at most some hundred."""
 _NATIVE_FAILED = "0x2c024f929e1e2dec521388b8607f880d3bb3165478e3c80b1a4c280e0130d981"
 _TOKEN_FAILED = "0x158555118e14c8fb6d2e41d2bf4c3c75c8bcab740492ca50f44458a2bd021715"
@@ -39,13 +39,13 @@ def calls_for_batch(
 
 def _failed(receipt: Any) -> Iterator[_Transfer]:
     logs = receipt.get("logs") if isinstance(receipt, Mapping) else None
-    for log in logs[:MAX_LOGS] if isinstance(logs, list) else ():
+    for log in logs[:MAX_RECEIPT_LOGS] if isinstance(logs, list) else ():
         try:
             topics = [str(topic).lower() for topic in log["topics"]]
             vault, amount = bytes.fromhex(log["address"][2:]), hex_number(log["data"][:66], 256)
             recipient = bytes.fromhex(topics[1][26:])
             if topics[0] == _NATIVE_FAILED:
-                yield vault, NATIVE, recipient, amount
+                yield vault, NATIVE_TOKEN, recipient, amount
             elif topics[0] == _TOKEN_FAILED:
                 yield vault, bytes.fromhex(topics[2][26:]), recipient, amount
         except (TypeError, KeyError, IndexError, ValueError):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cfnode.core.hashing import keccak_256
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
@@ -105,7 +105,7 @@ def balance_of(
     session: Session, url: str, payload: Payload, account: bytes, at: str = "latest"
 ) -> Steps[int]:
     """Return an account's balance of the asset that a call pays, in base units, at a block."""
-    if payload.transfer.token == NATIVE:
+    if payload.transfer.token == NATIVE_TOKEN:
         return (yield from evm_number(session, url, "eth_getBalance", [checksum_address(account), at]))
     owner = int.from_bytes(account, "big")
     word = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)

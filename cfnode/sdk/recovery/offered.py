@@ -19,7 +19,7 @@ from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
 __all__ = ["FindFailedCalls", "Offer", "being_signed", "being_signed_again", "on_offer"]
 
-MAX_CALLS = 2_000
+MAX_OFFERED_CALLS = 2_000
 """Maximum number of calls read for a chain, newest first: each costs a request."""
 _AT_ONCE = 50  # payloads fetched in one exchange
 
@@ -102,5 +102,5 @@ def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], list
     entries = yield from rpc_batch(session, url, questions)
     lists = [dict(failed_calls(hex_bytes(entry, url))) for entry in entries]
     alive = {number for first_epochs in lists for number, first in first_epochs.items() if first + 1 >= epoch}
-    numbers = sorted(alive, reverse=True)[:MAX_CALLS]
+    numbers = sorted(alive, reverse=True)[:MAX_OFFERED_CALLS]
     return numbers, [number for number in numbers if number in lists[0]], known_id

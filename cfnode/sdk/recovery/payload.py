@@ -18,7 +18,7 @@ from cfnode.core import schnorr
 from cfnode.core.foreign import whole_number
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
-    NATIVE,
+    NATIVE_TOKEN,
     ReplayProtection,
     Transfer,
     VaultCall,
@@ -37,13 +37,16 @@ HALF_ORDER = (schnorr.ORDER >> 1) + 1
 _WORD = 32
 _HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
 _MAX_DATA = 64 * 1024
-_NO_TRANSFER = Transfer(NATIVE, NATIVE, 0)
+_NO_TRANSFER = Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0)
 _SIGNATURES = {
     call.selector: name
     for name, call in (
         ("allBatch", all_batch([], [], [])),
-        ("transferFallback", transfer_fallback(Transfer(NATIVE, NATIVE, 0))),
-        ("executexSwapAndCall", execute_x_swap_and_call(Transfer(NATIVE, NATIVE, 0), 0, b"", b"")),
+        ("transferFallback", transfer_fallback(Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0))),
+        (
+            "executexSwapAndCall",
+            execute_x_swap_and_call(Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0), 0, b"", b""),
+        ),
     )
 }
 
@@ -90,7 +93,7 @@ class Payload:
     @property
     def is_native(self) -> bool:
         """Whether the call pays the chain's own coin, not a token."""
-        return self.transfer.token == NATIVE
+        return self.transfer.token == NATIVE_TOKEN
 
     @property
     def token_text(self) -> str:

@@ -17,7 +17,7 @@ from cfnode.sdk.recovery.transaction import PendingTransaction
 
 __all__ = ["account_nonces", "pending_of"]
 
-MAX_PENDING = 64
+MAX_PENDING_TRANSACTIONS = 64
 """Maximum number of transactions read for an account; nodes keep about as many of one sender."""
 
 
@@ -34,10 +34,10 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
 def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
     """Return the account's pending transactions, by nonce; none if the provider does not list them."""
     block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
-    transactions = list(islice(_in_block(block, sender), MAX_PENDING))
+    transactions = list(islice(_in_block(block, sender), MAX_PENDING_TRANSACTIONS))
     if not transactions:
         pool = yield from optional_call(session, url, "txpool_contentFrom", [sender])
-        transactions = list(islice(_in_pool(pool), MAX_PENDING))
+        transactions = list(islice(_in_pool(pool), MAX_PENDING_TRANSACTIONS))
     return sorted(transactions, key=lambda each: each.nonce)
 
 

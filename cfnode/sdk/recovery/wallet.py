@@ -23,7 +23,7 @@ from cfnode.swaps.checksums import evm_account
 
 __all__ = ["KeyFile", "Wallet", "is_open_to_others", "read_password"]
 
-MAX_FILE = 64 * 1024
+MAX_KEY_FILE_BYTES = 64 * 1024
 """Maximum bytes of a key file: a keystore has about 500."""
 _OTHERS = 0o077
 _VERSION = 3
@@ -81,7 +81,7 @@ class KeyFile:
         Raises KeyFileError for a file without a key, MissingExtra without eth-account.
         """
         try:
-            data = path.read_bytes() if path.stat().st_size <= MAX_FILE else None
+            data = path.read_bytes() if path.stat().st_size <= MAX_KEY_FILE_BYTES else None
         except OSError as error:
             raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
         if data is None:
@@ -137,7 +137,7 @@ def read_password(path: Path) -> str:
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(MAX_FILE)
+            data = stream.read(MAX_KEY_FILE_BYTES)
         lines = data.decode().splitlines()
     except OSError as error:
         raise KeyFileError(f"the password file {path} cannot be read: {error.strerror}") from None

@@ -17,7 +17,7 @@ from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, budget_of
 from cfnode.swap_service.live import forward
 from cfnode.swap_service.live.partner_api.app import PartnerApi
 from cfnode.swap_service.live.source import LiveSource
-from cfnode.swap_service.routes import SPENDING, SwapService
+from cfnode.swap_service.routes import SPENDING_REQUEST, SwapService
 from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.origins import Headers, OriginPolicy
@@ -102,7 +102,7 @@ class ServiceApp:
         granted = granted_groups(self._tokens, headers.get(b"authorization", b""))
         if isinstance(granted, HttpRefusal):
             return granted
-        if method == "POST" and path.endswith(SPENDING) and Group.BROKER not in granted:
+        if method == "POST" and path.endswith(SPENDING_REQUEST) and Group.BROKER not in granted:
             return HttpRefusal(401, _NEEDS_BROKER, ((b"www-authenticate", b"Bearer"),))
         return None
 

@@ -31,10 +31,10 @@ from cfnode.swap_service.source import OpenedChannel
 __all__ = ["NO_BROKER", "NO_SHARES", "CommissionShares", "RemoteBroker", "service_channel"]
 
 log = logging.getLogger("cfnode.service")
-OPENING_S: Final = 55.0
+OPENING_TIMEOUT_S: Final = 55.0
 """Seconds for the answer to a request for a channel: a node may answer only at finality."""
-STORE_S: Final = 20.0
-STORE_PAUSE_S: Final = 0.5
+RECORD_CHANNEL_TIMEOUT_S: Final = 20.0
+RECORD_CHANNEL_RETRY_S: Final = 0.5
 _OPEN: Final = "broker_request_swap_deposit_address"
 NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
 
@@ -79,18 +79,18 @@ def service_channel(
 
 
 async def _stored(keep: Callable[[], None], channel: str) -> None:
-    """Store what was announced for a channel; try again for `STORE_S` seconds after faults of the database.
+    """Store what was announced for a channel; retry faults of the database for `RECORD_CHANNEL_TIMEOUT_S`.
 
     The channel is open in any case, so its user gets the answer.
     """
-    with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + RECORD_CHANNEL_TIMEOUT_S):
         while True:
             try:
                 await trio.to_thread.run_sync(keep)
                 return
             except LedgerError as error:
                 log.warning("the channel %s is open; storing its amount again: %s", channel, error)
-            await trio.sleep(STORE_PAUSE_S)
+            await trio.sleep(RECORD_CHANNEL_RETRY_S)
     log.error("the channel %s is open, and the expected amount could not be stored", channel)
 
 
@@ -164,7 +164,7 @@ class RemoteBroker:
         """
         link = self._require()
         try:
-            return await link.call(_OPEN, *params, within_s=OPENING_S)
+            return await link.call(_OPEN, *params, within_s=OPENING_TIMEOUT_S)
         except BrokerNotConnected:
             raise
         except CallError as error:

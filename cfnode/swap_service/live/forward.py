@@ -22,13 +22,13 @@ METHODS: Final = frozenset(
         *("cf_boost_pools_depth", "cf_safe_mode_statuses", "state_getRuntimeVersion"),
     )
 )
-MAX_BATCH: Final = 20
+MAX_FORWARDED_BATCH: Final = 20
 _NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
 
 
 async def answer(link: NodeLink, body: bytes) -> bytes:
     """Return the answer to a call or a batch; b"" for a notification."""
-    message = jsonrpc.parse(body, MAX_BATCH)
+    message = jsonrpc.parse(body, MAX_FORWARDED_BATCH)
     if not isinstance(message, RpcBatch):
         return await _one(link, message)
     replies = [await _one(link, entry) for entry in message.entries]

@@ -22,13 +22,13 @@ from cfnode.ledger.updates import Updates
 __all__ = ["BrokerNotConnected", "NodeLink"]
 
 log = logging.getLogger("cfnode.service")
-PAUSE_S: Final = 1.0
-MAX_PAUSE_S: Final = 15.0
-MIN_PAUSE_S: Final = 0.1
+RECONNECT_PAUSE_S: Final = 1.0
+MAX_RECONNECT_PAUSE_S: Final = 15.0
+MIN_RECONNECT_PAUSE_S: Final = 0.1
 """Seconds between two attempts, however fast the books get new blocks."""
-PATIENCE_S: Final = 5.0
+WAIT_FOR_CONNECTION_S: Final = 5.0
 """Seconds that a request waits for a connection."""
-ANSWER_S: Final = 30.0
+NODE_ANSWER_TIMEOUT_S: Final = 30.0
 """Seconds for the answer to a request."""
 
 Check = Callable[[ChainReader], Awaitable[None]]
@@ -61,14 +61,14 @@ class NodeLink:
 
     async def run(self, news: Updates) -> None:
         """Keep a connection until cancelled; `news` of the books ends a pause."""
-        pause, last_error = PAUSE_S, ""
+        pause, last_error = RECONNECT_PAUSE_S, ""
         while True:
             count = news.count
             try:
                 async with connected(self._url, self._token) as client:
                     await self._check(ChainReader(client))
                     log.info("Connected to %s", self.origin)
-                    pause, last_error = PAUSE_S, ""
+                    pause, last_error = RECONNECT_PAUSE_S, ""
                     self._set(client)
                     await trio.sleep_forever()
             except LedgerError as error:
@@ -80,20 +80,20 @@ class NodeLink:
                 count = news.count if self._client is not None else count
                 self._set(None)
             if await _pause(pause, news, count):
-                pause, last_error = min(2 * pause, MAX_PAUSE_S), ""
+                pause, last_error = min(2 * pause, MAX_RECONNECT_PAUSE_S), ""
 
     def _set(self, client: NodeClient | None) -> None:
         self._client = client
         self._changed.notify()
 
-    async def call(self, method: str, *params: Any, within_s: float = ANSWER_S) -> Any:
+    async def call(self, method: str, *params: Any, within_s: float = NODE_ANSWER_TIMEOUT_S) -> Any:
         """Return the result of one call. Raises CallError, NodeError."""
         (answer,) = await self.batch([(method, params)], within_s=within_s)
         if isinstance(answer, CallError):
             raise answer
         return answer
 
-    async def batch(self, calls: Sequence[Call], *, within_s: float = ANSWER_S) -> list[Any]:
+    async def batch(self, calls: Sequence[Call], *, within_s: float = NODE_ANSWER_TIMEOUT_S) -> list[Any]:
         """Return the result, or the CallError, of each call.
 
         Raises NodeError, or NotConnected if nothing was sent.
@@ -116,7 +116,7 @@ class NodeLink:
         return results
 
     async def _connected(self) -> NodeClient:
-        with trio.move_on_after(PATIENCE_S):
+        with trio.move_on_after(WAIT_FOR_CONNECTION_S):
             while self._client is None:
                 await self._changed.wait()
         if self._client is None:
@@ -133,7 +133,7 @@ async def _pause(seconds: float, news: Updates, count: int) -> bool:
 
     Returns whether the whole time passed.
     """
-    await trio.sleep(MIN_PAUSE_S)
-    with trio.move_on_after(seconds - MIN_PAUSE_S) as scope:
+    await trio.sleep(MIN_RECONNECT_PAUSE_S)
+    with trio.move_on_after(seconds - MIN_RECONNECT_PAUSE_S) as scope:
         await news.moved_since(count)
     return scope.cancelled_caught

@@ -21,8 +21,8 @@ from cfnode.web.tokens import Tokens
 __all__ = ["ListenAddress", "ListenError", "serve"]
 
 log = logging.getLogger("cfnode.service")
-MAX_CONNECTIONS: Final = 1_000
-GRACE_S: Final = 5.0
+MAX_SERVICE_CONNECTIONS: Final = 1_000
+SERVICE_STOP_GRACE_S: Final = 5.0
 """Seconds for running requests when the service stops."""
 OPENING_GRACE_S: Final = 60.0
 """Seconds for channels that are being opened: a channel whose answer is lost is paid for and of no use."""
@@ -55,17 +55,17 @@ async def serve(
     Raises ListenError, BadFlagError.
     """
     origin_policy(where.cors, where.hosts, where.port)  # raises before a socket is open
-    allow_files(MAX_CONNECTIONS + SPARE_CONNECTIONS, "expect fewer clients at a time")
+    allow_files(MAX_SERVICE_CONNECTIONS + SPARE_CONNECTIONS, "expect fewer clients at a time")
     sockets = listen(Listen([where.host], where.port, "service's", "choose another --listen HOST:PORT"))
     port: int = sockets[0].getsockname()[1]
     app = ServiceApp(source, origin_policy(where.cors, where.hosts, port), where.tokens, web)
     limits = PortLimits(
         what="service",
         log=log,
-        max_connections=MAX_CONNECTIONS,
+        max_connections=MAX_SERVICE_CONNECTIONS,
         is_external=not all(is_loopback(sock.getsockname()[0]) for sock in sockets),
         busy=_BUSY,
-        grace_s=GRACE_S,
+        grace_s=SERVICE_STOP_GRACE_S,
         before_grace=partial(_openings, source, app),
     )
     beats = partial(source.restarts.keep, "the beats of channel requests", app.partners.run)

@@ -31,7 +31,7 @@ log = logging.getLogger("cfnode.service")
 T = TypeVar("T")
 MAX_READERS = 8
 """Most threads that read the books at the same time, for statuses and health."""
-MAX_BEHIND = 100
+MAX_BOOKS_LAG_BLOCKS = 100
 """Most finalized blocks that the books may lack while the service counts as healthy."""
 
 
@@ -150,9 +150,9 @@ class LiveSource:
             faults.append(f"{self.link.origin} sent a malformed header: is it a node?")
             return
         behind = page["finalizedBlock"] - page["booksBlock"]
-        if behind > MAX_BEHIND:
+        if behind > MAX_BOOKS_LAG_BLOCKS:
             faults.append(f"the books are {behind} blocks behind the node: is `cfnode ledger run` running?")
-        elif behind < -MAX_BEHIND:
+        elif behind < -MAX_BOOKS_LAG_BLOCKS:
             faults.append(f"the node is {-behind} blocks behind the books: it may still be syncing")
 
     async def _same_chain(self, reader: ChainReader) -> None:

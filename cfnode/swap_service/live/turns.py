@@ -2,7 +2,8 @@
 
 A turn is for many calls at once: the broker's node orders their nonces itself, and each waits for a block, so
 that one call a turn would be one channel a block. While another process waits, a turn takes no new calls
-after `TURN_S` seconds, and ends with the calls that run. So no two processes have calls under way at once.
+after `SIGNING_TURN_S` seconds, and ends with the calls that run. So no two processes have calls under way at
+once.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError, NodeError
 from cfnode.ledger.signer import SignerLock, signer_lock
 
-__all__ = ["MAX_CALLS", "ProcessTurns", "SignerBusy"]
+__all__ = ["MAX_CONCURRENT_OPENINGS", "ProcessTurns", "SignerBusy"]
 
 T = TypeVar("T")
 log = logging.getLogger("cfnode.service")
-TURN_S: Final = 1.0
+SIGNING_TURN_S: Final = 1.0
 """Seconds after which a turn takes no new calls, if another process waits."""
-LOOK_S: Final = 0.25
+LOCK_CHECK_INTERVAL_S: Final = 0.25
 """Seconds between two checks of the lock during a turn."""
-PATIENCE_S: Final = 45.0
+WAIT_FOR_TURN_S: Final = 45.0
 """Seconds that a call waits for a turn."""
-PAUSE_S: Final = 1.0
-MAX_CALLS: Final = 250
+TURN_RETRY_S: Final = 1.0
+MAX_CONCURRENT_OPENINGS: Final = 250
 """Most calls that are under way at the same time."""
 
 
@@ -44,7 +45,7 @@ class ProcessTurns:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._limiter = trio.CapacityLimiter(1)
-        self._calls = trio.CapacityLimiter(MAX_CALLS)
+        self._calls = trio.CapacityLimiter(MAX_CONCURRENT_OPENINGS)
         self._waiting = self._running = 0
         self._is_open = False
         self._fault: LedgerError | None = None
@@ -52,7 +53,7 @@ class ProcessTurns:
 
     @asynccontextmanager
     async def joined(self) -> AsyncIterator[None]:
-        """Wait for a place in a turn, `PATIENCE_S` at most, and hold it. Raises SignerBusy, LedgerError."""
+        """Wait up to `WAIT_FOR_TURN_S` for a place in a turn, and hold it. Raises SignerBusy, LedgerError."""
         caller = object()
         await self._join(caller)
         try:
@@ -66,7 +67,7 @@ class ProcessTurns:
         self._waiting += 1
         self._notify()
         try:
-            with trio.move_on_after(PATIENCE_S):
+            with trio.move_on_after(WAIT_FOR_TURN_S):
                 await self._calls.acquire_on_behalf_of(caller)
                 while not self._is_open:
                     await self._changed.wait()
@@ -102,7 +103,7 @@ class ProcessTurns:
                 except LedgerError as error:
                     log.warning("No turn at the broker: %s", error)
                     self._fault = error
-                    await trio.sleep(PAUSE_S)
+                    await trio.sleep(TURN_RETRY_S)
         finally:
             if lock is not None:
                 with trio.CancelScope(shield=True):
@@ -123,17 +124,17 @@ class ProcessTurns:
         await self._in_thread(lock.release)
 
     async def _while_wanted(self, lock: SignerLock) -> None:
-        """Wait until no call is left, the lock is lost, or another process waits after `TURN_S`."""
+        """Wait until no call is left, the lock is lost, or another process waits after `SIGNING_TURN_S`."""
         start = looked = trio.current_time()
         while self._waiting or self._running:
-            with trio.move_on_at(looked + LOOK_S):
+            with trio.move_on_at(looked + LOCK_CHECK_INTERVAL_S):
                 await self._changed.wait()
-            if trio.current_time() < looked + LOOK_S:
+            if trio.current_time() < looked + LOCK_CHECK_INTERVAL_S:
                 continue
             looked = trio.current_time()
             if not await self._in_thread(lock.is_held):
                 return
-            if looked - start > TURN_S and await self._in_thread(lock.is_wanted):
+            if looked - start > SIGNING_TURN_S and await self._in_thread(lock.is_wanted):
                 return
 
     def _set_open(self, is_open: bool) -> None:

@@ -27,7 +27,7 @@ QUOTE = "Usdc"
 """The asset in which pools quote their prices."""
 PRICE_COLUMNS = ("time", "asset", "price")
 SWAP_COLUMNS = ("time", "from", "to", "amount")
-MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_RECORD_FILE_BYTES = 256 * 1024 * 1024
 MAX_LINE_CHARS = 1_000
 MAX_FAULTS = 50
 """Maximum faults that are listed; of the others an error has the number."""
@@ -145,11 +145,13 @@ class _File(Generic[Record]):
     def _text(self) -> str:
         try:
             with self._path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
+                data = file.read(MAX_RECORD_FILE_BYTES + 1)
         except OSError as error:
             raise BadRecords(f"{self._path}: {error.strerror}") from None
-        if len(data) > MAX_FILE_BYTES:
-            raise BadRecords(f"{self._path}: larger than {MAX_FILE_BYTES // 1024**2} MiB; split the replay")
+        if len(data) > MAX_RECORD_FILE_BYTES:
+            raise BadRecords(
+                f"{self._path}: larger than {MAX_RECORD_FILE_BYTES // 1024**2} MiB; split the replay"
+            )
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

@@ -23,7 +23,7 @@ from cfnode.testing.replay.records import QUOTE
 
 __all__ = ["load_strategy", "orders_of", "place_of"]
 
-MAX_ORDERS = 1_000
+MAX_STRATEGY_ORDERS = 1_000
 """Maximum orders that a strategy may return for a block."""
 
 
@@ -85,8 +85,8 @@ def _listed(result: Any) -> list[Order]:
     for order in result:
         if not isinstance(order, LimitOrder | RangeOrder | RangeOrderByAmounts):
             raise TypeError(f"expected orders, not {type(order).__name__}: {order!r:.80}")
-        if len(orders) == MAX_ORDERS:
-            raise TypeError(f"expected at most {MAX_ORDERS} orders for a block")
+        if len(orders) == MAX_STRATEGY_ORDERS:
+            raise TypeError(f"expected at most {MAX_STRATEGY_ORDERS} orders for a block")
         orders.append(order)
     return orders
 

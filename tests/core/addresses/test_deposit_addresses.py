@@ -97,7 +97,7 @@ def test_the_salt_is_pushed_as_the_state_chain_writes_numbers(salt: int, push: s
     assert output.leaf_script == bytes.fromhex(push) + b"\x75\x20" + VAULT_KEY + b"\xac"
 
 
-@given(salt=st.integers(1, taproot.MAX_CHANNEL_ID))
+@given(salt=st.integers(1, taproot.MAX_TAPROOT_CHANNEL_ID))
 def test_the_output_key_is_the_internal_key_plus_the_tweak(salt: int) -> None:
     output = taproot.deposit(VAULT_KEY, salt)
     tag = sha2_256(b"TapTweak")

@@ -22,7 +22,7 @@ from cfnode.core.amm import (
     tick_at,
 )
 from cfnode.core.amm.roots import root_of
-from cfnode.core.amm.shares import ALL, Share
+from cfnode.core.amm.shares import WHOLE_SHARE, Share
 
 A, B = (b"\x0a" * 32, 1), (b"\x0b" * 32, 2)
 MAKER = (bytes(32), 0)
@@ -249,13 +249,13 @@ def test_a_root_of_a_power_of_two_is_by_square_roots() -> None:
 )
 @settings(max_examples=80)
 def test_a_share_is_never_too_small_and_hardly_too_large(parts: list[tuple[int, int]], amount: int) -> None:
-    share, exact = ALL, Fraction(ALL.mantissa, 2**256)
+    share, exact = WHOLE_SHARE, Fraction(WHOLE_SHARE.mantissa, 2**256)
     for numerator, more in parts:
         share, exact = share.times(numerator, numerator + more), exact * Fraction(numerator, numerator + more)
         assert share.mantissa >> 255 == 1
     value = Fraction(share.mantissa, 2 ** (256 + share.exponent))
     assert exact <= value <= exact * (1 + Fraction(4 * len(parts), 2**255))
-    down, up = share.of_amount(amount, ALL)
-    whole = amount * value / Fraction(ALL.mantissa, 2**256)
+    down, up = share.of_amount(amount, WHOLE_SHARE)
+    whole = amount * value / Fraction(WHOLE_SHARE.mantissa, 2**256)
     assert down <= whole <= up <= down + 1
     assert Share.of(share.value) == share

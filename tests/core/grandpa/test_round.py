@@ -22,7 +22,7 @@ from cfnode.core.grandpa import (
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
-from cfnode.core.wire.grandpa_gossip import MAX_CATCH_UP, decode_gossip
+from cfnode.core.wire.grandpa_gossip import MAX_CATCH_UP_BYTES, decode_gossip
 
 ALICE, BOB, CAROL, DAVE = (Keypair.from_suri(f"//{name}", "ed25519") for name in "abcd")
 SET = AuthoritySet(7, tuple((key.public, 1) for key in (ALICE, BOB, CAROL, DAVE)))
@@ -129,7 +129,7 @@ def test_a_catch_up_carries_the_whole_round() -> None:
     assert all(vote.is_signed() and other.add(vote) for vote in answer.votes())
     assert other.state == made.state
     with pytest.raises(WireError, match="a catch-up of"):
-        decode_gossip(b"\x04" + bytes(MAX_CATCH_UP))
+        decode_gossip(b"\x04" + bytes(MAX_CATCH_UP_BYTES))
     with pytest.raises(WireError):
         decode_gossip(answer.encode()[:-1])
 

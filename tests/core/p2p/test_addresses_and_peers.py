@@ -108,7 +108,7 @@ def test_no_peer_can_fill_the_routing_table() -> None:
     taken = [number for number in range(1, 200) if table.add(KnownPeer(peer(number), (HERE,)))]
     assert not table.add(KnownPeer(peer(0), (HERE,)))
     assert len(table) == len(taken) < 199
-    assert all(len(bucket) <= kademlia.K for bucket in table._buckets.values())
+    assert all(len(bucket) <= kademlia.BUCKET_SIZE for bucket in table._buckets.values())
     target = kademlia.peer_bytes(peer(taken[0]))
     assert table.nearest(target, 1)[0].peer == peer(taken[0])
     table.remove(peer(taken[0]))
@@ -135,7 +135,7 @@ def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
     assert peer(refused) in table
     assert len(table) == before
     further = (n for n in range(500, 5000) if table._distance(peer(n)) == table._distance(peer(refused)))
-    for number in (next(further) for _ in range(kademlia.K - 1)):
+    for number in (next(further) for _ in range(kademlia.BUCKET_SIZE - 1)):
         assert table.add(KnownPeer(peer(number), (HERE,), met=True))
     assert not table.add(KnownPeer(peer(next(further)), (HERE,), met=True)), (
         "an old one that can be reached stays"

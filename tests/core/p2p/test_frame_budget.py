@@ -9,7 +9,7 @@ import pytest
 from cfnode.core.p2p.errors import FloodError
 from cfnode.core.p2p.protobuf import framed
 from cfnode.core.p2p.yamux import YamuxSession
-from cfnode.core.p2p.yamux.budget import MAX_CREDIT
+from cfnode.core.p2p.yamux.budget import MAX_FRAME_CREDIT
 from cfnode.core.p2p.yamux.frames import ACK, DATA, PING, SYN, WINDOW, frame
 
 STREAM = 1
@@ -53,7 +53,7 @@ def test_gossip_of_an_honest_peer_costs_no_credit_at_any_rate(backend: object, s
     session = listener()
     for _ in range(5_000):
         receive(session, backend(bytes(size)))
-        assert session.budget.credit > MAX_CREDIT - 20
+        assert session.budget.credit > MAX_FRAME_CREDIT - 20
 
 
 def test_twenty_neighbor_packets_of_litep2p_a_second_cost_no_credit() -> None:
@@ -61,7 +61,7 @@ def test_twenty_neighbor_packets_of_litep2p_a_second_cost_no_credit() -> None:
     for _ in range(2_000):
         receive(session, litep2p(bytes(23)))
         session.budget.earn_time(1 / 20)
-    assert session.budget.credit > MAX_CREDIT - 20
+    assert session.budget.credit > MAX_FRAME_CREDIT - 20
 
 
 @pytest.mark.parametrize("kind", ["empty messages", "pings", "windows", "a body, byte by byte", "a header"])
@@ -82,11 +82,11 @@ def test_messages_that_carry_nothing_use_the_credit_up(kind: str) -> None:
             at = received % len(header)
             receive(session, [message.get(kind, header[at : at + 1])])
             received += 1
-    assert received >= MAX_CREDIT - 10
+    assert received >= MAX_FRAME_CREDIT - 10
 
 
 def test_a_body_of_sixteen_megabytes_in_large_messages_costs_no_credit() -> None:
     session = listener()
     for _ in range(16 << 4):
         receive(session, [frame(DATA, 0, STREAM, 65_507), bytes(65_000), bytes(507)])
-    assert session.budget.credit > MAX_CREDIT - 20
+    assert session.budget.credit > MAX_FRAME_CREDIT - 20

@@ -22,13 +22,29 @@ from cfnode.core.p2p.yamux import (
     WindowGrown,
     YamuxSession,
 )
-from cfnode.core.p2p.yamux.budget import BYTES_PER_FRAME, CREDIT_PER_SECOND, MAX_CREDIT, OPENING, TURN
-from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, MAX_BODY, PING, RST, SYN, WINDOW
-from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_WAITING
+from cfnode.core.p2p.yamux.budget import (
+    BYTES_PER_FRAME,
+    CREDIT_PER_SECOND,
+    FRAMES_PER_TURN,
+    MAX_FRAME_CREDIT,
+    STREAM_OPENING_FRAMES,
+)
+from cfnode.core.p2p.yamux.frames import (
+    ACK,
+    DATA,
+    FIN,
+    FRAME_HEADER,
+    MAX_FRAME_BODY_BYTES,
+    PING,
+    RST,
+    SYN,
+    WINDOW,
+)
+from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_UNREAD_REPLIES
 
 
 def frame(kind: int, flags: int, stream: int, value: int, body: bytes = b"") -> bytes:
-    return HEADER.pack(0, kind, flags, stream, value) + body
+    return FRAME_HEADER.pack(0, kind, flags, stream, value) + body
 
 
 def carry(source: YamuxSession, sink: YamuxSession) -> list[Event]:
@@ -87,7 +103,7 @@ def test_no_more_is_sent_than_the_window_has_room_for() -> None:
     dialer, listener, stream = opened()
     data, sent = bytes(INITIAL_WINDOW + 1), 0
     while size := dialer.send(stream, data[sent:]):
-        assert size <= MAX_BODY
+        assert size <= MAX_FRAME_BODY_BYTES
         sent += size
     assert sent == INITIAL_WINDOW
     received = carry(dialer, listener)
@@ -108,19 +124,19 @@ def test_a_byte_beyond_the_window_ends_the_connection_before_the_body_comes() ->
 def test_large_windows_come_from_one_budget_and_return_to_it() -> None:
     dialer = YamuxSession(dialer=True)
     first, second, third = (dialer.open(INITIAL_WINDOW + (20 << 20)) for _ in range(3))
-    extras = [HEADER.unpack(data)[4] for data in dialer.frames_to_send()]
+    extras = [FRAME_HEADER.unpack(data)[4] for data in dialer.frames_to_send()]
     assert extras == [20 << 20, 12 << 20, 0]
     for stream in (first, second, third):
         dialer.release(stream)
     dialer.open(INITIAL_WINDOW + EXTRA_WINDOWS)
-    assert HEADER.unpack(dialer.frames_to_send()[-1])[4] == EXTRA_WINDOWS
+    assert FRAME_HEADER.unpack(dialer.frames_to_send()[-1])[4] == EXTRA_WINDOWS
 
 
 def test_streams_beyond_the_limit_are_reset_until_ours_are_released() -> None:
     listener = YamuxSession(dialer=False)
     flood = b"".join(frame(WINDOW, SYN, 2 * n + 1, 0) for n in range(MAX_INBOUND + 3))
     assert len(listener.receive_data(flood)) == MAX_INBOUND
-    flags = [HEADER.unpack(data)[2] for data in listener.frames_to_send()]
+    flags = [FRAME_HEADER.unpack(data)[2] for data in listener.frames_to_send()]
     assert flags == [ACK] * MAX_INBOUND + [RST] * 3
     listener.receive_data(frame(WINDOW, RST, 1, 0))  # a reset by the peer frees no place yet
     assert listener.receive_data(frame(WINDOW, SYN, 1001, 0)) == []
@@ -170,7 +186,7 @@ def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped
     assert session.receive_data(frame(PING, SYN, 0, 0xDEADBEEF)) == []
     assert session.frames_to_send() == [bytes.fromhex("0002000200000000deadbeef")]
     with pytest.raises(RemoteError, match="does not read"):
-        session.receive_data(frame(PING, SYN, 0, 1) * (MAX_WAITING + 1))
+        session.receive_data(frame(PING, SYN, 0, 1) * (MAX_UNREAD_REPLIES + 1))
 
 
 FLOODS = {
@@ -188,7 +204,7 @@ FLOODS = {
 def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
     _, listener, _ = opened()
     with pytest.raises(FloodError, match="carry nothing"):
-        for _ in range(round(MAX_CREDIT * 1.1)):
+        for _ in range(round(MAX_FRAME_CREDIT * 1.1)):
             listener.receive_data(flood)
             listener.frames_to_send()
 
@@ -202,7 +218,7 @@ def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
             listener.receive_data(frame(WINDOW, SYN, number, 0) + frame(WINDOW, RST, number, 0))
             listener.release(number)
             pairs += 1
-    assert pairs == MAX_CREDIT // (2 + OPENING)
+    assert pairs == MAX_FRAME_CREDIT // (2 + STREAM_OPENING_FRAMES)
 
 
 def test_requests_that_are_answered_cost_no_credit() -> None:
@@ -217,7 +233,7 @@ def test_requests_that_are_answered_cost_no_credit() -> None:
         carry(listener, dialer)
         dialer.release(stream)
         listener.release(stream)
-    assert listener.budget.credit > MAX_CREDIT - 20
+    assert listener.budget.credit > MAX_FRAME_CREDIT - 20
 
 
 def test_bytes_and_time_give_credit_again() -> None:
@@ -229,16 +245,18 @@ def test_bytes_and_time_give_credit_again() -> None:
     listener.budget.earn_time(1.5)
     assert listener.budget.credit == before - 1 + 100 + 1.5 * CREDIT_PER_SECOND
     listener.budget.earn_time(3_600)
-    assert listener.budget.credit == MAX_CREDIT
+    assert listener.budget.credit == MAX_FRAME_CREDIT
 
 
 def test_many_frames_are_taken_in_slices() -> None:
     listener = YamuxSession(dialer=False)
     opening = b"".join(frame(WINDOW, SYN, 2 * number + 1, 0) for number in range(100))
     slices = list(listener.turns(opening + frame(DATA, 0, 1, 1, b"x") * 500))
-    assert max(map(len, slices)) <= TURN
+    assert max(map(len, slices)) <= FRAMES_PER_TURN
     assert sum(map(len, slices)) == 600
-    assert len(slices) >= (100 * (1 + OPENING) + 500) // (TURN + OPENING)
+    assert len(slices) >= (100 * (1 + STREAM_OPENING_FRAMES) + 500) // (
+        FRAMES_PER_TURN + STREAM_OPENING_FRAMES
+    )
 
 
 def test_after_a_farewell_no_stream_is_opened() -> None:

@@ -9,7 +9,7 @@ import pytest
 from cfnode.core.ethereum_key import EthereumKey
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.vault_calls import (
-    NATIVE,
+    NATIVE_TOKEN,
     Transfer,
     VaultCall,
     all_batch,
@@ -80,7 +80,7 @@ def test_they_take_what_chainflips_own_contracts_took(name: str) -> None:
         asked["chain_id"],
         raw(asked["key_manager"]),
         raw(asked["vault"]),
-        USDC if token == NATIVE else token,
+        USDC if token == NATIVE_TOKEN else token,
     )
     receipt = local.send(local.vault, raw(found["calldata"]))
     assert receipt["status"] == "0x1"
@@ -90,7 +90,7 @@ def test_they_take_what_chainflips_own_contracts_took(name: str) -> None:
 
 
 def test_a_transfer_pays_to_the_wei_and_once(local: LocalEvm) -> None:
-    data = local.signed(transfer_fallback(Transfer(NATIVE, RECEIVER, 1_234_567_890_123_456_789)), 5)
+    data = local.signed(transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, 1_234_567_890_123_456_789)), 5)
     held = local.balance(VAULT)
     assert local.send(VAULT, data)["status"] == "0x1"
     assert local.balance(RECEIVER) == 1_234_567_890_123_456_789
@@ -109,9 +109,9 @@ def test_a_token_is_paid_too(local: LocalEvm) -> None:
 
 def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: LocalEvm) -> None:
     receiver = local.deploy(SPENDING)
-    payment = Transfer(NATIVE, receiver, ETHER)
+    payment = Transfer(NATIVE_TOKEN, receiver, ETHER)
     batch = local.send(
-        VAULT, local.signed(all_batch([], [], [payment, Transfer(NATIVE, RECEIVER, 2 * ETHER)]))
+        VAULT, local.signed(all_batch([], [], [payment, Transfer(NATIVE_TOKEN, RECEIVER, 2 * ETHER)]))
     )
     assert batch["status"] == "0x1"
     assert (local.balance(receiver), local.balance(RECEIVER)) == (0, 2 * ETHER)
@@ -125,7 +125,7 @@ def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: L
 def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEvm) -> None:
     refusing = local.deploy(REFUSING)
     payments = [Transfer(refusing, RECEIVER, 3), Transfer(USDC, RECEIVER, 4)]
-    batch = local.send(VAULT, local.signed(all_batch([(1, NATIVE)], [(RECEIVER, USDC)], payments)))
+    batch = local.send(VAULT, local.signed(all_batch([(1, NATIVE_TOKEN)], [(RECEIVER, USDC)], payments)))
     assert batch["status"] == "0x1"
     event = batch["logs"][1]
     assert event["topics"] == [topics()["token_failed"], hexed(word(RECEIVER)), hexed(word(refusing))]
@@ -134,7 +134,7 @@ def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEv
 
 def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
     receiver = local.deploy(KEEPING)
-    call = execute_x_swap_and_call(Transfer(NATIVE, receiver, ETHER), 3, b"\x51" * 34, b"hello")
+    call = execute_x_swap_and_call(Transfer(NATIVE_TOKEN, receiver, ETHER), 3, b"\x51" * 34, b"hello")
     receipt = local.send(VAULT, local.signed(call))
     assert receipt["status"] == "0x1"
     assert local.balance(receiver) == ETHER
@@ -142,16 +142,16 @@ def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
     assert given[:4] == selector("cfReceive(uint32,bytes,bytes,address,uint256)")
     arguments = given[4:]
     assert arguments[:32] == word(3)
-    assert arguments[96:160] == word(NATIVE) + word(ETHER)
+    assert arguments[96:160] == word(NATIVE_TOKEN) + word(ETHER)
     assert b"hello" in arguments
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        transfer_fallback(Transfer(NATIVE, RECEIVER, ETHER)),
-        all_batch([], [], [Transfer(NATIVE, RECEIVER, ETHER)]),
-        execute_x_swap_and_call(Transfer(NATIVE, RECEIVER, ETHER), 1, b"", b"hello"),
+        transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER)),
+        all_batch([], [], [Transfer(NATIVE_TOKEN, RECEIVER, ETHER)]),
+        execute_x_swap_and_call(Transfer(NATIVE_TOKEN, RECEIVER, ETHER), 1, b"", b"hello"),
     ],
     ids=["transfer", "batch", "message"],
 )
@@ -167,9 +167,9 @@ def test_another_key_and_another_byte_are_refused(local: LocalEvm, call: VaultCa
 @pytest.mark.parametrize(
     ("token", "receiver", "amount", "text"),
     [
-        (NATIVE, "refusing", ETHER, "Vault: transfer fallback failed"),
-        (NATIVE, RECEIVER, 10**30, "Vault: transfer fallback failed"),
-        (NATIVE, RECEIVER, 0, "Shared: uint input is empty"),
+        (NATIVE_TOKEN, "refusing", ETHER, "Vault: transfer fallback failed"),
+        (NATIVE_TOKEN, RECEIVER, 10**30, "Vault: transfer fallback failed"),
+        (NATIVE_TOKEN, RECEIVER, 0, "Shared: uint input is empty"),
         (bytes(20), RECEIVER, 1, "Shared: address input is empty"),
         (USDC, RECEIVER, 10**30, "ERC20: transfer amount exceeds balance"),
     ],
@@ -184,7 +184,7 @@ def test_a_payment_that_cannot_be_made_leaves_its_call_usable(
 
 
 def test_the_keys_follow_one_another(local: LocalEvm) -> None:
-    call = transfer_fallback(Transfer(NATIVE, RECEIVER, ETHER))
+    call = transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER))
     change = set_agg_key(OTHER_KEY.public[1:], odd=OTHER_KEY.public[0] == 3)
     assert failed(local, local.signed(change, by=OTHER_KEY), KEY_MANAGER) == "KeyManager: Sig invalid"
     assert local.send(KEY_MANAGER, local.signed(change))["status"] == "0x1"
@@ -202,7 +202,7 @@ def test_the_governor_sets_a_key_and_nobody_else(local: LocalEvm) -> None:
     )
     assert failed(local, data, KEY_MANAGER) == "KeyManager: not governor"
     set_key(local.chain, KEY_MANAGER, OTHER_KEY.public)
-    call = transfer_fallback(Transfer(NATIVE, RECEIVER, ETHER))
+    call = transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER))
     assert local.send(VAULT, local.signed(call, by=OTHER_KEY))["status"] == "0x1"
     assert failed(local, local.signed(call, by=AGGREGATE)) == "KeyManager: Sig invalid"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.vault_calls import NATIVE
+from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
@@ -345,7 +345,7 @@ def test_governance_has_an_aborted_transaction_signed_and_sent_again(broker: Swa
     nonces = [int.from_bytes(data[36:68], "big") for data in (before, after)]
     assert nonces[1] > nonces[0]
     assert before[100:] == after[100:]
-    assert NATIVE in after
+    assert NATIVE_TOKEN in after
     hold(broker, held=False)
     assert broker.event("BroadcastSuccess")["broadcast_id"] == number
 

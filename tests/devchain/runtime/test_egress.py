@@ -10,7 +10,7 @@ from cfnode.core import schnorr
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.hashing import keccak_256
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, transfer_fallback
 from cfnode.devchain.runtime.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.keys import TOKENS
 from cfnode.devchain.runtime.pallets.witnesses import Witnesses
@@ -71,7 +71,7 @@ def test_a_signature_comes_in_the_next_block_and_the_broadcast_begins(broker: Sw
     assert transaction["data"][:4].hex() == "5f8c0f9a"
     # the fetch deploys the contract of channel 1 for the chain's own coin
     assert transaction["data"][-32 * 4 : -32].endswith(
-        (1).to_bytes(32, "big") + NATIVE.rjust(32, b"\0") + bytes(32)
+        (1).to_bytes(32, "big") + NATIVE_TOKEN.rjust(32, b"\0") + bytes(32)
     )
 
 
@@ -118,7 +118,7 @@ def test_a_swaps_output_goes_out_in_the_block_of_the_swap(broker: Swapper) -> No
     amount = broker.event("SwapEgressScheduled")["amount"]
     broker.blocks(1)
     data = broker.event("TransactionBroadcastRequest")["transaction_payload"]["data"]
-    assert data.endswith(NATIVE.rjust(32, b"\0") + WALLET.rjust(32, b"\0") + amount.to_bytes(32, "big"))
+    assert data.endswith(NATIVE_TOKEN.rjust(32, b"\0") + WALLET.rjust(32, b"\0") + amount.to_bytes(32, "big"))
 
 
 @pytest.mark.parametrize(("asset", "chain"), [("Btc", "Bitcoin"), ("Sol", "Solana"), ("HubDot", "Assethub")])

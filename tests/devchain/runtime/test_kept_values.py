@@ -14,7 +14,7 @@ from cfnode.core.hashing import blake2_128, twox_64, twox_128
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Composition, DoubleMap, Map, OptionalMap, Pallet, Value
-from cfnode.devchain.runtime.frame.kept import ENTRY_BYTES, MAX_ENCODED_BYTES, KeptValues
+from cfnode.devchain.runtime.frame.kept import DECODED_ENTRY_BYTES, MAX_ENCODED_BYTES, KeptValues
 from cfnode.devchain.runtime.frame.stored import Stored
 from cfnode.devchain.runtime.pallets.system import System
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
@@ -149,7 +149,7 @@ steps = st.one_of(
 )
 RUNTIMES = {
     "keeps all": chest_of(KeptValues()),
-    "keeps few": chest_of(KeptValues(3 * ENTRY_BYTES)),
+    "keeps few": chest_of(KeptValues(3 * DECODED_ENTRY_BYTES)),
     "keeps none": chest_of(KeptValues(0)),
 }
 
@@ -194,10 +194,10 @@ def test_a_value_is_decoded_once_for_its_bytes() -> None:
 
 
 def test_a_full_memory_drops_what_came_first() -> None:
-    kept, calls = KeptValues(2 * (ENTRY_BYTES + 10)), list[bytes]()
+    kept, calls = KeptValues(2 * (DECODED_ENTRY_BYTES + 10)), list[bytes]()
     for key in (b"1", b"2", b"3", b"2", b"1"):
         assert kept.decoded(key, b"a", decoder(calls)) == b"A"
-        assert kept.size == len(kept) * (ENTRY_BYTES + 10)
+        assert kept.size == len(kept) * (DECODED_ENTRY_BYTES + 10)
     assert (len(calls), len(kept)) == (4, 2)
 
 

@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from cfnode.core.wire import WireError
 from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
-from cfnode.node.asking.asker import HEDGE_S, AllPeersFailed, Asker, PeerAnswer
-from cfnode.node.asking.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.asking.asker import SILENCE_BEFORE_NEXT_PEER_S, AllPeersFailed, Asker, PeerAnswer
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S, PeerSet
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import REACTIONS, Consequence, PeerFailure
 from tests.support.node.net import MemoryNetwork, join
@@ -57,18 +57,18 @@ def check(answer: bytes) -> str:
 async def test_the_next_peer_is_asked_after_a_short_silence_and_the_slower_one_is_not_charged(
     patient_clock: MockClock,
 ) -> None:
-    peers = Peers(slow=(HEDGE_S + 1, "slow"), quick=(0.5, "quick"))
+    peers = Peers(slow=(SILENCE_BEFORE_NEXT_PEER_S + 1, "slow"), quick=(0.5, "quick"))
     began = trio.current_time()
     answer = await peers.ask()
     assert (answer.peer, answer.value, answer.size) == ("quick", "quick", 5)
-    assert trio.current_time() - began == pytest.approx(HEDGE_S + 0.5, abs=0.1)
+    assert trio.current_time() - began == pytest.approx(SILENCE_BEFORE_NEXT_PEER_S + 0.5, abs=0.1)
     assert peers.network.reports == []
     assert peers.peer_set.record("slow").penalties == 0
     assert peers.peer_set.candidates() == ["quick", "slow"]
 
 
 async def test_a_peer_overtaken_after_a_long_silence_is_asked_last(patient_clock: MockClock) -> None:
-    peers = Peers(mute=(1_000, "never"), late=(PATIENCE_S - 1, "late"), stranger=(1_000, "never"))
+    peers = Peers(mute=(1_000, "never"), late=(SLOW_ANSWER_S - 1, "late"), stranger=(1_000, "never"))
     assert (await peers.ask()).peer == "late"
     assert peers.peer_set.record("mute").penalties == 1
     assert peers.peer_set.record("stranger").penalties == 0
@@ -103,7 +103,7 @@ async def test_each_failure_has_its_reaction_and_the_next_peer_is_asked(patient_
 
 
 async def test_a_slow_answer_is_accepted_and_its_peer_penalized(patient_clock: MockClock) -> None:
-    peers = Peers(slow=(PATIENCE_S + 1, "true"))
+    peers = Peers(slow=(SLOW_ANSWER_S + 1, "true"))
     assert (await peers.ask()).value == "true"
     record = peers.peer_set.record("slow")
     assert (record.answers, record.penalties) == (1, 1)

@@ -114,16 +114,16 @@ async def test_who_waits_asks_itself_when_the_first_one_is_cancelled(
 
 async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, runtime = CallCache(), Runtime()
-    for block in range(module.MAX_BLOCKS + 4):
+    for block in range(module.MAX_CALL_CACHE_BLOCKS + 4):
         await cache.all(bytes([block]), [A], runtime)
-    assert cache.size == module.MAX_BLOCKS * (module.ENTRY_COST + 2)
+    assert cache.size == module.MAX_CALL_CACHE_BLOCKS * (module.CALL_ENTRY_BYTES + 2)
     await cache.all(bytes([0]), [A], runtime)
-    assert len(runtime.asked) == module.MAX_BLOCKS + 5
+    assert len(runtime.asked) == module.MAX_CALL_CACHE_BLOCKS + 5
     runtime.output = bytes(module.MAX_OUTPUT)
     for _ in range(2):
         await cache.all(b"large", [A], runtime)
-    assert len(runtime.asked) == module.MAX_BLOCKS + 7
-    monkeypatch.setattr(module, "MAX_BYTES", 10_000)
+    assert len(runtime.asked) == module.MAX_CALL_CACHE_BLOCKS + 7
+    monkeypatch.setattr(module, "MAX_CALL_CACHE_BYTES", 10_000)
     runtime.output = bytes(4_000)
     for each in range(20):
         await cache.all(b"many", [("api", bytes([each]))], runtime)
@@ -139,7 +139,7 @@ async def test_an_output_of_a_state_that_is_discarded_meanwhile_is_not_kept(
         nursery.start_soon(cache.all, b"two", [A], runtime)
         await wait_all_tasks_blocked()
         cache.drop(b"one")
-    assert cache.size == module.ENTRY_COST + 2
+    assert cache.size == module.CALL_ENTRY_BYTES + 2
     await cache.all(b"two", [A], runtime)
     assert len(runtime.asked) == 2
     await cache.all(b"one", [A], runtime)

@@ -13,15 +13,15 @@ from cfnode.core.state import Changes
 from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.chain.errors import ExecutionFailed
 from cfnode.node.chain.local_faults import (
-    MAX_BLOCKS,
+    ATTEMPTS_BEFORE_NOT_READY,
+    MAX_FAULTY_BLOCKS,
     MAX_RETRY_S,
-    MIN_ATTEMPTS,
-    PAUSES_S,
+    RETRY_PAUSES_S,
     SHORT_PAUSES_S,
     LocalFaults,
 )
 from cfnode.node.sync.following.imports import BadBlock, Imports
-from cfnode.node.upkeep import PAUSE_S, supervise
+from cfnode.node.upkeep import RESTART_PAUSE_S, supervise
 from cfnode.runtime.calls import (
     Deadline,
     ExecutorDied,
@@ -70,7 +70,7 @@ async def test_an_import_is_retried_after_a_local_fault_and_succeeds(
     assert await imports.import_blocks("honest", [block])
     assert other.chain.best.hash == block.hash
     assert executor.attempts == 3
-    assert trio.current_time() == pytest.approx(sum(PAUSES_S[:2]), abs=0.01)
+    assert trio.current_time() == pytest.approx(sum(RETRY_PAUSES_S[:2]), abs=0.01)
     logged = [record for record in caplog.records if record.name == "cfnode.sync"]
     assert [record.levelno for record in logged] == [logging.WARNING] * 2
     assert f"through no fault of the block; retrying in 0.1 s: {fault}" in caplog.text
@@ -97,10 +97,10 @@ async def test_a_permanent_fault_postpones_the_block_and_is_logged(
 ) -> None:
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
-    executor.instead = [OutOfMemory("no memory is left for the call")] * (len(PAUSES_S) + 1)
+    executor.instead = [OutOfMemory("no memory is left for the call")] * (len(RETRY_PAUSES_S) + 1)
     assert not await imports.import_blocks("honest", [block])
     assert not imports.is_bad(block.hash)
-    assert executor.attempts == len(PAUSES_S) + 1 >= MIN_ATTEMPTS
+    assert executor.attempts == len(RETRY_PAUSES_S) + 1 >= ATTEMPTS_BEFORE_NOT_READY
     reason = "block #1 cannot be executed by this node (5 attempts): no memory is left for the call"
     assert other.chain.faults.reason == reason
     assert "Block #1 is postponed: this node cannot execute it, through no fault of honest" in caplog.text
@@ -195,13 +195,17 @@ def test_the_number_of_stored_faults_is_bounded() -> None:
     from cfnode.node.chain.events import BlockRef
 
     faults = LocalFaults()
-    for number in range(3 * MAX_BLOCKS):
-        for _ in range(MIN_ATTEMPTS):
+    for number in range(3 * MAX_FAULTY_BLOCKS):
+        for _ in range(ATTEMPTS_BEFORE_NOT_READY):
             with pytest.raises(ExecutorDied), faults.judging(BlockRef(number.to_bytes(32), number)):
                 raise ExecutorDied("killed")
-    assert faults.failing == MAX_BLOCKS
-    faults.final_at(3 * MAX_BLOCKS)
-    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MIN_ATTEMPTS)
+    assert faults.failing == MAX_FAULTY_BLOCKS
+    faults.final_at(3 * MAX_FAULTY_BLOCKS)
+    assert (faults.failing, faults.reason, faults.total) == (
+        0,
+        None,
+        3 * MAX_FAULTY_BLOCKS * ATTEMPTS_BEFORE_NOT_READY,
+    )
 
 
 async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
@@ -215,7 +219,7 @@ async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
             raise errors.pop()
 
     await supervise("informant", part)
-    assert trio.current_time() == pytest.approx(2 * PAUSE_S)
+    assert trio.current_time() == pytest.approx(2 * RESTART_PAUSE_S)
     assert caplog.text.count("The informant ended with a bug, please report it; it is restarted") == 2
     errors.append(ExceptionGroup("in a nursery", [StoreError("no space left")]))
     with pytest.raises(ExceptionGroup):

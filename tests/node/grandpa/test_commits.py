@@ -15,7 +15,7 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import MAX_COMMIT, decode_gossip, encode_commit
 from cfnode.node.asking import reputation
 from cfnode.node.chain.events import BlocksFinalized
-from cfnode.node.grandpa.commits import TURN_AFTER_USELESS_S
+from cfnode.node.grandpa.commits import TURN_AFTER_USELESS_COMMIT_S
 from cfnode.runtime.calls import ExecutorDied
 from cfnode.store import Overlay
 from tests.node.mini import put, tx, voters_of
@@ -230,7 +230,7 @@ async def test_of_a_flood_of_useless_commits_one_is_verified_in_two_seconds(
             send(authority, useless)
             await trio.sleep(0.1)
         seconds = trio.current_time() - began
-        assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_USELESS_S + 2
+        assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_USELESS_COMMIT_S + 2
         authority.network.protocols["grandpa/1"].send("light", bytes((1,)) + bytes(20))
         await reached(light, lambda: light.reports[-1] == ("authority", reputation.BAD_MESSAGE))
         await authority.rig.finality.finalize(authority.chain.best.hash)  # a good one still has its turn

@@ -31,9 +31,9 @@ from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import ProtocolOpened, Received
 from cfnode.node.asking import reputation
 from cfnode.node.chain.call_cache import Call
-from cfnode.node.grandpa.neighbors import MIN_REPEAT_S, Neighbors
-from cfnode.node.grandpa.round_catch_up import ANSWER_INTERVAL_S, BEHIND_S
-from cfnode.node.grandpa.vote_queue import MAX_BATCH, TURN_AFTER_BAD_S
+from cfnode.node.grandpa.neighbors import MIN_NEIGHBOR_REPEAT_S, Neighbors
+from cfnode.node.grandpa.round_catch_up import ANSWER_INTERVAL_S, WAIT_FOR_COMMIT_S
+from cfnode.node.grandpa.vote_queue import MAX_VOTE_BATCH, TURN_AFTER_BAD_VOTE_S
 from cfnode.node.grandpa.vote_relay import MAX_CHOSEN, SLOW_ROUND_S
 from cfnode.runtime.calls import StateSource
 from tests.support.node.net import MemoryNetwork, join
@@ -188,7 +188,7 @@ async def test_of_a_flood_of_bad_votes_one_is_checked_in_two_seconds_without_del
                 flood.says(bad)
             await trio.sleep(0.1)
         seconds = trio.current_time() - began
-        assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_BAD_S + 2
+        assert 2 <= len(light.network.reports) <= seconds / TURN_AFTER_BAD_VOTE_S + 2
         one.sends_round(authority, authority.chain.best.hash)
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         assert {peer for peer, _ in light.reports} == {"flood"}
@@ -273,7 +273,7 @@ async def test_packets_repeat_only_after_a_while_and_never_go_back(patient_clock
 
     assert sent(2, 9, 8, 40) == NeighborPacket(9, 2, 40)
     assert sent(2, 9, 8, 40) is None
-    await trio.sleep(MIN_REPEAT_S - 1)
+    await trio.sleep(MIN_NEIGHBOR_REPEAT_S - 1)
     assert sent(2, 9, 8, 40) is None
     await trio.sleep(1)
     assert sent(2, 9, 8, 40) == NeighborPacket(9, 2, 40)
@@ -397,7 +397,7 @@ async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
         ahead.says(good)  # without a request
         for listener in (ahead, other):
             listener.says(NeighborPacket(20, 2, 4))
-        await trio.sleep(BEHIND_S - 2)
+        await trio.sleep(WAIT_FOR_COMMIT_S - 2)
         assert ahead.received(3) + other.received(3) == []
         await trio.sleep(4)
         request = [CatchUpRequest(19, 2)]
@@ -442,7 +442,7 @@ async def test_votes_that_wait_when_the_chain_is_reverted_are_dropped(
         copy = await light.chain.copy(tmp_path / "copy")
         one, votes = Listener("one", light), many_votes(authority)
         one.says(NeighborPacket(1, 2, 0))
-        assert len(votes) > 2 * MAX_BATCH
+        assert len(votes) > 2 * MAX_VOTE_BATCH
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(executor, "call_all", made_later)
             light.chain.states._calls.drop(light.chain.finalized.hash)

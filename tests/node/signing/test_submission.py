@@ -201,7 +201,7 @@ def test_a_missing_event_is_reported_as_a_success_without_result() -> None:
 async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(submission, "MAX_WAITING", 3)
+    monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 3)
     sending, refused = client(RefusingPool()), list[TooManyCalls]()
 
     async def submit() -> None:

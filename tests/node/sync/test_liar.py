@@ -136,7 +136,9 @@ async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
-    monkeypatch.setitem(victim.network._limits, "sync/warp", replace(serve.LIMITS["sync/warp"], timeout=0.3))
+    monkeypatch.setitem(
+        victim.network._limits, "sync/warp", replace(serve.SERVED_REQUEST_LIMITS["sync/warp"], timeout=0.3)
+    )
 
     async def never(peer: str, data: bytes) -> bytes | None:
         await trio.sleep_forever()

@@ -50,7 +50,7 @@ def disturb(mode: Path) -> None:
     if kind == "slow":
         time.sleep(0.05)  # so that a kill finds the process at work
     elif kind == "endless":
-        time.sleep(60)  # a block that does not end within `EXECUTE_S`
+        time.sleep(60)  # a block that does not end within `BLOCK_TIMEOUT_S`
     elif kind == "memory":
         limit = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, limit[1]))
@@ -106,7 +106,7 @@ async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(
     mode.write_text("slow")
     monkeypatch.setenv(MODE, str(mode))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(executor_module, "EXECUTE_S", 1.0)
+    monkeypatch.setattr(executor_module, "BLOCK_TIMEOUT_S", 1.0)
     authority = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
     async with trio.open_nursery() as nursery:
         rig = await make_rig("follower", authorities=KEYS, executor=lambda store: started(store, nursery))

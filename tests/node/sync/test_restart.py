@@ -54,7 +54,7 @@ async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec(DevGenesis(state_entries=ENTRIES, epoch_blocks=10))))
     dev = DevConfig(seal="slots", block_time=150)
-    monkeypatch.setattr(serve_state, "MAX_BYTES", PIECE)
+    monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", PIECE)
     async with live_node(tmp_path / "authority", chain=str(spec), brokers=(), dev=dev) as node:
         served = Authority(node, spec)
         state_range, warp_proof = serve.state_range, serve.warp_proof

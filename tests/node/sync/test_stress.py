@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from trio.testing import MockClock
 
-from cfnode.node.grandpa.stall import MAX_BEHIND
+from cfnode.node.grandpa.stall import MAX_FINALITY_LAG
 from cfnode.node.pool.watchers import StatusKind
-from cfnode.store.overlays import MAX_BLOCKS
+from cfnode.store.overlays import MAX_OVERLAY_BLOCKS
 from tests.node.mini import put, tx, voter_set, voters_of
 from tests.support.node.peers import KEYS, Peer, followed, in_step, reached, running
 
-DEEP = MAX_BLOCKS + 16
+DEEP = MAX_OVERLAY_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""
 
 
@@ -29,7 +29,7 @@ async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final
         await in_step(light, authority)
         assert light.chain.best.hash == winner[-1]
         assert light.rig.read("fork") == "wins"
-        assert len(light.rig.store.overlays()) <= MAX_BLOCKS
+        assert len(light.rig.store.overlays()) <= MAX_OVERLAY_BLOCKS
         await authority.rig.finality.finalize(winner[-1])
         await in_step(light, authority)
         assert light.chain.finalized.hash == winner[-1]
@@ -76,10 +76,10 @@ async def test_a_stall_of_finality_is_logged_and_bounded(
         await followed(light, authority)
         await authority.rig.blocks(DEEP)
         await in_step(light, authority)
-        assert light.chain.best.number - light.chain.finalized.number > MAX_BEHIND
+        assert light.chain.best.number - light.chain.finalized.number > MAX_FINALITY_LAG
         await reached(light, lambda: "Finality has stalled: #4 is final" in caplog.text)
         assert why in caplog.text
-        assert len(light.rig.store.overlays()) <= MAX_BLOCKS
+        assert len(light.rig.store.overlays()) <= MAX_OVERLAY_BLOCKS
         monkeypatch.undo()
         await authority.rig.finality.finalize(authority.chain.best.hash)
         await in_step(light, authority)

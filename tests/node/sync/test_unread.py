@@ -47,7 +47,9 @@ async def test_three_hundred_transactions_a_second_are_read_as_they_come(
 ) -> None:
     """Substrate sends each transaction in a notification of its own."""
     theirs, ours = (
-        Notifications(NAME, lambda: b"hello", transactions.LIMITS, lambda peer, handshake: None)
+        Notifications(
+            NAME, lambda: b"hello", transactions.TRANSACTION_NOTIFICATION_LIMITS, lambda peer, handshake: None
+        )
         for _ in range(2)
     )
     latest = 0.0

@@ -11,8 +11,8 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.devchain import registration
 from cfnode.devchain.chain import ADVICE
-from cfnode.devchain.registration import BROKER as BROKER_ROLE
-from cfnode.devchain.registration import PROVIDER as PROVIDER_ROLE
+from cfnode.devchain.registration import BROKER_ROLE as BROKER_ROLE
+from cfnode.devchain.registration import PROVIDER_ROLE as PROVIDER_ROLE
 from cfnode.devchain.registration import AccountRole, Registration, store_key
 from cfnode.node.config import Config
 from cfnode.node.signing.key import BROKER_KEY, PROVIDER_KEY, GivenKey, find_signing_key

@@ -205,7 +205,7 @@ async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
 async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submission, "MAX_WAITING", 0)
+    monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 0)
     busy = {"code": -32009, "message": "Server is busy, try again later"}
     for method in ("lp_register_account", "broker_register_account"):
         error = await served.error(method)

@@ -67,7 +67,7 @@ OWN_READERS = {
     "Asset": broker_params.ASSET,
     "Ccm": broker_params.CCM,
     "CcmData": params.CCM_DATA,
-    "Chain": params.CHAIN.reader,
+    "Chain": params.CHAIN_PARAM.reader,
     "Dca": broker_params.DCA,
     "Details": vault_swaps.VAULT_SWAP.reader,
     "Encoding": calls.ENCODING,

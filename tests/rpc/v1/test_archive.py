@@ -76,7 +76,7 @@ async def test_above_the_last_final_block_every_fork_is_named(make_served: MakeS
 async def test_an_archive_answers_questions_about_any_state(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "PAGE_ROWS", 3)
+    monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 3)
     served = await make_served(pruning=None)
     blocks = [await served.call("dev_newBlock", {"finalize": True}) for _ in range(3)]
     pairs = await served.call("state_getPairs", SYSTEM, blocks[0])
@@ -110,7 +110,7 @@ async def test_an_archive_answers_questions_about_any_state(
 async def test_an_archive_returns_the_differences_between_two_states(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage_diff, "PAGE_ROWS", 3)
+    monkeypatch.setattr(storage_diff, "QUERY_PAGE_ROWS", 3)
     served = await make_served(pruning=None)
     genesis, *blocks = [
         await served.call("chain_getBlockHash", 0),
@@ -155,7 +155,7 @@ async def test_reads_of_one_connection_are_counted(
     served = await make_served(pruning=None)
     block = await served.call("dev_newBlock")
     async with served.websocket() as ws:
-        for _ in range(archive.MAX_STREAMS):
+        for _ in range(archive.MAX_ARCHIVE_STREAMS):
             assert "result" in await ws.call("archive_v1_storage", block, [])
         refused = await ws.call("archive_v1_storage", block, [])
         assert refused["error"]["code"] == -32006

@@ -156,7 +156,7 @@ async def test_the_closest_merkle_value_of_everything_is_the_state_root(
 async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "PAGE_ROWS", 2)
+    monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 2)
     monkeypatch.setattr(operations, "CONTINUE_BYTES", 600)
     block = await served_node.call("chain_getBlockHash", 1)
     pairs = await served_node.call("state_getPairs", "0x", block)
@@ -179,7 +179,7 @@ async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
 async def test_a_walk_that_waits_can_be_stopped(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "PAGE_ROWS", 1)
+    monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 1)
     monkeypatch.setattr(operations, "CONTINUE_BYTES", 1)
     block = await served_node.call("chain_getBlockHash", 1)
     begun = await head.call("storage", block, [{"key": ACCOUNTS, "type": "descendantsHashes"}])

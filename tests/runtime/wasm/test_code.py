@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.runtime.calls import UnsupportedCode
-from cfnode.runtime.wasm.code import COMPRESSED, MAX_SIZE, custom_section, embedded_version, expand
+from cfnode.runtime.wasm.code import COMPRESSED, MAX_CODE_BYTES, custom_section, embedded_version, expand
 from tests.runtime.wasm import counter
 
 
@@ -25,7 +25,7 @@ def test_code_is_a_module_or_a_compressed_one() -> None:
 
 
 def test_code_that_would_fill_the_memory_is_refused_while_it_expands() -> None:
-    bomb = compressed(counter.module() + bytes(4 * MAX_SIZE))
+    bomb = compressed(counter.module() + bytes(4 * MAX_CODE_BYTES))
     assert len(bomb) < 100_000
     with pytest.raises(UnsupportedCode, match="expands to more than 52428800 bytes"):
         expand(bomb)

@@ -17,7 +17,7 @@ import pytest
 
 from cfnode.core import schnorr
 from cfnode.core.ethereum_key import EthereumKey
-from cfnode.core.vault_calls import NATIVE, ReplayProtection, VaultCall, selector
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, VaultCall, selector
 from tests.process import command
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ class LocalEvm:
         one_time = (7_000 + used).to_bytes(32, "big")
         return call.data(used, schnorr.sign(by.secret, one_time, call.message_hash(bound)))
 
-    def balance(self, account: bytes, token: bytes = NATIVE) -> int:
+    def balance(self, account: bytes, token: bytes = NATIVE_TOKEN) -> int:
         """An account's balance."""
-        if token == NATIVE:
+        if token == NATIVE_TOKEN:
             return int(self.call("eth_getBalance", hexed(account), "latest"), 16)
         data = selector("balanceOf(address)") + account.rjust(32, b"\0")
         return int(self.call("eth_call", {"to": hexed(token), "data": hexed(data)}, "latest"), 16)
@@ -123,7 +123,7 @@ def local_evm(
     from cfnode.devchain.evm.deployed import Contracts
     from cfnode.devchain.evm.genesis import accounts
 
-    contracts = Contracts(chain_id, key_manager, vault, key, {"Eth": NATIVE, "Usdc": token})
+    contracts = Contracts(chain_id, key_manager, vault, key, {"Eth": NATIVE_TOKEN, "Usdc": token})
     chain = EvmChain(chain_id, accounts(contracts, [PAYER.address]), lambda: 1_800_000_000)
     return LocalEvm(chain, vault, key_manager)
 

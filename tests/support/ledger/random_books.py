@@ -12,7 +12,7 @@ from sqlalchemy import Boolean, Column, Table, delete, insert
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import Amount
 from cfnode.ledger.database import Database
-from cfnode.ledger.heights import NAME
+from cfnode.ledger.heights import HEIGHTS_ROW
 
 __all__ = ["ACCOUNTS", "CHAINS", "HEIGHT", "NUMBERS", "RandomBooks", "fill", "random_books", "times"]
 
@@ -116,7 +116,7 @@ def fill(database: Database, books: RandomBooks) -> None:
     with database.writing() as connection:
         for name in ("ledger", "blocks", *TABLES):
             connection.execute(delete(schema.metadata.tables[name]))
-        connection.execute(insert(schema.ledger), {"name": NAME, "value": heights})
+        connection.execute(insert(schema.ledger), {"name": HEIGHTS_ROW, "value": heights})
         for name, rows in {"blocks": blocks, **books.rows}.items():
             if rows:
                 connection.execute(insert(schema.metadata.tables[name]), rows)

@@ -24,7 +24,7 @@ from cfnode.network.model import (
     RequestLimits,
     RequestTimedOut,
 )
-from cfnode.node.sync.serving.serve import LIMITS
+from cfnode.node.sync.serving.serve import SERVED_REQUEST_LIMITS
 from tests.support.node.notifications import EventQueue
 
 Tamper = Callable[[str, bytes, bytes | None], bytes | None]
@@ -83,8 +83,10 @@ class MemoryNetwork:
         other = self.others.get(peer_id)
         handler = other.handlers.get(protocol) if other else None
         if peer_id in self.stalled:
-            await trio.sleep(LIMITS[protocol].timeout)  # the test has a clock that jumps
-            raise RequestTimedOut(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
+            await trio.sleep(SERVED_REQUEST_LIMITS[protocol].timeout)  # the test has a clock that jumps
+            raise RequestTimedOut(
+                f"no answer to {protocol} within {SERVED_REQUEST_LIMITS[protocol].timeout} s"
+            )
         if other is None or handler is None:
             raise RequestFailed("not connected" if other is None else "not supported")
         await trio.sleep(other.delay)  # none, but in tests with a clock that jumps

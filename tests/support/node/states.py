@@ -24,7 +24,7 @@ from tests.support.node.net import MemoryNetwork, Tamper, join
 
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A state of some hundred entries that goes out in small pieces."""
-    monkeypatch.setattr(serve_state, "MAX_BYTES", 2_000)
+    monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", 2_000)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     rig = await make_rig("server")
     nonce = 0

@@ -11,7 +11,13 @@ from typing import Any
 from click.testing import Result
 
 from cfnode.core import schnorr
-from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, VaultCall, execute_x_swap_and_call
+from cfnode.core.vault_calls import (
+    NATIVE_TOKEN,
+    ReplayProtection,
+    Transfer,
+    VaultCall,
+    execute_x_swap_and_call,
+)
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from tests.sdk.anvil import KEY_MANAGER, VAULT, Evm
 from tests.sdk.loopback import Loopback, Request, page, serving
@@ -33,14 +39,14 @@ def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
     return found | {"rpc_result": result}
 
 
-def transfer(amount: int = ETHER, token: bytes = NATIVE) -> tuple[str, dict[str, Any]]:
+def transfer(amount: int = ETHER, token: bytes = NATIVE_TOKEN) -> tuple[str, dict[str, Any]]:
     """A receiver that has nothing yet, and a call that pays it."""
     receiver = f"0x{next(NONCES):040x}"
     return receiver, offered(fallback(Transfer(token, raw(receiver), amount)))
 
 
 def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, Any]:
-    call = execute_x_swap_and_call(Transfer(NATIVE, raw(receiver), amount), 3, b"", b"hello")
+    call = execute_x_swap_and_call(Transfer(NATIVE_TOKEN, raw(receiver), amount), 3, b"", b"hello")
     return offered(call, gas_limit=limit and hex(limit))
 
 

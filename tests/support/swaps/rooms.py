@@ -24,7 +24,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.swaps.source import _IndexedSwaps
 from cfnode.ledger.balances import chain_balances, compare
-from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import Call
 from cfnode.ledger.database import Database, sqlite_url
@@ -119,7 +119,7 @@ class Rooms:
         head = Head(anchor.number, anchor.hash)
         genesis = f"0x{world.genesis_hash.hex()}"
         kept: tuple[tuple[Books, str, list[bytes] | None], ...] = (
-            (self._books, ALL, None),
+            (self._books, ALL_ACCOUNTS, None),
             (self._own, ss58.encode(self.chosen), [self.chosen]),
         )
         for books, accounts, tracked in kept:

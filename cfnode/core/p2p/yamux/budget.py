@@ -19,19 +19,19 @@ from dataclasses import dataclass
 
 from cfnode.core.p2p.errors import FloodError
 
-__all__ = ["MAX_CREDIT", "OPENING", "TURN", "YamuxFrameBudget"]
+__all__ = ["FRAMES_PER_TURN", "MAX_FRAME_CREDIT", "STREAM_OPENING_FRAMES", "YamuxFrameBudget"]
 
-MAX_CREDIT = 3_000.0
+MAX_FRAME_CREDIT = 3_000.0
 """Useless frames that a peer may send at once: some hundredths of a second of our time."""
 CREDIT_PER_SECOND = 100.0
 """Useless frames that a peer may send all the time, which takes well under 1 % of a processor."""
 BYTES_PER_FRAME = 16
 """Useful bytes that pay for one frame: a notification of 64 bytes pays for the four messages of litep2p."""
-OPENING = 4
+STREAM_OPENING_FRAMES = 4
 """Additional frames that opening a stream costs: we keep the stream, and acknowledge it."""
 ENDED_WELL = 8
 """Frames that a stream gives back when it has ended in order both ways: its opening, ends and windows."""
-TURN = 32
+FRAMES_PER_TURN = 32
 """Frames handled before other tasks run, about a millisecond."""
 
 
@@ -39,20 +39,20 @@ TURN = 32
 class YamuxFrameBudget:
     """The credit of one connection. `spent`: frames since the beginning."""
 
-    credit: float = MAX_CREDIT
+    credit: float = MAX_FRAME_CREDIT
     spent: int = 0
 
     @property
     def poor(self) -> bool:
         """Whether the peer has sent many useless frames lately."""
-        return self.credit < MAX_CREDIT * 3 / 4
+        return self.credit < MAX_FRAME_CREDIT * 3 / 4
 
     def spend(self, frames: int) -> None:
         """Take credit for received frames. Raises FloodError when the credit is used up."""
         self.spent += frames
         self.credit -= frames
         if self.credit < 0:
-            raise FloodError(f"over {MAX_CREDIT:.0f} frames that carry nothing")
+            raise FloodError(f"over {MAX_FRAME_CREDIT:.0f} frames that carry nothing")
 
     def earn_bytes(self, size: int) -> None:
         """Add credit for useful bytes, received or sent."""
@@ -67,4 +67,4 @@ class YamuxFrameBudget:
         self._earn(ENDED_WELL)
 
     def _earn(self, frames: float) -> None:
-        self.credit = min(MAX_CREDIT, self.credit + frames)
+        self.credit = min(MAX_FRAME_CREDIT, self.credit + frames)

@@ -17,10 +17,10 @@ __all__ = [
     "ACK",
     "DATA",
     "FIN",
+    "FRAME_HEADER",
     "GO_AWAY",
-    "HEADER",
     "INTERNAL_ERROR",
-    "MAX_BODY",
+    "MAX_FRAME_BODY_BYTES",
     "NORMAL",
     "PING",
     "PROTOCOL_ERROR",
@@ -33,8 +33,8 @@ __all__ = [
     "frame",
 ]  # fmt: skip
 
-HEADER = struct.Struct("!BBHII")
-MAX_BODY = 65_519 - HEADER.size
+FRAME_HEADER = struct.Struct("!BBHII")
+MAX_FRAME_BODY_BYTES = 65_519 - FRAME_HEADER.size
 """Bytes of a body we send: header and body make one noise message."""
 
 DATA, WINDOW, PING, GO_AWAY = range(4)
@@ -62,7 +62,7 @@ class BodyPiece:
 
 def frame(kind: int, flags: int, stream: int, length: int) -> bytes:
     """Return the bytes of a header."""
-    return HEADER.pack(0, kind, flags, stream, length)
+    return FRAME_HEADER.pack(0, kind, flags, stream, length)
 
 
 class FrameReader:
@@ -85,9 +85,12 @@ class FrameReader:
                     piece = bytes(view[offset : offset + self._left])
                     offset, self._left = offset + len(piece), self._left - len(piece)
                     yield BodyPiece(piece, last=not self._left)
-                elif len(view) - offset >= HEADER.size:
+                elif len(view) - offset >= FRAME_HEADER.size:
                     header = _header(view, offset)
-                    offset, self._left = offset + HEADER.size, header.length if header.kind == DATA else 0
+                    offset, self._left = (
+                        offset + FRAME_HEADER.size,
+                        header.length if header.kind == DATA else 0,
+                    )
                     yield header
                 else:
                     break
@@ -95,7 +98,7 @@ class FrameReader:
 
 
 def _header(view: memoryview, at: int) -> Frame:
-    version, kind, flags, stream, length = HEADER.unpack_from(view, at)
+    version, kind, flags, stream, length = FRAME_HEADER.unpack_from(view, at)
     if version != 0 or kind > GO_AWAY or flags > 0xF:
         raise RemoteError(f"yamux: no frame has version {version}, type {kind} and flags {flags}")
     return Frame(kind, flags, stream, length)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cfnode.core.p2p.errors import LocalError, RemoteError
-from cfnode.core.p2p.yamux.budget import OPENING, TURN, YamuxFrameBudget
+from cfnode.core.p2p.yamux.budget import FRAMES_PER_TURN, STREAM_OPENING_FRAMES, YamuxFrameBudget
 from cfnode.core.p2p.yamux.events import (
     DataReceived,
     Event,
@@ -39,7 +39,7 @@ from cfnode.core.p2p.yamux.frames import (
     DATA,
     FIN,
     GO_AWAY,
-    MAX_BODY,
+    MAX_FRAME_BODY_BYTES,
     NORMAL,
     PING,
     RST,
@@ -56,7 +56,7 @@ __all__ = [
     "INITIAL_WINDOW",
     "MAX_BUFFERED",
     "MAX_INBOUND",
-    "MAX_WAITING",
+    "MAX_UNREAD_REPLIES",
     "YamuxSession",
 ]
 
@@ -68,7 +68,7 @@ EXTRA_WINDOWS = 32 << 20
 MAX_OUTBOUND = 128
 MAX_BUFFERED = (MAX_INBOUND + MAX_OUTBOUND) * INITIAL_WINDOW + EXTRA_WINDOWS
 """Unread bytes that a connection can hold: the sum of all windows."""
-MAX_WAITING = 1_000
+MAX_UNREAD_REPLIES = 1_000
 """Frames that answer the peer and that it does not read."""
 MAX_SEND_WINDOW = (1 << 32) - 1
 
@@ -125,7 +125,7 @@ class YamuxSession:
         """
         events: list[Event] = []
         spent_before = self.budget.spent
-        turn_end = spent_before + TURN
+        turn_end = spent_before + FRAMES_PER_TURN
         for part in self._reader.receive_data(data):
             if isinstance(part, BodyPiece):
                 self._on_piece(part, events)
@@ -133,7 +133,7 @@ class YamuxSession:
                 self._on_frame(part, events)
             if self.budget.spent >= turn_end:
                 yield events
-                events, turn_end = [], self.budget.spent + TURN
+                events, turn_end = [], self.budget.spent + FRAMES_PER_TURN
         if self.budget.spent == spent_before:
             self.budget.spend(1)
         yield events
@@ -186,7 +186,7 @@ class YamuxSession:
             raise RemoteError(f"yamux: the peer may not open a stream with the number {number}")
         if number in self._streams:
             raise RemoteError(f"yamux: stream {number} is opened twice")
-        self.budget.spend(OPENING)
+        self.budget.spend(STREAM_OPENING_FRAMES)
         if self._inbound >= MAX_INBOUND or self._gone:
             self._answer(frame(WINDOW, RST, number, 0))
             return
@@ -261,7 +261,7 @@ class YamuxSession:
         stream = self._live(number)
         if stream.ours_ended:
             raise LocalError(f"yamux: our side of stream {number} has ended")
-        size = min(len(data), stream.sendable, MAX_BODY)
+        size = min(len(data), stream.sendable, MAX_FRAME_BODY_BYTES)
         if size:
             stream.sendable -= size
             self._out.append(frame(DATA, 0, number, size) + bytes(data[:size]))
@@ -319,6 +319,6 @@ class YamuxSession:
 
     def _answer(self, frame: bytes) -> None:
         self._waiting += 1
-        if self._waiting > MAX_WAITING:
-            raise RemoteError(f"yamux: the peer does not read {MAX_WAITING} answers to its frames")
+        if self._waiting > MAX_UNREAD_REPLIES:
+            raise RemoteError(f"yamux: the peer does not read {MAX_UNREAD_REPLIES} answers to its frames")
         self._out.append(frame)

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
-__all__ = ["MAX_KEPT_BYTES", "KeptValues"]
+__all__ = ["MAX_DECODED_BYTES", "KeptValues"]
 
 V = TypeVar("V")
 
-MAX_KEPT_BYTES: Final = 8 << 20
+MAX_DECODED_BYTES: Final = 8 << 20
 """Bytes of memory that all kept values take, by estimate."""
 MAX_ENCODED_BYTES: Final = 256 << 10
 """Encoded bytes of one kept value."""
-ENTRY_BYTES: Final = 400
+DECODED_ENTRY_BYTES: Final = 400
 """Bytes of memory of an entry besides its value."""
 BYTES_PER_ENCODED_BYTE: Final = 10
 """Bytes of memory that each encoded byte of a value takes, encoded and decoded."""
@@ -33,7 +33,7 @@ class KeptValues:
     Beyond `max_bytes` of memory, by estimate, the values that came first are dropped.
     """
 
-    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_DECODED_BYTES) -> None:
         self._max_bytes = max_bytes
         self._entries: dict[Hashable, _Entry] = {}
         self.size = 0
@@ -71,4 +71,4 @@ class KeptValues:
 
 
 def _cost(encoded: bytes) -> int:
-    return ENTRY_BYTES + BYTES_PER_ENCODED_BYTE * len(encoded)
+    return DECODED_ENTRY_BYTES + BYTES_PER_ENCODED_BYTE * len(encoded)

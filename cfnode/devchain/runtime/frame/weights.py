@@ -22,7 +22,7 @@ MAX_BLOCK_PS = 2_000_000_000_000
 MAX_NORMAL_PS = 1_000_000_000_000
 MAX_NORMAL_EXTRINSIC_PS = 799_891_843_000
 MAX_OPERATIONAL_EXTRINSIC_PS = 1_799_891_843_000
-MAX_PROOF_BYTES = 2**64 - 1
+UNLIMITED_PROOF_BYTES = 2**64 - 1
 MAX_BLOCK_BYTES = 6_553_600
 MAX_NORMAL_BYTES = 2_621_440
 
@@ -114,7 +114,7 @@ def _limits(
 
 BLOCK_WEIGHTS = values.BlockWeights(
     base_block=weight(BASE_BLOCK_PS),
-    max_block=weight(MAX_BLOCK_PS, MAX_PROOF_BYTES),
+    max_block=weight(MAX_BLOCK_PS, UNLIMITED_PROOF_BYTES),
     per_class=values.PerDispatchClass(
         normal=_limits(
             weight(MAX_NORMAL_EXTRINSIC_PS, 7_378_697_629_483_820_646),
@@ -123,7 +123,7 @@ BLOCK_WEIGHTS = values.BlockWeights(
         ),
         operational=_limits(
             weight(MAX_OPERATIONAL_EXTRINSIC_PS, 16_602_069_666_338_596_454),
-            weight(MAX_BLOCK_PS, MAX_PROOF_BYTES),
+            weight(MAX_BLOCK_PS, UNLIMITED_PROOF_BYTES),
             weight(MAX_NORMAL_PS, _HALF_PROOF),
         ),
         mandatory=_limits(None, None, None),

@@ -22,7 +22,7 @@ from cfnode.devchain.runtime.frame import (
 
 from .system import System
 
-MAX_NAME = 64
+MAX_VANITY_NAME_BYTES = 64
 UNREGISTERED = "Unregistered"
 
 
@@ -58,7 +58,7 @@ class AccountRoles(PalletStorage):
             name.decode()
         except UnicodeDecodeError:
             self.fail(self.Error.InvalidCharactersInName)
-        self.ensure(len(name) <= MAX_NAME, self.Error.InvalidCharactersInName)
+        self.ensure(len(name) <= MAX_VANITY_NAME_BYTES, self.Error.InvalidCharactersInName)
         self.VanityNames.put(sorted((dict(self.VanityNames.get()) | {who: name}).items()))
         self.deposit(self.Event.VanityNameSet, account_id=who, name=name)
 

@@ -34,7 +34,7 @@ from .whitelist import NO_WHITELIST, Change, Whitelist, changed, entries, is_all
 
 __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
-MAX_AMOUNT = 2**128 - 1
+MAX_U128 = 2**128 - 1
 MULTIPLE = 100
 """Least size of a refund, as a multiple of its transfer fee."""
 ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
@@ -295,7 +295,7 @@ class AssetBalances(Pallet):
         if not amount:
             return
         balance = self.balance(who, asset) + amount
-        self.ensure(balance <= MAX_AMOUNT, self.Error.BalanceOverflow)
+        self.ensure(balance <= MAX_U128, self.Error.BalanceOverflow)
         self.FreeBalances.put(who, asset, balance)
         self.deposit(
             self.Event.AccountCredited,
@@ -328,11 +328,11 @@ class AssetBalances(Pallet):
         owed = list(self.Liabilities.get(gas_asset))
         old_debt = next((debt for who, debt in owed if who == owner), 0)
         other_debts = [entry for entry in owed if entry[0] != owner]
-        self.Liabilities.put(gas_asset, [*other_debts, (owner, min(old_debt + amount, MAX_AMOUNT))])
+        self.Liabilities.put(gas_asset, [*other_debts, (owner, min(old_debt + amount, MAX_U128))])
 
     def accrue_fee(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""
-        self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_AMOUNT))
+        self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_U128))
 
     def refund_multiple(self, chain: str) -> int:
         """Return the least size of a refund on a chain, as a multiple of its transfer fee."""

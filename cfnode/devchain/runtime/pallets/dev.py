@@ -50,9 +50,9 @@ from .witnesses import Witnesses
 INHERENT = b"devfund0"
 LONGEVITY = 64
 ENTRY_BYTES = 64
-MAX_FUNDED = 64
-MAX_NARROW = 2**60
-MAX_WIDE = 2**110
+MAX_FUNDED_ACCOUNTS = 64
+MAX_NARROW_AMOUNT = 2**60
+MAX_WIDE_AMOUNT = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
@@ -222,7 +222,7 @@ class Dev(Pallet):
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
         """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
         origin.ensure_none()
-        is_valid = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
+        is_valid = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW_AMOUNT)
         self.ensure(is_valid, self.Error.InvalidPrice)
         self.oracle.read_price(feed, price, is_stale=is_stale)
 
@@ -276,7 +276,7 @@ class Dev(Pallet):
     def _most(self, asset: str) -> int:
         """Return a bound on amounts of an asset: more than exists, and far from where sums overflow."""
         is_narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
-        return MAX_NARROW if is_narrow else MAX_WIDE
+        return MAX_NARROW_AMOUNT if is_narrow else MAX_WIDE_AMOUNT
 
     def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
@@ -307,8 +307,10 @@ class Dev(Pallet):
 
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         accounts = split(call)[1]["accounts"]
-        if len(accounts) > MAX_FUNDED:
-            raise RuntimeTrap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
+        if len(accounts) > MAX_FUNDED_ACCOUNTS:
+            raise RuntimeTrap(
+                f"an author funds up to {MAX_FUNDED_ACCOUNTS} accounts in a block, not {len(accounts)}"
+            )
 
     def is_inherent(self, call: PalletCall) -> bool:
         return split(call)[0] == "fund_missing"
@@ -331,7 +333,7 @@ class Dev(Pallet):
             )
         except ScaleError as error:
             raise RuntimeTrap(f"inherent {INHERENT.decode()}: {error}") from None
-        return accounts[:MAX_FUNDED]
+        return accounts[:MAX_FUNDED_ACCOUNTS]
 
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
         return [entry for entry in accounts if not self.other(System).exists(entry[0])]

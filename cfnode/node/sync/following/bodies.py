@@ -30,7 +30,7 @@ MAX_SEGMENT = 64
 MAX_SEGMENTS = 2
 """Segments fetched at a time: with two ranges of `catch_up.py`, four answers of up to 16 MiB each: 64 MiB."""
 
-FETCH_S = 30.0
+SEGMENT_TIMEOUT_S = 30.0
 """Seconds within which one of the peers that have a segment has to provide it."""
 
 
@@ -80,7 +80,7 @@ class Bodies:
             question = whole_up_to(last_hash, count)
             try:
                 answer = await self._asker.ask(
-                    question, among=partial(self._sources, last_hash), seconds=FETCH_S
+                    question, among=partial(self._sources, last_hash), seconds=SEGMENT_TIMEOUT_S
                 )
             except AllPeersFailed as error:
                 log.debug("No peer provides block 0x%s: %s", last_hash.hex(), error)

@@ -16,7 +16,7 @@ import trio
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerAnswer, PeerFailed
 from cfnode.node.asking.blocks import FetchedBlock, headers_above, whole_above
 from cfnode.node.asking.interval import Interval
-from cfnode.node.asking.peer_set import PATIENCE_S
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.final_ahead import FinalAhead
@@ -33,10 +33,10 @@ MIN_RANGE = 8
 """Blocks of an answer: a peer that returns fewer, though it claims to have the whole range, is asked after
 others."""
 
-MAX_HEADERS = 128
+MAX_CLAIMED_HEADERS = 128
 """Headers that a peer without bodies is asked for."""
 
-RETRY_S = 5.0
+CATCH_UP_RETRY_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
 Range = PeerAnswer[list[FetchedBlock]]
@@ -60,7 +60,7 @@ class ClaimCatchUp:
 
     async def run(self) -> None:
         """Catch up until cancelled."""
-        interval = Interval(RETRY_S)
+        interval = Interval(CATCH_UP_RETRY_S)
         while True:
             if interval.has_elapsed():
                 self._asked.clear()
@@ -68,7 +68,7 @@ class ClaimCatchUp:
                 await interval.wait(lambda: self._peer_set.wait_until(lambda: bool(self._ahead())))
                 continue
             try:
-                first_range = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
+                first_range = await self._asker.race(self._begin, self._ahead, hedge=SLOW_ANSWER_S)
             except AllPeersFailed:
                 continue
             await self._go_on(first_range)
@@ -127,7 +127,7 @@ class ClaimCatchUp:
     async def _prove(self, peer: str, number: int) -> None:
         """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed."""
         self._lag.pruned_peers.discard(peer)
-        answer = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
+        answer = await self._asker.ask_one(peer, headers_above(number, MAX_CLAIMED_HEADERS))
         headers = answer.value
         if headers and self._chain.descends_from_finalized(headers[0].header.parent_hash):
             authority_sets = await self._links.check_headers(peer, headers)

@@ -15,7 +15,7 @@ from collections import deque
 
 from cfnode.core.grandpa import ENGINE
 from cfnode.core.header import Header
-from cfnode.core.wire.blocks import MAX_BLOCKS
+from cfnode.core.wire.blocks import MAX_BLOCKS_PER_ANSWER
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.blocks import FetchedHeader, justified_above
 from cfnode.node.asking.reputation import PeerFailure
@@ -67,7 +67,7 @@ class FinalAhead:
         path: list[Header] = []
         while len(path) < MAX_PATH:
             if not fetched:
-                question = justified_above(number + len(path), MAX_BLOCKS)
+                question = justified_above(number + len(path), MAX_BLOCKS_PER_ANSWER)
                 fetched.extend((await self._asker.ask_one(peer, question)).value)
             if not fetched:
                 break

@@ -19,7 +19,7 @@ import trio
 
 from cfnode.core.header import Header
 from cfnode.flow.wakeup import Wakeup
-from cfnode.node.asking.asker import HEDGE_S, Asker
+from cfnode.node.asking.asker import SILENCE_BEFORE_NEXT_PEER_S, Asker
 from cfnode.node.asking.interval import Interval
 from cfnode.node.asking.peer_set import lower_median
 from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason, with_reasons
@@ -36,13 +36,13 @@ __all__ = ["BlockImporter"]
 
 log = logging.getLogger("cfnode.sync")
 
-LOST_S = 30.0
+NO_NEXT_BLOCK_S = 30.0
 """Seconds without a peer that has the next block, after which the node stops following."""
 
-POLL_S = 1.0
+ANNOUNCEMENT_POLL_S = 1.0
 """Seconds between two passes over all announcements; new ones are handled at once."""
 
-JUDGE_S = 0.05
+MIN_JUDGEMENT_INTERVAL_S = 0.05
 """Minimum seconds between two judgements, however many announcements come."""
 
 PRUNED = (
@@ -110,8 +110,8 @@ class BlockImporter:
             nursery.start_soon(self._catch_up.run)
             while not self._is_lost():
                 self._judge()
-                await self._peer_set.wait_changed(POLL_S)
-                await trio.sleep(JUDGE_S)
+                await self._peer_set.wait_changed(ANNOUNCEMENT_POLL_S)
+                await trio.sleep(MIN_JUDGEMENT_INTERVAL_S)
             nursery.cancel_scope.cancel()
         log.warning("No peer has block #%d any more, they are at #%d: a newer state will replace the "
                     "present one", self._chain.best.number + 1, self._lag.proven)  # fmt: skip
@@ -128,7 +128,7 @@ class BlockImporter:
     async def _link_announced(self) -> None:
         """Link announced blocks: one block of each peer at a time, all peers concurrently."""
         self._linking.clear()
-        interval = Interval(POLL_S)
+        interval = Interval(ANNOUNCEMENT_POLL_S)
         async with trio.open_nursery() as nursery:
             while True:
                 announcement = self._announcement.next
@@ -177,7 +177,9 @@ class BlockImporter:
         """Return whether the block is being linked from a peer with no worse record that is not silent."""
         now, rank = trio.current_time(), self._peer_set.record(peer).rank[:1]
         return any(
-            linked_block == block and now - began < HEDGE_S and self._peer_set.record(source).rank[:1] <= rank
+            linked_block == block
+            and now - began < SILENCE_BEFORE_NEXT_PEER_S
+            and self._peer_set.record(source).rank[:1] <= rank
             for source, (linked_block, began) in self._linking.items()
         )
 
@@ -209,7 +211,7 @@ class BlockImporter:
         return f"{missing}. {HISTORY if self._chain.finalized.number else PRUNED}"
 
     def _is_lost(self) -> bool:
-        """Return whether all peers that are provably ahead have lacked the next block for `LOST_S`."""
+        """Return whether all provably further peers have lacked the next block for `NO_NEXT_BLOCK_S`."""
         pruned = self._lag.pruned_peers
         if not (self._may_give_up and self._lag.is_far and pruned):
             self._lost_since = None
@@ -219,4 +221,4 @@ class BlockImporter:
         peers_ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
         record = self._peer_set.record
         has_unpruned = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
-        return not has_unpruned and now - self._lost_since >= LOST_S
+        return not has_unpruned and now - self._lost_since >= NO_NEXT_BLOCK_S

@@ -40,7 +40,7 @@ MAX_BAD = 1_024
 FINALIZE_EVERY = 16
 """Blocks that are finalized in one step."""
 
-CLOCK_S = 15.0
+CLOCK_WARNING_INTERVAL_S = 15.0
 """Seconds between two warnings about the clock: each block from the future has the same cause."""
 
 
@@ -138,7 +138,7 @@ class Imports:
     def warn_of_clock(self, what: str, error: FutureSlot) -> None:
         """Warn that a sealed block lies in the future: the author's clock is wrong, or ours is."""
         now = trio.current_time()
-        if now - self._warned_at >= CLOCK_S:
+        if now - self._warned_at >= CLOCK_WARNING_INTERVAL_S:
             self._warned_at = now
             log.warning("%s (is the clock right?): %s", what, error)
 

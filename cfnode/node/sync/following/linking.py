@@ -19,7 +19,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
-from cfnode.core.wire.blocks import MAX_BLOCKS
+from cfnode.core.wire.blocks import MAX_BLOCKS_PER_ANSWER
 from cfnode.node.asking.asker import Asker, PeerAnswer, PeerFailed
 from cfnode.node.asking.blocks import FetchedBlock, FetchedHeader, headers_up_to
 from cfnode.node.asking.reputation import PeerFailure
@@ -34,7 +34,7 @@ from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Linked", "LinkedHeaders", "Unlinked", "verify_headers"]
 
-MAX_DEPTH = 4_096
+MAX_FETCHED_ANCESTORS = 4_096
 """Ancestors of an announced block that are fetched, in search of one that we have."""
 
 MAX_LINKED = 4_096
@@ -49,7 +49,7 @@ MAX_PEER_BYTES = 2 << 20
 MAX_UNKNOWN_PEERS_BYTES = 4 << 20
 """Bytes of headers that are being linked, of all peers that have not delivered yet."""
 
-MAX_BYTES = 8 << 20
+MAX_LINKED_BYTES = 8 << 20
 """Bytes of headers that are being linked, in total."""
 
 Authorities = tuple[bytes, ...]
@@ -244,7 +244,7 @@ class LinkedHeaders:
             self._check_depth(peer, block, number, finalized)
             best = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
             distance = number - (best or self._chain.finalized).number
-            count = max(1, min(distance, MAX_BLOCKS))
+            count = max(1, min(distance, MAX_BLOCKS_PER_ANSWER))
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
                 reason = f"block #{block.number} has another number"
@@ -266,7 +266,7 @@ class LinkedHeaders:
         is_passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
         if number <= self._chain.finalized.number and is_passed:
             raise Unlinked("finality has passed it")
-        if number <= finalized.number or block.number - number >= MAX_DEPTH:
+        if number <= finalized.number or block.number - number >= MAX_FETCHED_ANCESTORS:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
             raise self._charged(peer, PeerFailure.UNFOUNDED_CLAIM, reason)
 
@@ -276,7 +276,7 @@ class LinkedHeaders:
             raise self._charged(peer, PeerFailure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
         record = self._asker.peer_set.record
         of_unknown = sum(count for other, count in self._bytes_of.items() if not record(other).in_credit)
-        is_full = self.bytes_held > MAX_BYTES
+        is_full = self.bytes_held > MAX_LINKED_BYTES
         if is_full or (of_unknown > MAX_UNKNOWN_PEERS_BYTES and not record(peer).in_credit):
             raise Unlinked("too many headers are being linked")
 

@@ -14,7 +14,7 @@ from cfnode.core.header import Header
 
 __all__ = ["AnnouncedBlock", "Wanted"]
 
-MAX_ANNOUNCED = 64
+MAX_ANNOUNCED_PER_PEER = 64
 """Announced blocks of one peer that wait to be linked; the oldest are dropped."""
 
 MAX_ANNOUNCED_HEADER = 4_096
@@ -43,7 +43,7 @@ class Wanted:
         """Add a block that a peer has announced."""
         if block.header is not None and len(block.header.encode()) > MAX_ANNOUNCED_HEADER:
             block = AnnouncedBlock(block.hash, block.number)
-        announced = self._of.setdefault(peer, BoundedDict(MAX_ANNOUNCED))
+        announced = self._of.setdefault(peer, BoundedDict(MAX_ANNOUNCED_PER_PEER))
         announced.setdefault(block.hash, block)
 
     def forget(self, peer: str) -> None:

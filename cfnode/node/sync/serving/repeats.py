@@ -17,8 +17,8 @@ from cfnode.core.hashing import blake2_128
 
 __all__ = ["Answering", "Repeats"]
 
-MAX_REMEMBERED = 512
-ALLOWED = 2
+MAX_REMEMBERED_REQUESTS = 512
+MAX_EQUAL_REQUESTS = 2
 
 
 @dataclass(slots=True)
@@ -31,12 +31,12 @@ class Answering:
 class Repeats:
     """The counts of answers by peer and request."""
 
-    def __init__(self, max_requests: int = MAX_REMEMBERED) -> None:
+    def __init__(self, max_requests: int = MAX_REMEMBERED_REQUESTS) -> None:
         self._answered = BoundedDict[tuple[str, bytes], int](max_requests)
 
     def exhausted(self, peer: str, request: bytes) -> bool:
         """Return whether the peer has received its two answers to this request."""
-        return self._answered.get((peer, blake2_128(request)), 0) >= ALLOWED
+        return self._answered.get((peer, blake2_128(request)), 0) >= MAX_EQUAL_REQUESTS
 
     @contextmanager
     def answering(self, peer: str, request: bytes) -> Iterator[Answering]:

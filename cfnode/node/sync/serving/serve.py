@@ -24,13 +24,13 @@ from cfnode.node.sync.serving.serve_warp import warp_proof
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, Store, UnknownBlock
 
-__all__ = ["LIMITS", "SyncServer"]
+__all__ = ["SERVED_REQUEST_LIMITS", "SyncServer"]
 
 log = logging.getLogger("cfnode.sync")
 
 KIB = 1 << 10
 MIB = 1 << 20
-LIMITS = {
+SERVED_REQUEST_LIMITS = {
     blocks.SUFFIX: RequestLimits(request=KIB, response=16 * MIB, timeout=20, window=8 * MIB),
     warp.SUFFIX: RequestLimits(request=32, response=32 * MIB, timeout=24, window=16 * MIB),
     state.SUFFIX: RequestLimits(request=130 * KIB, response=32 * MIB, timeout=40, window=8 * MIB),
@@ -40,7 +40,7 @@ LIMITS = {
 less than 100 bytes, those for states two keys at most: Substrate allows a megabyte, which we would have to
 buffer."""
 
-MAX_CALLS = 1
+MAX_PEER_CALLS = 1
 """Runtime calls of all peers together in the executor at a time: our own clients come first, and wait for one
 such call at most."""
 
@@ -55,7 +55,7 @@ class SyncServer:
         self._chain = chain
         self._store = store
         threads = WorkerThreads()
-        self._calls = RequestQueue(threads, MAX_CALLS)
+        self._calls = RequestQueue(threads, MAX_PEER_CALLS)
         self._warps, self._states, self._reads = (RequestQueue(threads) for _ in range(3))
         self._repeats = Repeats()
         self._blocks = BlockServer(network, chain, self._repeats, RequestQueue(threads))
@@ -69,7 +69,7 @@ class SyncServer:
             light.SUFFIX: self._light,
         }
         for suffix, answer in answers.items():
-            self._network.serve_requests(suffix, self._guarded(suffix, answer), LIMITS[suffix])
+            self._network.serve_requests(suffix, self._guarded(suffix, answer), SERVED_REQUEST_LIMITS[suffix])
 
     def _guarded(self, suffix: str, answer: Answer) -> Answer:
         """Return the handler with its errors mapped: a malformed request is charged, missing data refused."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from cfnode.core.wire.blocks import (
-    MAX_BLOCKS,
-    MAX_BODY_BYTES,
+    MAX_BLOCKS_PER_ANSWER,
+    MAX_BODIES_BYTES,
     Attributes,
     BlockData,
     BlockRequest,
@@ -91,7 +91,7 @@ class BlockServer:
             if data is None:
                 break
             size += sum(map(len, data.body))
-            if blocks and size > MAX_BODY_BYTES:
+            if blocks and size > MAX_BODIES_BYTES:
                 break
             blocks.append(data)
         return blocks
@@ -107,4 +107,4 @@ class BlockServer:
 
 
 def _max_blocks(request: BlockRequest) -> int:
-    return min(request.max_blocks or MAX_BLOCKS, MAX_BLOCKS)
+    return min(request.max_blocks or MAX_BLOCKS_PER_ANSWER, MAX_BLOCKS_PER_ANSWER)

@@ -25,9 +25,9 @@ MAX_THREADS = 2
 """Threads of all queues together. Our own clients need the rest of the machine."""
 MAX_OF_A_PEER = 10
 """Requests of one peer in a queue: as many as the network lets it have open."""
-MAX_WAITING = 64
+MAX_QUEUED_REQUESTS = 64
 """Requests in a queue, over all peers."""
-SWITCH_S = 0.0005
+THREAD_SWITCH_S = 0.0005
 """Seconds after which a computing thread releases the interpreter lock to a waiting one."""
 
 
@@ -52,7 +52,7 @@ class WorkerThreads:
     def _switching(self) -> Iterator[None]:
         if not self._working:
             self._usual = sys.getswitchinterval()
-            sys.setswitchinterval(min(SWITCH_S, self._usual))
+            sys.setswitchinterval(min(THREAD_SWITCH_S, self._usual))
         self._working += 1
         try:
             yield
@@ -67,7 +67,7 @@ class RequestQueue:
 
     def __init__(self, threads: WorkerThreads, limit: int = 1) -> None:
         self.threads = threads
-        self._slots = FairSlots(limit, per_client=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
+        self._slots = FairSlots(limit, per_client=MAX_OF_A_PEER, max_waiting=MAX_QUEUED_REQUESTS)
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:

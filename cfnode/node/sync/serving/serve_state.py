@@ -9,12 +9,12 @@ from __future__ import annotations
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
 from cfnode.core.trie import build_range, prove_keys
 from cfnode.core.wire.light import RemoteRead
-from cfnode.core.wire.state import MAX_BYTES, StateEntries, StateRequest, StateResponse
+from cfnode.core.wire.state import MAX_STATE_PROOF_BYTES, StateEntries, StateRequest, StateResponse
 from cfnode.store import StateView, Store
 
 __all__ = ["read_proof", "state_range"]
 
-MAX_ENTRIES = 20_000
+MAX_RANGE_ENTRIES = 20_000
 """Entries of one answer without proof."""
 
 MAX_PROOF = 15 << 20
@@ -26,7 +26,7 @@ def state_range(store: Store, request: StateRequest) -> StateResponse:
     with store.state(request.block) as state:
         if request.no_proof:
             return StateResponse(entries=(_entries(state, request.start),))
-        items, _ = build_range(state, request.start, MAX_BYTES)
+        items, _ = build_range(state, request.start, MAX_STATE_PROOF_BYTES)
     return StateResponse(proof=tuple(items))
 
 
@@ -39,7 +39,7 @@ def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
     root = state.get(start[0]) or b"" if child else b""
     entries: list[tuple[bytes, bytes]] = []
     size, key = 0, state.next_key(start[-1] if start else b"", child)
-    while key is not None and size < MAX_BYTES and len(entries) < MAX_ENTRIES:
+    while key is not None and size < MAX_STATE_PROOF_BYTES and len(entries) < MAX_RANGE_ENTRIES:
         value = state.get(key, child) or b""
         entries.append((key, value))
         size += len(key) + len(value)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, forced_change
 from cfnode.core.scale import encode_compact
-from cfnode.core.wire.warp import MAX_PROOF_BYTES
+from cfnode.core.wire.warp import MAX_WARP_PROOF_BYTES
 from cfnode.store import Store
 
 __all__ = ["warp_proof"]
@@ -30,7 +30,7 @@ def warp_proof(store: Store, begin: bytes) -> bytes | None:
     size = 0
     for block in _changes(store, number):
         fragment = _fragment(store, block)
-        if fragment is None or size + len(fragment) > MAX_PROOF_BYTES:
+        if fragment is None or size + len(fragment) > MAX_WARP_PROOF_BYTES:
             return _encoded(fragments, finished=False) if fragments else None
         fragments.append(fragment)
         size, number = size + len(fragment), block.number

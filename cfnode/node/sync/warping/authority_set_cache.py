@@ -19,11 +19,11 @@ from cfnode.core.header import Header
 from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 from cfnode.store import atomic_file
 
-__all__ = ["FILE_NAME", "AuthoritySetCache", "TrustedSet"]
+__all__ = ["AUTHORITY_SETS_FILE", "AuthoritySetCache", "TrustedSet"]
 
-FILE_NAME = "authority-sets"
+AUTHORITY_SETS_FILE = "authority-sets"
 _MAGIC = b"cfnode sets 2\n"
-MAX_SIZE = 16 << 20
+MAX_AUTHORITY_SETS_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class AuthoritySetCache:
     def load(self) -> TrustedSet | None:
         """Return the set that was saved last; None without a valid file."""
         try:
-            if self.path.stat().st_size > MAX_SIZE:
+            if self.path.stat().st_size > MAX_AUTHORITY_SETS_BYTES:
                 return None
             return self._decode(self.path.read_bytes())
         except (OSError, ValueError):

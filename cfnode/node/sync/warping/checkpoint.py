@@ -24,7 +24,7 @@ __all__ = ["BadCheckpoint", "load_checkpoint"]
 
 log = logging.getLogger("cfnode.sync")
 
-RETRY_S = 5.0
+CHECKPOINT_RETRY_S = 5.0
 OLD_DAYS = 30
 DAY_MS = 24 * 3_600 * 1_000
 
@@ -46,7 +46,7 @@ async def load_checkpoint(
         except AllPeersFailed:
             unknown = f"no peer provides the checkpoint {name}: is it a block of this chain?"
             progress.waiting_for = unknown if len(peer_set) else no_peers_reason(asker.network)
-            await peer_set.wait_changed(RETRY_S)
+            await peer_set.wait_changed(CHECKPOINT_RETRY_S)
         else:
             _log_age(header, slot_now)
             return TrustedSet(header, _authorities(header, checkpoint.set_id))

@@ -33,10 +33,10 @@ log = logging.getLogger("cfnode.sync")
 MIN_REFUTATIONS = 2
 """Peers that have to refute a cached set."""
 
-HEADER_S = 10.0
+HEADER_TIMEOUT_S = 10.0
 """Seconds for a peer's header: no state is imported before each asked peer has answered, or timed out."""
 
-PATIENCE_S = 60.0
+PROOFS_TIMEOUT_S = 60.0
 """Seconds for a peer's proofs from the beginning."""
 
 
@@ -83,7 +83,7 @@ class CrossCheck:
 
         The last answer may be the one that refutes it.
         """
-        with trio.move_on_after(PATIENCE_S):
+        with trio.move_on_after(PROOFS_TIMEOUT_S):
             while self._asking:
                 await self._answered.wait()
         if self._refuted.is_set():
@@ -114,7 +114,7 @@ class CrossCheck:
     async def _check(self, peer: str) -> None:
         number = self._cached.number
         try:
-            header = await self._asker.ask_one(peer, header_at(number), HEADER_S)
+            header = await self._asker.ask_one(peer, header_at(number), HEADER_TIMEOUT_S)
             if header.value == self._cached.header:
                 return
             async with self._proving:

@@ -33,10 +33,10 @@ __all__ = ["Download"]
 
 log = logging.getLogger("cfnode.sync")
 
-RETRY_S = 5.0
+NEW_TARGET_RETRY_S = 5.0
 """Seconds before the next search for a newer target."""
 
-TARGET_S = 60.0
+TARGET_BODY_TIMEOUT_S = 60.0
 """Seconds within which one of the peers has to provide the body of the target."""
 
 
@@ -101,7 +101,7 @@ class Download:
             trusted = await self._warp.run(trusted)
             if trusted.number <= self._above:
                 self._progress.waiting_for = f"a proof of a later block than #{self._above}"
-                await trio.sleep(RETRY_S)
+                await trio.sleep(NEW_TARGET_RETRY_S)
                 continue
             if trusted.number > lost_number:
                 log.info("⏩ Proven: block #%d (%s), set %d", trusted.number, short(trusted.header.hash),
@@ -114,7 +114,7 @@ class Download:
                 if trusted.number > lost_number:
                     log.warning("%s: looking for a newer one", error)
                 else:
-                    await trio.sleep(RETRY_S)
+                    await trio.sleep(NEW_TARGET_RETRY_S)
                 lost_number = trusted.number
 
     async def _finish(self, trusted: TrustedSet) -> None:
@@ -175,7 +175,7 @@ class Download:
         self._progress.enter(Phase.TARGET, f"the body of #{trusted.number}")
         question = replace(whole_up_to(trusted.header.hash, 1), may_lack=True)
         try:
-            return (await self._asker.ask(question, seconds=TARGET_S)).value[0]
+            return (await self._asker.ask(question, seconds=TARGET_BODY_TIMEOUT_S)).value[0]
         except AllPeersFailed as error:
             log.debug("No peer sent block #%d: %s", trusted.number, error)
             raise TargetLost(f"no peer provides block #{trusted.number}") from None

@@ -36,7 +36,7 @@ log = logging.getLogger("cfnode.sync")
 
 T = TypeVar("T")
 
-ANSWER_S = 25.0
+EARLY_READ_TIMEOUT_S = 25.0
 """Seconds for an answer, including all requests to peers."""
 
 MAX_QUESTIONS = 8
@@ -45,10 +45,10 @@ MAX_QUESTIONS = 8
 MAX_ROUNDS = 64
 """How often a walk or a call may find something missing."""
 
-MAX_KEPT = 16 << 20
+MAX_EARLY_CACHE_BYTES = 16 << 20
 """Bytes of cached outputs, and of proofs that reads have fetched."""
 
-MAX_KEYS = 256
+MAX_EARLY_KEYS = 256
 """The maximum number of keys of one request, and of branches that a long walk requests."""
 
 
@@ -66,7 +66,7 @@ class EarlyState:
         self._known = ProofState(header.state_root, [])
         self._learned = 0
         self._code: tuple[bytes, list[bytes]] | None = None
-        self._outputs = SizedCache[tuple[str, bytes], bytes](MAX_KEPT, _cost)
+        self._outputs = SizedCache[tuple[str, bytes], bytes](MAX_EARLY_CACHE_BYTES, _cost)
 
     async def call_all(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         """Return the outputs of runtime functions.
@@ -89,30 +89,34 @@ class EarlyState:
         Raise StateDiscarded if no peer helps in time, or it reads too much.
         """
         async with self._with_timeout("a read"):
-            for start in range(0, len(keys), MAX_KEYS):
-                await self._learn(list(keys[start : start + MAX_KEYS]), child)
+            for start in range(0, len(keys), MAX_EARLY_KEYS):
+                await self._learn(list(keys[start : start + MAX_EARLY_KEYS]), child)
             for rounds in range(MAX_ROUNDS):
                 known_state = self._known
                 try:
                     return await convert_in_thread(walk, known_state)
                 except MissingNode as missing:
-                    ahead = min(4**rounds, MAX_KEYS) if rounds else 0  # further branches, for a long walk
+                    ahead = (
+                        min(4**rounds, MAX_EARLY_KEYS) if rounds else 0
+                    )  # further branches, for a long walk
                     further = known_state.unknown_after(missing.key, ahead, missing.child) if ahead else []
                     await self._learn([missing.key, *further], missing.child)
         raise StateDiscarded(self.block.hash)
 
     @asynccontextmanager
     async def _with_timeout(self, what: str) -> AsyncIterator[None]:
-        """Hold a slot inside the `with`; the wait for it and the work may take `ANSWER_S` together.
+        """Hold a slot inside the `with`; wait and work may take `EARLY_READ_TIMEOUT_S` together.
 
         Raise StateDiscarded after that time.
         """
         try:
-            with trio.fail_after(ANSWER_S):
+            with trio.fail_after(EARLY_READ_TIMEOUT_S):
                 async with self._asking:
                     yield
         except trio.TooSlowError:
-            log.warning("No peer has proven %s at block #%d in %d s", what, self.block.number, ANSWER_S)
+            log.warning(
+                "No peer has proven %s at block #%d in %d s", what, self.block.number, EARLY_READ_TIMEOUT_S
+            )
             raise StateDiscarded(self.block.hash) from None
         log.debug("%s at block #%d was answered with a proof", what, self.block.number)
 
@@ -120,7 +124,7 @@ class EarlyState:
 
     async def _learn(self, keys: list[bytes], child: bytes) -> None:
         proof = await self._proofs.read(list(dict.fromkeys(keys)), child)
-        if self._learned > MAX_KEPT:
+        if self._learned > MAX_EARLY_CACHE_BYTES:
             self._known, self._learned = ProofState(self.header.state_root, []), 0
         self._known.add(proof)
         self._learned += sum(map(len, proof))

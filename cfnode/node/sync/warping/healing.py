@@ -21,10 +21,10 @@ from cfnode.node.asking.reputation import PeerFailure
 
 __all__ = ["FetchedEntry", "Healer", "TargetLost"]
 
-MAX_KEYS = 128
+MAX_HEALED_ENTRIES = 128
 """Missing entries of one request: their values have to fit in one answer."""
 
-RETRY_S = 5.0
+HEALING_RETRY_S = 5.0
 """Seconds between two attempts while no peer is connected."""
 
 ERROR_PREFIX = "an invalid proof"
@@ -71,7 +71,7 @@ class Healer:
                 if len(self._peer_set):
                     reason = f"no peer proves the state of block #{self._header.number}"
                     raise TargetLost(with_reasons(reason, self._useless)) from None
-            await self._peer_set.wait_changed(RETRY_S)
+            await self._peer_set.wait_changed(HEALING_RETRY_S)
 
     def _left(self) -> list[str]:
         """Return the peers that can still be asked, the best first."""
@@ -112,8 +112,8 @@ def _by_hash(answer: bytes) -> dict[bytes, bytes]:
 
 
 def _batches(missing: Sequence[MissingSubtrie]) -> Iterator[tuple[bytes, list[MissingSubtrie]]]:
-    """Yield child trie and missing entries in batches of one child trie, at most `MAX_KEYS` at once."""
+    """Yield child trie and missing entries, in batches of one child trie up to `MAX_HEALED_ENTRIES`."""
     for child, group in groupby(sorted(missing, key=lambda each: each.child), lambda each: each.child):
         of_child = list(group)
-        for begin in range(0, len(of_child), MAX_KEYS):
-            yield child, of_child[begin : begin + MAX_KEYS]
+        for begin in range(0, len(of_child), MAX_HEALED_ENTRIES):
+            yield child, of_child[begin : begin + MAX_HEALED_ENTRIES]

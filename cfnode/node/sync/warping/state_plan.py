@@ -15,7 +15,7 @@ from cfnode.core.trie import Position
 
 __all__ = ["PartTurn", "StatePart", "StatePlan"]
 
-MAX_PARTS = 64
+MAX_STATE_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class StatePlan:
     def _split(self) -> StatePart | None:
         """Cut the part with the most known keys ahead in the middle; return the later half, or None."""
         largest = max(self._parts, key=lambda part: len(part.ahead), default=None)
-        if largest is None or not largest.ahead or len(self._parts) >= MAX_PARTS:
+        if largest is None or not largest.ahead or len(self._parts) >= MAX_STATE_PARTS:
             return None
         shortest = min(map(len, largest.ahead))
         candidates = [key for key in largest.ahead if len(key) == shortest]

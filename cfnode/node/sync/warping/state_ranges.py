@@ -19,7 +19,7 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
-from cfnode.node.asking.peer_set import PATIENCE_S
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S
 from cfnode.node.asking.progress import DownloadRate, Phase, SyncProgress, with_reasons
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure
@@ -40,7 +40,7 @@ MIN_RATE = 16 << 10
 UNKNOWN_PEER_S = 0.5
 """Seconds after which a peer that has delivered takes over from a peer that never has."""
 
-POLL_S = 0.5
+SILENT_PEER_POLL_S = 0.5
 """Seconds between two checks for a part whose peer is silent."""
 
 
@@ -119,7 +119,7 @@ class RangeSync:
                 turn = PartTurn(peer, trio.current_time())
                 part = self._plan.assign(turn, partial(self._may_take_over, peer))
                 if part is None:
-                    with trio.move_on_after(POLL_S):
+                    with trio.move_on_after(SILENT_PEER_POLL_S):
                         await self._change.wait()
                 elif not await self._fetch(peer, part):
                     return
@@ -135,7 +135,7 @@ class RangeSync:
         A peer that has delivered need not wait long for one that never has.
         """
         record, other_record = self._peer_set.record(peer), self._peer_set.record(turn.peer)
-        patience = UNKNOWN_PEER_S if record.in_credit and not other_record.in_credit else PATIENCE_S
+        patience = UNKNOWN_PEER_S if record.in_credit and not other_record.in_credit else SLOW_ANSWER_S
         return peer != turn.peer and trio.current_time() - turn.since > patience
 
     async def _fetch(self, peer: str, part: StatePart) -> bool:
@@ -176,7 +176,7 @@ class RangeSync:
             reason = f"{MAX_SMALL} ranges of a state in a row of less than {SMALL_ANSWER >> 10} KiB"
             self._asker.fail(peer, PeerFailure.MALFORMED, reason)
             return True
-        if seconds > PATIENCE_S and size < MIN_RATE * seconds and len(self._peer_set) > 1:
+        if seconds > SLOW_ANSWER_S and size < MIN_RATE * seconds and len(self._peer_set) > 1:
             self._asker.fail(peer, PeerFailure.TIMEOUT, f"{size} bytes of a state in {seconds:.0f} s")
             return True
         return False

@@ -29,7 +29,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
-from cfnode.node.asking.peer_set import PATIENCE_S
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S
 from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason, with_reasons
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure
@@ -46,7 +46,7 @@ MAX_USELESS = 16
 MIN_SETS = 16
 """Set changes of an answer: a peer that returns fewer without reaching the end is asked after others, since
 one answer holds many."""
-RETRY_S = 5.0
+WARP_PROOF_RETRY_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
 
@@ -130,7 +130,9 @@ class WarpSync:
                 request = f"a warp proof from #{trusted.number}"
                 self._progress.enter(Phase.PROOFS, with_reasons(request, self._useless))
             try:
-                followed = await self._asker.race(partial(self._ask, trusted), self._left, hedge=PATIENCE_S)
+                followed = await self._asker.race(
+                    partial(self._ask, trusted), self._left, hedge=SLOW_ANSWER_S
+                )
             except AllPeersFailed:
                 trusted = await self._no_peer_left(trusted)
                 continue
@@ -162,7 +164,7 @@ class WarpSync:
             self._ask_all_again()
             return self._beginning
         self._progress.waiting_for = self._no_peer_reason(trusted)
-        await self._peer_set.wait_changed(RETRY_S)
+        await self._peer_set.wait_changed(WARP_PROOF_RETRY_S)
         self._ask_all_again()
         return trusted
 

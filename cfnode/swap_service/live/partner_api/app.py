@@ -23,8 +23,8 @@ from cfnode.swap_service.live.partner_api import openapi
 from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
 from cfnode.swap_service.live.partner_api.opening import Opener, refused
 from cfnode.swap_service.live.partner_api.operations import (
+    API_PATH_PREFIX,
     IDEMPOTENCY_KEY,
-    PREFIX,
     ApiOperation,
     allowed,
     operation_of,
@@ -41,7 +41,7 @@ from cfnode.swap_service.live.partner_api.schema import (
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.swap_service.live.turns import SignerBusy
 from cfnode.swap_service.quotes import quotes
-from cfnode.swap_service.routes import MAX_BODY, MAX_QUERY
+from cfnode.swap_service.routes import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from cfnode.web.bearer import RequestHeaders
 from cfnode.web.bodies import BodyRefused, is_json, read_body
 from cfnode.web.origins import Headers
@@ -84,7 +84,7 @@ class PartnerApi:
     @staticmethod
     def serves(path: str) -> bool:
         """Return whether a path is the API's."""
-        return path.startswith(PREFIX)
+        return path.startswith(API_PATH_PREFIX)
 
     async def __call__(
         self,
@@ -191,7 +191,9 @@ async def _body(scope: Scope, headers: RequestHeaders, receive: Receive) -> byte
     body = bytearray()
     try:
         with budget_of(scope).holding() as hold:
-            is_whole = await read_body(headers.get(b"content-length"), receive, MAX_BODY, body.extend, hold)
+            is_whole = await read_body(
+                headers.get(b"content-length"), receive, MAX_BODY_BYTES, body.extend, hold
+            )
     except BodyRefused as error:
         raise Problem(_BODY_FAULTS[error.status]) from None
     if not is_whole:
@@ -207,8 +209,8 @@ def _decoded(body: bytes, kind: type) -> Any:
 
 
 def _queried(query: bytes, kind: type) -> Any:
-    if len(query) > MAX_QUERY:
-        raise Problem("invalid_request", f"the query has more than {MAX_QUERY} bytes")
+    if len(query) > MAX_QUERY_BYTES:
+        raise Problem("invalid_request", f"the query has more than {MAX_QUERY_BYTES} bytes")
     try:
         fields = dict(parse_qsl(query.decode(), max_num_fields=32, keep_blank_values=True))
         return msgspec.convert(fields, kind, strict=False)

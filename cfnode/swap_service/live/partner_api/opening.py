@@ -2,8 +2,8 @@
 
 That holds whichever process gets the request, and after a process was killed; `cfnode.ledger.partners.orders`
 has the states. A repeated request waits for the first one: in this process for an event, and for another
-process by looking into the database. If the beats of the other process stop for `DEAD_S`, its request is
-unknown.
+process by looking into the database. If the beats of the other process stop for `HEARTBEAT_TIMEOUT_S`, its
+request is unknown.
 
 A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
 the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for
@@ -52,15 +52,15 @@ __all__ = ["Opener", "digest_of", "refused"]
 T = TypeVar("T")
 U = TypeVar("U")
 log = logging.getLogger("cfnode.service")
-BEAT_S: Final = 2.0
+HEARTBEAT_INTERVAL_S: Final = 2.0
 """Seconds between two beats of a process."""
-LOOK_S: Final = 0.5
+OTHER_REQUEST_POLL_S: Final = 0.5
 """Seconds between two reads of another process's request."""
-DEAD_S: Final = 6.0
+HEARTBEAT_TIMEOUT_S: Final = 6.0
 """Seconds without a beat after which a process counts as dead."""
-PATIENCE_S: Final = 60.0
+WAIT_FOR_FIRST_REQUEST_S: Final = 60.0
 """Seconds that a repeated request waits for the first one."""
-STORE_S: Final = 20.0
+RECORD_OUTCOME_TIMEOUT_S: Final = 20.0
 """Seconds in which the answer has to be stored."""
 MAX_WRITERS: Final = 3
 """Most transactions of partners at the same time: they wait for each other anyway."""
@@ -86,7 +86,7 @@ class Opener:
                 await self._in_thread(partial(orders.beat, self._database, self._owner, names))
             except LedgerError as error:
                 log.warning("The beats of channel requests were not stored: %s", error)
-            await trio.sleep(BEAT_S)
+            await trio.sleep(HEARTBEAT_INTERVAL_S)
 
     async def idle(self) -> None:
         """Wait until no request for a channel is under way."""
@@ -142,13 +142,13 @@ class Opener:
             if running.owner == self._owner:  # this process could not store the end of the request
                 since = -math.inf
             else:
-                await trio.sleep(LOOK_S)
+                await trio.sleep(OTHER_REQUEST_POLL_S)
             now = await self._look(partner.name, key, digest)
             if not isinstance(now, Running):
                 return now
             if now != running:
                 running, since = now, trio.current_time()
-            elif trio.current_time() - since > DEAD_S:
+            elif trio.current_time() - since > HEARTBEAT_TIMEOUT_S:
                 log.warning(
                     "A process that opened a channel for %s has stopped: its request is taken over",
                     partner.name,
@@ -234,7 +234,7 @@ class Opener:
     async def _stored(self, order: Order, digest: str, opened: Kept) -> str:
         """Return the answer once it is in the database. Raises Problem."""
         store = partial(orders.finish, self._database, order, opened)
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + RECORD_OUTCOME_TIMEOUT_S):
             while True:
                 try:
                     await self._in_thread(store)
@@ -243,7 +243,7 @@ class Opener:
                     if (stored := await self._was_stored(order, digest)) is not None:
                         return stored
                     log.warning("The channel %s is open; storing it again: %s", opened.opened.channel, error)
-                await trio.sleep(BEAT_S)
+                await trio.sleep(HEARTBEAT_INTERVAL_S)
         raise Problem("outcome_unknown", "the channel was opened, and could not be stored")
 
     async def _was_stored(self, order: Order, digest: str) -> str | None:
@@ -304,11 +304,11 @@ def digest_of(request: ChannelRequest) -> str:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Limit the wait for the first request to `PATIENCE_S`. Raises Problem."""
-    with trio.move_on_after(PATIENCE_S) as scope:
+    """Limit the wait for the first request to `WAIT_FOR_FIRST_REQUEST_S`. Raises Problem."""
+    with trio.move_on_after(WAIT_FOR_FIRST_REQUEST_S) as scope:
         yield
     if scope.cancelled_caught:
-        raise Problem("request_in_progress", retry_after_s=LOOK_S)
+        raise Problem("request_in_progress", retry_after_s=OTHER_REQUEST_POLL_S)
 
 
 def _settled(found: orders.Found | None) -> str | None:

@@ -18,9 +18,9 @@ from cfnode.swap_service.live.partner_api.schema import (
     Swap,
 )
 
-__all__ = ["IDEMPOTENCY_KEY", "OPERATIONS", "PREFIX", "ApiOperation", "allowed", "operation_of"]
+__all__ = ["API_PATH_PREFIX", "IDEMPOTENCY_KEY", "OPERATIONS", "ApiOperation", "allowed", "operation_of"]
 
-PREFIX: Final = "/v1/"
+API_PATH_PREFIX: Final = "/v1/"
 IDEMPOTENCY_KEY: Final = r"[A-Za-z0-9._:-]{1,200}"
 _ALWAYS: Final = ("unauthorized", "rate_limited", "internal_error", "unavailable")
 _WITH_BODY: Final = (

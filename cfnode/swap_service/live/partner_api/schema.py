@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from cfnode.swaps.limits import MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 __all__ = [
     "Asset",
@@ -53,7 +53,7 @@ class MessageSize(Struct, forbid_unknown_fields=True):
     """A message that the destination is called with, for a quote."""
 
     gas_budget: Amount
-    message_length_bytes: Annotated[int, Meta(ge=0, le=MAX_MESSAGE)]
+    message_length_bytes: Annotated[int, Meta(ge=0, le=MAX_CCM_MESSAGE_BYTES)]
 
 
 class QuoteRequest(Struct, forbid_unknown_fields=True):

@@ -46,7 +46,9 @@ async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_n
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
-        monkeypatch.setitem(victim.network._limits, "sync/2", replace(serve.LIMITS["sync/2"], timeout=2.0))
+        monkeypatch.setitem(
+            victim.network._limits, "sync/2", replace(serve.SERVED_REQUEST_LIMITS["sync/2"], timeout=2.0)
+        )
         liar.network.serve_requests("sync/2", never)
         best = victim.rig.chain.best.number
         for mark in range(256):
@@ -81,7 +83,7 @@ async def test_a_peer_that_never_answers_is_dropped_after_a_few_timeouts_over_al
             assert join(light.network, liar)
             header = invented(light.chain.best.number + 2, 7)
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
-            await trio.sleep(serve.LIMITS["sync/2"].timeout + 1)
+            await trio.sleep(serve.SERVED_REQUEST_LIMITS["sync/2"].timeout + 1)
             assert "liar" not in light.network.peers
         costs = [change for peer, change, _ in light.network.reports]
         assert costs == [reputation.NO_ANSWER, reputation.NO_ANSWER, reputation.BAD_PROOF]

@@ -18,7 +18,7 @@ from cfnode.core.wire.grandpa_gossip import encode_commit
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.chain.events import BlocksFinalized
-from cfnode.node.grandpa.set_changes import ASK_S
+from cfnode.node.grandpa.set_changes import JUSTIFICATION_REQUEST_INTERVAL_S
 from cfnode.store import StateDiscarded
 from tests.node.conftest import MakeRig
 from tests.node.mini import put, tx, voter_set, voters_of
@@ -73,7 +73,7 @@ async def test_many_missed_set_changes_are_fetched_as_fast_as_answers_come(
         await authority.rig.finality.finalize(await authority.rig.block())
         await in_step(light, authority)
         assert (await light.chain.voters()).set_id == 14
-        assert trio.current_time() - before < 2 * ASK_S
+        assert trio.current_time() - before < 2 * JUSTIFICATION_REQUEST_INTERVAL_S
 
 
 async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_on_a_busy_network(
@@ -86,7 +86,7 @@ async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_on_a_
                 assert light.chain.finalized.number == 4
                 authority.network.tamper = None
             await authority.rig.finality.finalize(await authority.rig.block())
-            await trio.sleep(ASK_S / 20)
+            await trio.sleep(JUSTIFICATION_REQUEST_INTERVAL_S / 20)
             if light.chain.finalized.number > 6:
                 break
         await in_step(light, authority)

@@ -56,7 +56,7 @@ async def leave_behind(light: Peer, authority: Peer) -> BlockRef:
 
 @pytest.fixture(autouse=True)
 def given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "LOST_S", 10.0)
+    monkeypatch.setattr(follow, "NO_NEXT_BLOCK_S", 10.0)
 
 
 async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
@@ -66,7 +66,7 @@ async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
         await followed(light, authority)
         before, began = await leave_behind(light, authority), trio.current_time()
         await followed(light, authority)
-        assert follow.LOST_S <= trio.current_time() - began < 3 * follow.LOST_S
+        assert follow.NO_NEXT_BLOCK_S <= trio.current_time() - began < 3 * follow.NO_NEXT_BLOCK_S
         assert f"No peer has block #{before.number + 1} any more" in caplog.text
         assert light.rig.store.oldest_header == authority.chain.finalized.number
         assert light.rig.read("away") == "9"
@@ -85,7 +85,7 @@ async def test_a_peer_with_the_next_block_in_time_is_followed(
         await followed(other, authority)
         old, before = light.rig.store.oldest_header, await leave_behind(light, authority)
         await followed(other, authority)
-        await trio.sleep(follow.LOST_S / 2)
+        await trio.sleep(follow.NO_NEXT_BLOCK_S / 2)
         assert light.chain.best == before
         join(light.network, other.network)
         await followed(light, authority)
@@ -103,7 +103,7 @@ async def test_claims_alone_do_not_replace_the_state(
         part(light.network, "authority")
         join(light.network, liar.network)
         await reached(light, lambda: light.sync.peer_set.record("liar").claims_discounted)
-        await trio.sleep(3 * follow.LOST_S)
+        await trio.sleep(3 * follow.NO_NEXT_BLOCK_S)
         assert (light.chain.best, light.rig.read("after")) == (before, "the target")
         assert not light.sync.progress.is_syncing
         assert "any more, they are at" not in caplog.text
@@ -122,7 +122,7 @@ async def test_an_archive_keeps_its_blocks_and_logs_the_remedy(
         await followed(archive, authority)
         before = await leave_behind(archive, authority)
         await reached(archive, lambda: "purge-chain" in archive.sync.progress.waiting_for)
-        await trio.sleep(3 * follow.LOST_S)
+        await trio.sleep(3 * follow.NO_NEXT_BLOCK_S)
         assert archive.chain.best == before
         assert archive.sync.progress.waiting_for.startswith(f"blocks #{before.number + 1} to #")
 
@@ -172,7 +172,7 @@ async def test_clients_receive_one_step_over_the_missing_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over the real stack, with an authority that is away, and back after three windows."""
-    monkeypatch.setattr(follow, "LOST_S", 1.0)
+    monkeypatch.setattr(follow, "NO_NEXT_BLOCK_S", 1.0)
     monkeypatch.setattr(backoff, "MAX_WAIT_ISOLATED", 0.1)
     monkeypatch.setattr(dialing, "UPKEEP_INTERVAL", 0.1)
     world = World(tmp_path)

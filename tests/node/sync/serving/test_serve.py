@@ -13,13 +13,13 @@ import trio.testing
 from cfnode.core.grandpa import AuthoritySet, WarpProof, verify_warp_proof
 from cfnode.core.trie import ProofState, read_range
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
-from cfnode.core.wire.light import MAX_KEYS, LightResponse, RemoteCall, RemoteRead
+from cfnode.core.wire.light import MAX_LIGHT_KEYS, LightResponse, RemoteCall, RemoteRead
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.sync.serving.serve import SyncServer
-from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, SWITCH_S
+from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, THREAD_SWITCH_S
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
 from tests.node.conftest import MakeRig
@@ -119,7 +119,7 @@ async def test_few_requests_are_processed_at_a_time_and_peers_take_turns(
         with lock:
             at_work, most = at_work + 1, max(most, at_work + 1)
         time.sleep(0.02)  # the work itself: others would begin meanwhile
-        assert sys.getswitchinterval() <= SWITCH_S
+        assert sys.getswitchinterval() <= THREAD_SWITCH_S
         with lock:
             at_work -= 1
         return StateResponse(proof=(b"x",))
@@ -164,7 +164,7 @@ async def test_a_peer_with_too_many_requests_is_refused_until_some_are_answered(
 
 async def test_more_keys_than_a_read_may_have_are_refused(rig: Rig) -> None:
     asker = Asker(rig)
-    keys = tuple(number.to_bytes(2, "big") for number in range(MAX_KEYS + 1))
+    keys = tuple(number.to_bytes(2, "big") for number in range(MAX_LIGHT_KEYS + 1))
     await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys[1:]).encode())
     with pytest.raises(RequestFailed):
         await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys).encode())

@@ -127,7 +127,9 @@ async def test_a_repeated_call_needs_no_peer(authority: Peer, light: Peer, patie
 async def test_concurrent_equal_calls_are_cached_once(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfnode.node.sync.warping.early.MAX_KEPT", 100)  # two accounts and their nonces
+    monkeypatch.setattr(
+        "cfnode.node.sync.warping.early.MAX_EARLY_CACHE_BYTES", 100
+    )  # two accounts and their nonces
     async with early(light, authority):
         block, nonce = light.chain.best.hash, light.chain.queries.account_nonce
         async with trio.open_nursery() as nursery:

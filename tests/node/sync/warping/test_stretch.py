@@ -14,7 +14,7 @@ from cfnode.core.trie import build_range
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.asking import reputation
-from cfnode.node.asking.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.asking.peer_set import SLOW_ANSWER_S, PeerSet
 from cfnode.node.sync.serving import serve_state
 from cfnode.node.sync.warping import state_ranges
 from cfnode.node.sync.warping.state_ranges import MAX_SMALL
@@ -95,7 +95,7 @@ async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path)
-    monkeypatch.setattr(serve_state, "MAX_BYTES", 6_000)
+    monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", 6_000)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 2_000)
     client.add("miser", one_key(client))
     await client.run()
@@ -160,7 +160,7 @@ async def test_a_peer_that_sends_blocks_one_by_one_is_asked_after_the_next(
             return answer
         return BlockResponse(BlockResponse.decode(answer).blocks[:1]).encode()
 
-    miser.network.tamper, miser.network.delay = one_block, PATIENCE_S - 1
+    miser.network.tamper, miser.network.delay = one_block, SLOW_ANSWER_S - 1
     async with trio.open_nursery() as nursery:
         nursery.start_soon(miser.sync.run)
         join(client.network, miser.network)

@@ -26,7 +26,7 @@ async def test_a_download_longer_than_the_servers_window_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pieces of a few entries, and a server that keeps each state for three blocks of 0.2 s."""
-    monkeypatch.setattr(serve_state, "MAX_BYTES", 1_500)
+    monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", 1_500)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     caplog.set_level("INFO", "cfnode.sync")
     spec = tmp_path / "spec.json"

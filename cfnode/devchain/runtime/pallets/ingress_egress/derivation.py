@@ -37,7 +37,7 @@ def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[tapro
     """
     key = pallet.other(BitcoinThresholdSigner).active_key()
     key = pallet.require(key, pallet.Error.MissingBitcoinVault)
-    pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
+    pallet.ensure(channel_id <= taproot.MAX_TAPROOT_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
     keys = (key.current, key.previous)
     return [taproot.deposit(vault_key, channel_id) for vault_key in keys if vault_key is not None]
 

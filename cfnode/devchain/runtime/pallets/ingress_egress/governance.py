@@ -16,7 +16,7 @@ from .storage import IngressEgressStorage
 
 __all__ = ["IngressEgressGovernance"]
 
-MAX_UPDATES = 10
+MAX_INGRESS_EGRESS_UPDATES = 10
 
 
 class IngressEgressGovernance:
@@ -69,5 +69,5 @@ class IngressEgressGovernance:
 
     def check_bounds(self, arguments: Arguments) -> None:
         """Raise ScaleError if a call has more updates than the chain decodes."""
-        if len(arguments.get("updates", ())) > MAX_UPDATES:
-            raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
+        if len(arguments.get("updates", ())) > MAX_INGRESS_EGRESS_UPDATES:
+            raise ScaleError(f"up to {MAX_INGRESS_EGRESS_UPDATES} updates, not {len(arguments['updates'])}")

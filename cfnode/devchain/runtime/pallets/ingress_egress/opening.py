@@ -21,7 +21,7 @@ from .storage import IngressEgressStorage
 
 __all__ = ["ChannelOpening", "next_channel_id", "open_channel"]
 
-MAX_CHANNEL_ID = 2**64 - 1
+MAX_U64 = 2**64 - 1
 # On EVM chains a contract costs gas to deploy, so no addresses are made in advance.
 NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
@@ -76,7 +76,7 @@ def open_channel(
 def next_channel_id(pallet: IngressEgressStorage) -> int:
     """Take the next channel id of the chain; the first is 1."""
     last_id: int = pallet.ChannelIdCounter.get()
-    pallet.ensure(last_id < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
+    pallet.ensure(last_id < MAX_U64, pallet.Error.ChannelIdsExhausted)
     pallet.ChannelIdCounter.put(last_id + 1)
     return last_id + 1
 

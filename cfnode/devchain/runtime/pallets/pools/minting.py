@@ -16,9 +16,9 @@ from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from .storage import PoolsStorage
 from .stored import SIDES, STABLE, StoredPool
 
-__all__ = ["MAX_AMOUNT", "NO_LIQUIDITY", "burn_limit", "burn_range", "mint_limit", "mint_range"]
+__all__ = ["MAX_U128", "NO_LIQUIDITY", "burn_limit", "burn_range", "mint_limit", "mint_range"]
 
-MAX_AMOUNT = 2**128 - 1
+MAX_U128 = 2**128 - 1
 NO_LIQUIDITY = values.RangeOrderSizeLiquidity(0)
 """A change of this size only collects what a range order has earned."""
 _Moved = values.RangeOrderChange
@@ -122,7 +122,7 @@ def mint_range(
             return None
         pools.fail(pools.Error[str(refusal)])
     for side in SIDES.values():
-        pools.ensure(change.amounts[side] <= MAX_AMOUNT, pools.Error.OutputOverflow)
+        pools.ensure(change.amounts[side] <= MAX_U128, pools.Error.OutputOverflow)
         pools.other(AssetBalances).debit(owner[0], stored.asset_of(side), change.amounts[side])
     _changed_range(pools, stored, owner, place, change, values.Increase)
     return change
@@ -178,5 +178,5 @@ def _changed_range(
 
 def _pay_fee(pools: PoolsStorage, lp: bytes, asset: str, fee: int) -> None:
     if fee:
-        pools.HistoricalEarnedFees.mutate(lp, asset, lambda earned: min(earned + fee, MAX_AMOUNT))
+        pools.HistoricalEarnedFees.mutate(lp, asset, lambda earned: min(earned + fee, MAX_U128))
         pools.other(AssetBalances).credit(lp, asset, fee)

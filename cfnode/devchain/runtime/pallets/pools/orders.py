@@ -13,7 +13,7 @@ from dataclasses import replace
 from cfnode.core.amm import OrderRefused
 from cfnode.devchain.runtime import values
 
-from .minting import MAX_AMOUNT, burn_limit, burn_range, mint_limit, mint_range
+from .minting import MAX_U128, burn_limit, burn_range, mint_limit, mint_range
 from .storage import PoolsStorage
 from .stored import SIDES, STABLE
 from .sweeping import sweep
@@ -28,7 +28,7 @@ __all__ = [
     "update_range_order",
 ]
 
-_ALL_LIQUIDITY = values.RangeOrderSizeLiquidity(MAX_AMOUNT)
+_ALL_LIQUIDITY = values.RangeOrderSizeLiquidity(MAX_U128)
 
 
 # Limit orders
@@ -43,7 +43,7 @@ def set_limit_order(
     old_tick = stored.limits[sold].get(lp, {}).get(number)
     pools.ensure(old_tick is not None or tick is not None, pools.Error.UnspecifiedOrderPrice)
     if old_tick is not None:
-        burn_limit(pools, stored, lp, side, number, old_tick, MAX_AMOUNT)
+        burn_limit(pools, stored, lp, side, number, old_tick, MAX_U128)
     new_tick = old_tick if tick is None else tick
     assert new_tick is not None
     mint_limit(pools, stored, lp, side, number, new_tick, amount, may_be_nothing=True)
@@ -80,7 +80,7 @@ def update_limit_order(
     new_tick = old_tick if tick is None else tick
     assert new_tick is not None
     if old_tick is not None and old_tick != new_tick:
-        burned = burn_limit(pools, stored, lp, side, number, old_tick, MAX_AMOUNT)
+        burned = burn_limit(pools, stored, lp, side, number, old_tick, MAX_U128)
         mint_limit(pools, stored, lp, side, number, new_tick, burned, may_be_nothing=True)
     if isinstance(change, values.Increase):
         mint_limit(pools, stored, lp, side, number, new_tick, change.value)
@@ -105,7 +105,7 @@ def close_limit_order(pools: PoolsStorage, lp: bytes, asset: str, side: str, num
     tick = stored.limits[SIDES[side]].get(lp, {}).get(number)
     if tick is None:
         return False
-    burn_limit(pools, stored, lp, side, number, tick, MAX_AMOUNT)
+    burn_limit(pools, stored, lp, side, number, tick, MAX_U128)
     pools.put_back(stored)
     return True
 

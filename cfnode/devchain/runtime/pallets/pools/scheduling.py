@@ -23,7 +23,7 @@ __all__ = ["dispatch_due", "set_or_schedule", "update_or_schedule"]
 
 OPEN_WITHIN, CLOSE_WITHIN = 2, 20
 MAX_SCHEDULED = 12
-MAX_AMOUNT = 2**128 - 1
+MAX_U128 = 2**128 - 1
 Update = values.LimitOrderUpdate
 
 

@@ -13,7 +13,7 @@ from .stored import STABLE, pair_of
 
 __all__ = ["direction", "quote", "swap"]
 
-MAX_AMOUNT = 2**128 - 1
+MAX_U128 = 2**128 - 1
 
 
 def swap(pools: PoolsStorage, from_asset: str, to_asset: str, amount: int) -> int:
@@ -51,7 +51,7 @@ def _tried(pools: PoolsStorage, asset: str, pool: AmmPool, sold: str, amount: in
         pools.fail(pools.Error.InsufficientLiquidity)
     limit = pools.MaximumPriceImpact.get(pair_of(asset))
     pools.ensure(limit is None or sale.impact <= limit, pools.Error.InsufficientLiquidity)
-    pools.ensure(sale.output <= MAX_AMOUNT, pools.Error.OutputOverflow)
+    pools.ensure(sale.output <= MAX_U128, pools.Error.OutputOverflow)
     return sale
 
 

@@ -19,7 +19,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import PalletStorage
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
-from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_MESSAGE
+from cfnode.swaps.limits import MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_CCM_MESSAGE_BYTES
 
 __all__ = ["CcmError", "accounts_of", "check_ccm", "check_ccm_bounds", "supports_ccm", "tables_of"]
 
@@ -43,8 +43,8 @@ def check_ccm_bounds(ccm: values.CcmMetadata | None) -> None:
     if ccm is None:
         return
     for name, field, limit in (
-        ("message", ccm.message, MAX_MESSAGE),
-        ("ccm_additional_data", ccm.ccm_additional_data, MAX_ADDITIONAL_DATA),
+        ("message", ccm.message, MAX_CCM_MESSAGE_BYTES),
+        ("ccm_additional_data", ccm.ccm_additional_data, MAX_CCM_ADDITIONAL_DATA_BYTES),
     ):
         if len(field) > limit:
             raise ScaleError(f"{name} has up to {limit} bytes, not {len(field)}")

@@ -20,7 +20,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorag
 
 __all__ = ["SwappingGovernance"]
 
-MAX_UPDATES = 100
+MAX_SWAPPING_UPDATES = 100
 K = TypeVar("K")
 V = TypeVar("V")
 G = TypeVar("G")
@@ -44,8 +44,8 @@ class SwappingGovernance:
 
     def check_bounds(self, arguments: Arguments) -> None:
         """Raise ScaleError if a call has more updates than the chain decodes."""
-        if len(arguments.get("updates", ())) > MAX_UPDATES:
-            raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
+        if len(arguments.get("updates", ())) > MAX_SWAPPING_UPDATES:
+            raise ScaleError(f"up to {MAX_SWAPPING_UPDATES} updates, not {len(arguments['updates'])}")
 
 
 def _set(item: StoredMap[K, V, G], key: K, value: V | None) -> None:
