@@ -28,6 +28,7 @@ from cfnode.rpc.session import RpcSession
 from cfnode.rpc.table.rows import SIGNING, Access
 from cfnode.serving.connection import ServedConnection
 from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.posted import answer_page
 from cfnode.serving.reply import Reply
 from cfnode.serving.responses import (
     JSON,
@@ -80,7 +81,8 @@ class RpcApp:
         elif verdict.refusal is not None:
             await self._refuse(verdict.refusal, headers, send)
         elif self._pages is not None and self._pages.serves(scope["method"], scope["path"]):
-            await self._page(self._pages, scope, headers, receive, send)
+            cors = self._policy.cors_headers(headers.get(b"origin"))
+            await answer_page(self._pages, scope, headers, receive, send, cors)
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send, verdict)
         else:
@@ -162,28 +164,6 @@ class RpcApp:
         parsed = await self._dispatcher.parse(message)
         status = 400 if isinstance(parsed, jsonrpc.RefusedMessage) and parsed.is_no_message else 200
         return status, await self._dispatcher.answer(parsed, client)
-
-    async def _page(
-        self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
-    ) -> None:
-        cors = self._policy.cors_headers(headers.get(b"origin"))
-        if scope["method"] == "POST" and not is_json(headers):
-            await respond(send, 415, NOT_JSON, [TEXT, *cors])
-            return
-        try:
-            with budget_of(scope).holding() as hold:
-                content_length, body = headers.get(b"content-length"), bytearray()
-                is_whole = await read_body(content_length, receive, pages.max_body, body.extend, hold)
-        except BodyRefused as error:
-            text = jsonrpc.encode(
-                {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
-            )
-            await respond(send, error.status, text, [JSON, *cors])
-            return
-        if is_whole:
-            version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
-            answer = await pages.answer(scope["path"], scope["query_string"], bytes(body), version)
-            await respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])
 
     def _too_big(self, status: int) -> bytes:
         if status != 413:

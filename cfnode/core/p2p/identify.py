@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cfnode.core.messages import printable
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import key_message, public_key
@@ -74,5 +75,4 @@ def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
 
 def _text(data: bytes | None) -> str:
     """Return text that is safe to print on a terminal: printable characters, limited length."""
-    text = (data or b"").decode("utf-8", "replace")[:MAX_IDENTIFY_TEXT]
-    return "".join(character if character.isprintable() else "·" for character in text)
+    return printable((data or b"").decode("utf-8", "replace"), MAX_IDENTIFY_TEXT)

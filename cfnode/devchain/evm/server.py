@@ -15,16 +15,17 @@ import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.foreign import ForeignError, JsonLimits, require_light
-from cfnode.core.jsonrpc import ErrorCode, RefusedMessage, RpcBatch, RpcCall, RpcError
+from cfnode.core.jsonrpc import ErrorCode, RpcCall, RpcError
 from cfnode.devchain.evm.chain import EvmChain
 from cfnode.devchain.evm.methods import called
 from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, listen
-from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, budget_of, deny, respond
+from cfnode.serving.plain_rpc import reply_to
+from cfnode.serving.posted import posted_json
+from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, deny, respond
 from cfnode.serving.server import PortServer
 from cfnode.web.bearer import HttpRefusal, joined
-from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
-from cfnode.web.origins import Headers, origin_policy
+from cfnode.web.origins import origin_policy
 
 __all__ = ["HOST", "EvmPort"]
 
@@ -78,29 +79,10 @@ class EvmPort:
             await respond(send, 200, _PAGE, [TEXT, *cors])
         elif scope["method"] != "POST":
             await respond(send, 405, _PAGE, [TEXT, (b"allow", b"GET, HEAD, POST"), *cors])
-        elif not is_json(headers):
-            await respond(send, 415, NOT_JSON, [TEXT, *cors])
-        else:
-            await self._answer(headers.get(b"content-length"), scope, receive, send, [JSON, *cors])
-
-    async def _answer(
-        self,
-        announced: bytes | None,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        head: Headers,
-    ) -> None:
-        body = bytearray()
-        try:
-            with budget_of(scope).holding() as hold:
-                is_whole = await read_body(announced, receive, MAX_EVM_REQUEST_BYTES, body.extend, hold)
-        except BodyRefused as error:
-            text = f"the body has more than {MAX_EVM_REQUEST_BYTES} bytes, or arrived too slowly"
-            await respond(send, error.status, jsonrpc.encode({"message": text}), head)
-            return
-        if is_whole:
-            await respond(send, 200, await self.reply(bytes(body)), head)
+        elif (
+            body := await posted_json(scope, headers, receive, send, MAX_EVM_REQUEST_BYTES, cors)
+        ) is not None:
+            await respond(send, 200, await self.reply(body), [JSON, *cors])
 
     async def reply(self, body: bytes) -> bytes:
         """Return the answer to a call or a batch; b"" for a notification."""
@@ -109,19 +91,7 @@ class EvmPort:
         except ForeignError as error:
             error_json = RpcError(ErrorCode.INVALID_REQUEST, f"the request {error}")
             return jsonrpc.failure(jsonrpc.NULL, error_json)
-        if not isinstance(message, RpcBatch):
-            return await self._one(message)
-        replies = [reply for entry in message.entries if (reply := await self._one(entry))]
-        return b"[" + b",".join(replies) + b"]" if replies else b""
-
-    async def _one(self, message: RpcCall | RefusedMessage) -> bytes:
-        if isinstance(message, RefusedMessage):
-            return jsonrpc.failure(message.id, message.error) if message.id else b""
-        try:
-            reply = jsonrpc.success(message.reply_id, jsonrpc.encode(await self.call(message)))
-        except RpcError as error:
-            reply = jsonrpc.failure(message.reply_id, error)
-        return b"" if message.is_notification else reply
+        return await reply_to(message, self.call)
 
     async def call(self, message: RpcCall) -> Any:
         """Return the result of a call. Raises RpcError."""

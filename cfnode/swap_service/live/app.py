@@ -13,14 +13,14 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from cfnode.core import jsonrpc
-from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, budget_of, respond
+from cfnode.serving.posted import answer_page, posted_json
+from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, respond
 from cfnode.swap_service.live import forward
 from cfnode.swap_service.live.partner_api.app import PartnerApi
 from cfnode.swap_service.live.source import LiveSource
-from cfnode.swap_service.routes import SPENDING_REQUEST, SwapService
+from cfnode.swap_service.routes import MAX_BODY_BYTES, SPENDING_REQUEST, SwapService
 from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
-from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
-from cfnode.web.origins import Headers, OriginPolicy
+from cfnode.web.origins import OriginPolicy
 from cfnode.web.tokens import Group, Tokens
 
 __all__ = ["HEALTH_PAGES", "ServiceApp", "WebPage"]
@@ -116,28 +116,7 @@ class ServiceApp:
             await respond(send, status, jsonrpc.encode(page), [JSON, *cors])
         elif not self._service.serves(method, path) and (method, path) != _RPC:
             await respond(send, 404, jsonrpc.encode({"message": "resource not found"}), [JSON, *cors])
-        elif method == "POST" and not is_json(headers):
-            await respond(send, 415, NOT_JSON, [TEXT, *cors])
-        else:
-            await self._page(scope, headers, receive, send, cors)
-
-    async def _page(
-        self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send, cors: Headers
-    ) -> None:
-        body, max_body = bytearray(), self._service.max_body
-        content_length = headers.get(b"content-length")
-        try:
-            with budget_of(scope).holding() as hold:
-                is_whole = await read_body(content_length, receive, max_body, body.extend, hold)
-        except BodyRefused as error:
-            text = f"the body has more than {max_body} bytes or arrived too slowly"
-            await respond(send, error.status, jsonrpc.encode({"message": text}), [JSON, *cors])
-            return
-        if is_whole:
-            if scope["path"] == "/":
-                response = await forward.answer(self._source.link, bytes(body))
-                await respond(send, 200, response, [JSON, *cors])
-                return
-            version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
-            answer = await self._service.answer(scope["path"], scope["query_string"], bytes(body), version)
-            await respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])
+        elif path != "/":
+            await answer_page(self._service, scope, headers, receive, send, cors)
+        elif (body := await posted_json(scope, headers, receive, send, MAX_BODY_BYTES, cors)) is not None:
+            await respond(send, 200, await forward.answer(self._source.link, body), [JSON, *cors])

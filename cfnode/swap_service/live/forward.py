@@ -6,11 +6,13 @@ take no parameters, and go to the node as they are.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import ErrorCode, RefusedMessage, RpcBatch, RpcCall, RpcError
+from cfnode.core.jsonrpc import ErrorCode, RpcCall, RpcError
 from cfnode.ledger.errors import LedgerError
+from cfnode.serving.plain_rpc import reply_to
 from cfnode.swap_service.live.link import NodeLink
 
 __all__ = ["METHODS", "answer"]
@@ -28,22 +30,7 @@ _NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
 
 async def answer(link: NodeLink, body: bytes) -> bytes:
     """Return the answer to a call or a batch; b"" for a notification."""
-    message = jsonrpc.parse(body, MAX_FORWARDED_BATCH)
-    if not isinstance(message, RpcBatch):
-        return await _one(link, message)
-    replies = [await _one(link, entry) for entry in message.entries]
-    non_empty = [reply for reply in replies if reply]
-    return b"[" + b",".join(non_empty) + b"]" if non_empty else b""
-
-
-async def _one(link: NodeLink, message: RpcCall | RefusedMessage) -> bytes:
-    if isinstance(message, RefusedMessage):
-        return jsonrpc.failure(message.id, message.error) if message.id else b""
-    try:
-        reply = jsonrpc.success(message.reply_id, jsonrpc.encode(await _called(link, message)))
-    except RpcError as error:
-        reply = jsonrpc.failure(message.reply_id, error)
-    return b"" if message.is_notification else reply
+    return await reply_to(jsonrpc.parse(body, MAX_FORWARDED_BATCH), partial(_called, link))
 
 
 async def _called(link: NodeLink, call: RpcCall) -> Any:

@@ -17,7 +17,8 @@ from cfnode.core.messages import printable
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
-from cfnode.serving.responses import Receive, Scope, Send, budget_of, respond
+from cfnode.serving.posted import posted
+from cfnode.serving.responses import Receive, Scope, Send, respond
 from cfnode.swap_service.fields import RequestRefusal, asset_pair
 from cfnode.swap_service.live.partner_api import openapi
 from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
@@ -43,7 +44,7 @@ from cfnode.swap_service.live.turns import SignerBusy
 from cfnode.swap_service.quotes import quotes
 from cfnode.swap_service.routes import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from cfnode.web.bearer import RequestHeaders
-from cfnode.web.bodies import BodyRefused, is_json, read_body
+from cfnode.web.bodies import BodyRefused, is_json
 from cfnode.web.origins import Headers
 
 __all__ = ["PartnerApi"]
@@ -188,17 +189,13 @@ async def _given(
 async def _body(scope: Scope, headers: RequestHeaders, receive: Receive) -> bytes:
     if not is_json(headers):
         raise Problem("not_json")
-    body = bytearray()
     try:
-        with budget_of(scope).holding() as hold:
-            is_whole = await read_body(
-                headers.get(b"content-length"), receive, MAX_BODY_BYTES, body.extend, hold
-            )
+        body = await posted(scope, headers, receive, MAX_BODY_BYTES)
     except BodyRefused as error:
         raise Problem(_BODY_FAULTS[error.status]) from None
-    if not is_whole:
+    if body is None:
         raise _Gone
-    return bytes(body)
+    return body
 
 
 def _decoded(body: bytes, kind: type) -> Any:
