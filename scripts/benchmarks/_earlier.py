@@ -1,4 +1,4 @@
-"""Figures of an earlier commit of this repository, measured beside those of the code in this folder."""
+"""Figures of an earlier commit of this repository, measured next to those of the code in this folder."""
 
 from __future__ import annotations
 

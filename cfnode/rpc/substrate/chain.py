@@ -69,9 +69,11 @@ def header(node: Node, at: bytes | None) -> Any:
 
 
 def block(node: Node, at: bytes | None) -> dict[str, Any] | None:
-    """Return header and extrinsics of a block, and its justifications if it is the first that became final in
-    a period of 512 blocks, or changes the authorities; null if it is unknown or its body is pruned.
-    """  # noqa: D205
+    """Return header, extrinsics and justifications of a block; null if it is unknown or its body is pruned.
+
+    It has justifications if it is the first that became final in a period of 512 blocks, or changes the
+    authorities.
+    """
     block_hash = at_or_best(node, at)
     header, body = node.chain.header(block_hash), node.chain.body(block_hash)
     if header is None or body is None:

@@ -68,10 +68,11 @@ def _last_round(node: Node) -> int:
 
 
 async def prove_finality(node: Node, number: int) -> str | None:
-    """Return the proof that a block is final, SCALE: the justification of the last block of its authority
-    set, or of the newest finalized block while the set still votes, and the headers between. Null if no
-    justification was kept.
-    """  # noqa: D205
+    """Return the proof that a block is final, in SCALE; null if no justification was kept.
+
+    It is the justification of the last block of its authority set, or of the newest finalized block while the
+    set still votes, and the headers between.
+    """
     proven = _proven_by(node, number)
     votes = dict(node.chain.justifications(proven.hash)).get(GRANDPA)
     if votes is None:

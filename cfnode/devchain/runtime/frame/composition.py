@@ -139,7 +139,7 @@ class Composition:
             self.check_bounds(nested_call)
 
     def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
-        """Do a call, also one inside another call. Raises DispatchError; all writes are undone then."""
+        """Dispatch a call, also one inside another. Raises DispatchError; its writes are undone then."""
         pallet, (name, arguments) = self._split(call)
         if self._depth >= MAX_NESTED_DISPATCH:
             raise DispatchError("Exhausted", "calls are nested too deeply")
