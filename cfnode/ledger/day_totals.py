@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, func, insert, or_, select, update
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
@@ -22,7 +22,7 @@ from cfnode.ledger.kinds import is_of_customer
 from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import day_totals, partner_channels
 
-__all__ = ["DayTotal", "add_totals", "counted_block", "forget_totals", "totals_of"]
+__all__ = ["DayTotal", "add_totals", "chunk_value", "counted_block", "forget_totals", "totals_of"]
 
 MAX_COUNTED_BLOCKS: Final = 2_000
 MAX_COUNTED_EVENTS: Final = 20_000
@@ -62,6 +62,15 @@ class DayTotal:
     def key(self) -> Key:
         """Day, measure, name and asset, for which there is one total."""
         return self.day, self.measure, self.name, self.asset
+
+
+def chunk_value(chunk: Any) -> ColumnElement[Any]:
+    """Return the value of an executed chunk (columns of `swaps`), in smallest units of USDC."""
+    return case(
+        (chunk.source == STABLE, chunk.input),
+        (chunk.target == STABLE, chunk.output),
+        else_=chunk.intermediate,
+    )
 
 
 def totals_of(connection: Connection, first: int, last: int) -> list[DayTotal]:
@@ -178,11 +187,7 @@ _DAY: Final = schema.blocks.c.time // DAY_MS
 def _swaps(connection: Connection, first: int, last: int) -> Iterator[DayTotal]:
     """Yield the totals of executed chunks of users' swaps, without the chain's own swaps of fees."""
     chunk, request, channel = schema.swaps.c, schema.requests.c, partner_channels.c
-    value = case(
-        (chunk.source == STABLE, chunk.input),
-        (chunk.target == STABLE, chunk.output),
-        else_=chunk.intermediate,
-    )
+    value = chunk_value(chunk)
     names = (_DAY.label("day"), chunk.source, channel.partner, request.account)
     dialect = connection.dialect.name
     inputs, values = exact_sum(chunk.input, dialect), exact_sum(value, dialect)

@@ -27,7 +27,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 
 __all__ = ["report_rows"]
 
@@ -77,7 +77,7 @@ def _figures(database: Database) -> dict[str, Callable[[], Any]]:
     with database.reading() as connection:
         last, channel, account = _chosen(connection)
     start = last - BACK_MS
-    day, month = Period(start, start + DAY_MS), Month("a day", start, start + DAY_MS)
+    day, month = Period(start, start + DAY_MS), CalendarPeriod("a day", start, start + DAY_MS)
 
     def read(look: Callable[[Connection], Any]) -> Any:
         with database.reading() as connection:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from cfnode.ledger.database import Database
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 
 ROUNDS = 5
 
@@ -24,7 +24,7 @@ def main() -> None:
     seconds, lines = [], 0
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        lines = sum(1 for _ in LedgerStatement(database, Month("a day", start, end)).lines())
+        lines = sum(1 for _ in LedgerStatement(database, CalendarPeriod("a day", start, end)).lines())
         seconds.append(time.perf_counter() - began)
     # Not `ru_maxrss`, which may be that of the process that has started this one.
     match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())

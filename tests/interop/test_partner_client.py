@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from tests.conftest import PEERS
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
@@ -82,7 +82,7 @@ def test_the_partners_path_with_a_generated_client_alone(generator: Path, tmp_pa
     assert report["states"][-1] == "COMPLETED"
     assert report["fees"] == ["BROKER", "EGRESS", "INGRESS", "NETWORK"]
     assert int(report["egress"]) > int(report["quoted"]) * 99 // 100
-    own = LedgerStatement(books, Month.parse(month), partner=api.name)
+    own = LedgerStatement(books, CalendarPeriod.parse(month), partner=api.name)
     assert report["lines"] == len(list(own.lines())) > 5
     assert report["statement"] == [each.document() for each in own.totals]
     books.close()

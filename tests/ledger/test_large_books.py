@@ -8,7 +8,7 @@ import trio
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.swap_service.live.record import BookRecord
 from cfnode.swap_service.statuses import status
@@ -19,7 +19,7 @@ from tests.ledger.day import Day
 from tests.ledger.postgres import by_length
 from tests.support.ledger.books import followed
 
-EVER = Month("ever", 0, 2**45)
+EVER = CalendarPeriod("ever", 0, 2**45)
 
 
 def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from cfnode.ledger.partners.access import (
 )
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.swaps.identity import ChannelId
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
@@ -122,7 +122,7 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     assert isinstance(reserved, Reservation)
     opened = ChannelId(channel["chain"], channel["channel"], channel["block"])
     settle(database, reserved, opened, channel["opening_fee"])
-    month = Month.parse("2026-11")
+    month = CalendarPeriod.parse("2026-11")
     everything = list(LedgerStatement(database, month).lines())
     (request,) = (
         each["request"]

@@ -17,10 +17,11 @@ import trio
 from sqlalchemy import insert
 
 from cfnode.core.assets import ASSETS
-from cfnode.ledger import pages, parquet, schema, statements
+from cfnode.ledger import pages, schema
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
-from cfnode.ledger.statements import COLUMNS, LedgerStatement, Line, Month
+from cfnode.ledger.statements import COLUMNS, CalendarPeriod, LedgerStatement, Line, parquet
+from cfnode.ledger.statements import lines as lines_module
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
@@ -104,11 +105,14 @@ async def test_months_are_bounded_in_utc(
 ) -> None:
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     assert NOVEMBER.start == datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1000
-    assert Month.parse("2026-12").end - Month.parse("2026-12").start == 31 * DAY_MS
+    assert CalendarPeriod.parse("2026-12").end - CalendarPeriod.parse("2026-12").start == 31 * DAY_MS
     books = await followed(make_database(), Source(day.url, first=1))
     until = day.head // 2
     in_november(books, until)
-    november, december = LedgerStatement(books, NOVEMBER), LedgerStatement(books, Month.parse("2026-12"))
+    november, december = (
+        LedgerStatement(books, NOVEMBER),
+        LedgerStatement(books, CalendarPeriod.parse("2026-12")),
+    )
     first, second = list(november.lines()), list(december.lines())
     assert first and second
     assert {each.block for each in first} <= set(range(1, until))
@@ -122,14 +126,14 @@ async def test_months_are_bounded_in_utc(
     for month in (november, december):
         list(month.lines())
         assert f"the books lack blocks {until - 3} to {until + 3}" in month.notes
-    october = LedgerStatement(books, Month.parse("2026-10"))
+    october = LedgerStatement(books, CalendarPeriod.parse("2026-10"))
     assert list(october.lines()) == []
 
 
 async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase) -> None:
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
-    days = [Month.day(f"2026-11-{number:02}") for number in range(1, 31)]
+    days = [CalendarPeriod.day(f"2026-11-{number:02}") for number in range(1, 31)]
     assert [each.start for each in days] + [NOVEMBER.end] == [NOVEMBER.start] + [each.end for each in days]
     lines = [line for each in days for line in LedgerStatement(books, each).lines()]
     assert lines == list(LedgerStatement(books, NOVEMBER).lines())
@@ -183,29 +187,27 @@ def test_each_format_has_the_same_lines_and_totals(
     document: dict[str, Any] = json.loads(printed(books, "json"))
     lines, totals = document["lines"], document["totals"]
     assert lines
-    assert document["month"] == "2026-11"
-    csv_lines = list(csv.DictReader(io.StringIO(printed(books, "csv"))))
+    assert (document["period"], document["title"]) == ("2026-11", "Statement of 2026-11, all accounts")
+    assert (document["begins"], document["ends"]) == ("2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z")
+    csv_lines = csv_records(books, "csv", tmp_path)
     texts = [{name: "" if each[name] is None else str(each[name]) for name in COLUMNS} for each in lines]
-    assert [{name: each[name] for name in COLUMNS} for each in csv_lines[: len(lines)]] == texts
-    assert [
-        (each["line"], each["kind"], each["asset"], each["amount"], each["count"])
-        for each in csv_lines[len(lines) :]
-    ] == [
-        (f"total {each['line']}", each["kind"], each["asset"], each["amount"], str(each["count"]))
-        for each in totals
+    assert csv_lines == texts
+    head = {"title": document["title"], "period": "2026-11", "account": "", "partner": ""}
+    assert csv_records(books, "csv-totals", tmp_path) == [
+        head | {name: "" if value is None else str(value) for name, value in each.items()} for each in totals
     ]
     path = tmp_path / "november.parquet"
     printed(books, "parquet", "--output", str(path))
     table = pyarrow.parquet.read_table(path)
     assert pyarrow.parquet.ParquetFile(path).num_row_groups == -(-len(lines) // 7)
-    for name in ("block", "line", "amount", "units", "to_amount", "destination"):
+    for name in ("block", "line", "amount", "units", "to_amount", "destination", "value", "valued_by"):
         values = [each[name] for each in lines]
-        if name.endswith("amount"):
+        if name.endswith("amount") or name == "value":
             values = [None if each is None else Decimal(each) for each in values]
         assert table[name].to_pylist() == values, name
     about = json.loads(table.schema.metadata[b"cfnode.statement"]) if table.schema.metadata else None
     about = about or json.loads(pyarrow.parquet.read_metadata(path).metadata[b"cfnode.statement"])
-    assert (about["totals"], about["month"]) == (totals, "2026-11")
+    assert (about["totals"], about["period"]) == (totals, "2026-11")
     for each in (*lines, *totals):
         if each["amount"] is not None:
             assert Decimal(each["units"]).scaleb(ASSETS[each["asset"]].decimals) == int(each["amount"])
@@ -219,13 +221,25 @@ def test_each_format_has_the_same_lines_and_totals(
     assert all(f" {account} " in text for account in accounts), text
 
 
+def csv_records(books: str, form: str, folder: Path) -> list[dict[str, Any]]:
+    """Records of CSV by RFC 4180: each line ends with CR LF."""
+    path = folder / f"november.{form}"
+    printed(books, form, "--output", str(path))
+    text = path.read_bytes().decode()
+    assert text.endswith("\r\n")
+    assert text.count("\n") == text.count("\r\n")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
 def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = block(GUIDE, "cfnode ledger statement --month 2026-11")
-    commands += block(GUIDE, "cfnode ledger statement --month 2026-11 --format parquet")
+    commands += block(GUIDE, "cfnode ledger statement --month 2026-11 --currency EUR")
+    (tmp_path / "rates.csv").write_text("date,usd_per_eur\n2026-11-01,1.0876\n")
     for line in commands.splitlines():
         assert run(*line.split()[1:], "--database", books)[0] == 0, line
-    assert {"november.csv", "november.parquet"} <= {each.name for each in tmp_path.iterdir()}
+    names = ("november.csv", "november-totals.csv", "november.xlsx", "november.beancount")
+    assert {*names} <= {each.name for each in tmp_path.iterdir()}
 
 
 def test_a_file_is_written_whole_or_not_at_all(
@@ -240,7 +254,7 @@ def test_a_file_is_written_whole_or_not_at_all(
             yield line
 
     monkeypatch.setattr(LedgerStatement, "lines", broken)
-    for form in ("csv", "parquet", "json", "table"):
+    for form in ("csv", "csv-totals", "parquet", "json", "xlsx", "beancount", "ledger", "table"):
         path = tmp_path / f"statement.{form}"
         path.write_text("the old one")
         code, _, err = run("ledger", "statement", "--month", "2026-11", "--database", books, "--format", form,
@@ -261,7 +275,7 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
             super().__init__(*values)
 
     Counted.__dataclass_fields__ = Line.__dataclass_fields__
-    monkeypatch.setattr(statements, "Line", Counted)
+    monkeypatch.setattr(lines_module, "Line", Counted)
     for taken, _ in enumerate(LedgerStatement(database, NOVEMBER).lines(), start=1):
         assert made <= taken + 2 * 4
     assert made == taken > 20
@@ -273,10 +287,22 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
         (("--month", "2026-13"), 2, "not a month such as 2026-11"),
         (("--month", "November"), 2, "not a month such as 2026-11"),
         (("--month", "2026-11", "--format", "parquet"), 2, "needs --output FILE"),
-        (("--month", "2026-11", "--format", "xlsx"), 2, "Choose from table, csv, json, parquet"),
+        (("--month", "2026-11", "--format", "ods"), 2, "Choose from table, csv, csv-totals, json, xlsx"),
         (("--month", "2026-11", "--database", "sqlite:////no/such/x"), 4, "cannot create|no books"),
-        ((), 2, "name the month or the day: --month 2026-11"),
-        (("--month", "2026-11", "--day", "2026-11-25"), 2, "name the month or the day"),
+        (("--month", "2026-11", "--format", "xlsx"), 2, "needs --output FILE"),
+        ((), 2, "name one period: --month 2026-11"),
+        (("--month", "2026-11", "--day", "2026-11-25"), 2, "name one period"),
+        (("--quarter", "2026-Q5"), 2, "not a quarter such as 2026-Q4"),
+        (("--quarter", "2026-11"), 2, "not a quarter such as 2026-Q4"),
+        (("--year", "26"), 2, "not a year such as 2026"),
+        (("--year", "9999"), 2, "not a year such as 2026"),
+        (("--year", "2998"), 2, "2998 is in the future"),
+        (("--quarter", "2998-Q1"), 2, "2998-Q1 is in the future"),
+        (("--month", "2998-01"), 2, "2998-01 is in the future"),
+        (("--day", "2998-01-31"), 2, "2998-01-31 is in the future"),
+        (("--month", "2026-11", "--currency", "euro"), 2, "not a code such as EUR"),
+        (("--month", "2026-11", "--currency", "EUR"), 2, "needs --rates FILE: CSV with date,usd_per_eur"),
+        (("--month", "2026-11", "--rates", "/dev/null"), 2, "--rates needs --currency"),
         (("--day", "2026-11-31"), 2, "not a day such as 2026-11-25"),
         (("--day", "2026-11-5"), 2, "not a day such as 2026-11-25"),
         (("--day", "2026-11"), 2, "not a day such as 2026-11-25"),
@@ -289,13 +315,21 @@ def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:
     assert (found, bool(re.search(words, out + err))) == (code, True), err
 
 
-def test_without_pyarrow_the_error_names_the_extra(
-    books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("form", "library", "words"),
+    [
+        ("parquet", "pyarrow", "Parquet needs pyarrow: pip install 'cfnode[parquet]'"),
+        ("xlsx", "xlsxwriter", "XLSX needs XlsxWriter: pip install 'cfnode[xlsx]'"),
+    ],
+)
+def test_without_its_library_a_format_names_the_extra(
+    books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, library: str, words: str
 ) -> None:
     import sys
 
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    code, _, err = run("ledger", "statement", "--month", "2026-11", "--database", books, "--format",
-                       "parquet", "--output", str(tmp_path / "x.parquet"))  # fmt: skip
-    assert (code, "Parquet needs pyarrow: pip install 'cfnode[parquet]'" in err) == (1, True)
-    assert not (tmp_path / "x.parquet").exists()
+    monkeypatch.setitem(sys.modules, library, None)
+    path = tmp_path / f"x.{form}"
+    code, _, err = run("ledger", "statement", "--month", "2026-11", "--database", books, "--format", form,
+                       "--output", str(path))  # fmt: skip
+    assert (code, words in err) == (1, True)
+    assert not path.exists()

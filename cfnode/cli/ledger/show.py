@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -166,12 +165,13 @@ def _plain(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_csv(records: Iterator[dict[str, Any]]) -> None:
-    writer = None
+    from cfnode.ledger.spreadsheet import CsvTable
+
+    table = None
     for record in records:
-        if writer is None:
-            writer = csv.DictWriter(sys.stdout, record, lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(_plain(record))
+        if table is None:
+            table = CsvTable(sys.stdout, record)
+        table.write(_plain(record))
 
 
 def _cell(record: dict[str, Any], name: str) -> str:

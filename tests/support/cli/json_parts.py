@@ -155,6 +155,9 @@ LINE = Foreign(
         "to_asset": MAYBE,
         "to_amount": {"amount", "null"},
         "to_units": PRICE,
+        "value": PRICE,
+        "currency": "text",
+        "valued_by": MAYBE,
     }
 )
 TOTAL = Foreign(
@@ -169,6 +172,8 @@ TOTAL = Foreign(
         "to_asset": MAYBE,
         "to_amount": {"amount", "null"},
         "to_units": PRICE,
+        "value": PRICE,
+        "currency": "text",
     }
 )
 NUMBER = {"number", "null"}

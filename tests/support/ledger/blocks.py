@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfnode.ledger.decoding import DecodedBlock, DecodedEvent
-from cfnode.ledger.statements import Month
+from cfnode.ledger.statements import CalendarPeriod
 
 __all__ = ["GENESIS", "NOVEMBER", "block", "block_rows"]
 
 GENESIS = "0x" + "00" * 32
-NOVEMBER = Month.parse("2026-11")
+NOVEMBER = CalendarPeriod.parse("2026-11")
 
 
 def block(number: int, events: list[DecodedEvent]) -> DecodedBlock:

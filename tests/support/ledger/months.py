@@ -6,10 +6,10 @@ from sqlalchemy import update
 
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
-from cfnode.ledger.statements import Month
+from cfnode.ledger.statements import CalendarPeriod
 from tests.ledger.contents import rows
 
-NOVEMBER = Month.parse("2026-11")
+NOVEMBER = CalendarPeriod.parse("2026-11")
 
 
 def in_november(books: Database, until: int) -> None:

@@ -38,7 +38,7 @@ from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swap_service.entries import Entry
@@ -58,7 +58,7 @@ from tests.support.swaps.model import Channel, Deposit, Swap
 
 __all__ = ["Rooms", "development_record", "entries_of"]
 
-LONG: Final = Month("ever", 0, 2**52)
+LONG: Final = CalendarPeriod("ever", 0, 2**52)
 """A period with all blocks."""
 V2: Final = {
     "swapping": ("SWAPPING",),

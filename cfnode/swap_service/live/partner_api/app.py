@@ -121,7 +121,7 @@ class PartnerApi:
             operation, names = match
             arguments = [*names, *await _given(operation, scope, headers, receive)]
             answer = await self._handlers[operation.name](partner, *arguments)
-            is_csv = operation.has_csv and arguments[-1].format == "csv"
+            is_csv = operation.has_csv and arguments[-1].format != "json"
             return operation.status, CSV if is_csv else JSON, answer
         except Problem:
             raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
-from typing import IO, Final
+import time
+from typing import IO, BinaryIO, Final, cast
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.partners.channels import has_channel
-from cfnode.ledger.statement_text import write_csv, write_json
-from cfnode.ledger.statements import LedgerStatement, Month
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
+from cfnode.ledger.statements.formats import FORMATS
 from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.live.partner_api.documents import swap_of
 from cfnode.swap_service.live.partner_api.problems import Problem
@@ -39,15 +39,14 @@ def own_swap(record: SwapRecord, database: Database, partner: str, reference: st
 def statement_file(database: Database, partner: str, query: StatementQuery) -> IO[bytes]:
     """Return a statement as a file that is at its beginning. Raises Problem, LedgerError; blocks."""
     try:
-        month = Month.parse(query.month)
+        month = CalendarPeriod.month(query.month)
+        month.require_begun(int(time.time() * 1000))
     except ValueError as error:
         raise Problem("invalid_request", f"month: {error}") from None
     statement = LedgerStatement(database, month, partner=partner)
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # its sender closes it
     try:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        (write_csv if query.format == "csv" else write_json)(statement, text)
-        text.detach()
+        FORMATS[query.format].write(statement, cast(BinaryIO, file))
         file.seek(0)
     except BaseException:
         file.close()

@@ -6,7 +6,7 @@ Amounts are decimal digits in the asset's smallest unit, times Unix milliseconds
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -29,6 +29,9 @@ Amount = Annotated[
 ]
 Address = Annotated[str, Meta(min_length=1, max_length=200, description="In the usual form of its chain.")]
 BasisPoints = Annotated[int, Meta(ge=0, le=10_000)]
+Value = Annotated[
+    str, Meta(pattern=r"^[0-9]+(\.[0-9]{1,6})?$", description="In whole units of the statement's currency.")
+]
 Milliseconds = Annotated[int, Meta(description="Unix milliseconds.")]
 
 
@@ -261,8 +264,12 @@ class Swap(Struct):
 class StatementQuery(Struct, forbid_unknown_fields=True):
     """Month of a statement, and its format."""
 
-    month: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}$", description="In UTC.", examples=["2026-11"])]
-    format: Annotated[str, Meta(pattern=r"^(json|csv)$", description="json or csv.")] = "json"
+    month: Annotated[
+        str, Meta(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$", description="In UTC.", examples=["2026-11"])
+    ]
+    format: Annotated[
+        Literal["json", "csv", "csv-totals"], Meta(description="json, or CSV of the lines, or of the totals.")
+    ] = "json"
 
 
 class StatementLine(Struct, forbid_unknown_fields=True):
@@ -287,6 +294,9 @@ class StatementLine(Struct, forbid_unknown_fields=True):
     to_asset: str | None
     to_amount: Amount | None
     to_units: str | None
+    value: Value | None
+    currency: str
+    valued_by: Annotated[str, Meta(extra_json_schema={"enum": ["swap", "usdc", "pool"]})] | None
 
 
 class StatementTotal(Struct, forbid_unknown_fields=True):
@@ -302,17 +312,27 @@ class StatementTotal(Struct, forbid_unknown_fields=True):
     to_asset: str | None
     to_amount: str | None
     to_units: str | None
+    value: Value | None
+    currency: str
 
 
 class Statement(Struct, forbid_unknown_fields=True):
-    """All facts of a month about the partner's channels. `notes` are reasons why it is not complete."""
+    """All facts of a month about the partner's channels.
 
-    month: str
+    `notes` are reasons why it is not complete; `unvalued` counts the lines without a value, by asset.
+    """
+
+    title: str
+    period: str
+    begins: Annotated[str, Meta(description="The first second, in UTC.")]
+    ends: Annotated[str, Meta(description="The last second, in UTC.")]
     account: None
     partner: str
+    currency: Annotated[str, Meta(description="That of the values.", examples=["USD"])]
     lines: list[StatementLine]
     totals: list[StatementTotal]
     notes: list[str]
+    unvalued: dict[str, int]
 
 
 Document = dict[str, Any]

@@ -1,19 +1,21 @@
 """Parquet files of statements.
 
-Lines are written in groups of 10,000; totals are in the file's metadata. Amounts are exact decimals of 38
-digits; `time` is a timestamp in UTC.
+Lines are written in groups of 10,000; head and totals are in the file's metadata. Amounts are exact decimals
+of 38 digits; `time` is a timestamp in UTC.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+from cfnode.core.assets import units
 from cfnode.ledger.errors import LedgerError, MissingLibrary
-from cfnode.ledger.statements import COLUMNS, LedgerStatement, Line
+from cfnode.ledger.statements.lines import COLUMNS, LedgerStatement, Line
+from cfnode.ledger.statements.values import VALUE_DECIMALS
 
 __all__ = ["write_parquet"]
 
@@ -25,8 +27,8 @@ MAX_DECIMAL128: Final = 10**38 - 1
 """The largest amount of a decimal of 38 digits; no asset has as much."""
 
 
-def write_parquet(statement: LedgerStatement, path: Path) -> None:
-    """Write the lines, and month, account, partner, totals and notes as JSON under `cfnode.statement`.
+def write_parquet(statement: LedgerStatement, file: BinaryIO) -> None:
+    """Write the lines, and head, totals and notes as JSON under `cfnode.statement`.
 
     Raises MissingLibrary without pyarrow, LedgerError, OSError.
     """
@@ -36,16 +38,14 @@ def write_parquet(statement: LedgerStatement, path: Path) -> None:
     except ImportError:
         raise MissingLibrary("Parquet needs pyarrow: pip install 'cfnode[parquet]'") from None
     schema = pyarrow.schema([(name, _type(pyarrow, name)) for name in COLUMNS])
-    with ParquetWriter(path, schema) as writer:
+    with ParquetWriter(file, schema) as writer:
         for group in _groups(statement.lines()):
             columns = {name: [_value(line, name) for line in group] for name in COLUMNS}
             writer.write_table(pyarrow.table(columns, schema=schema))
-        details = {
-            "month": statement.month.text,
-            "account": statement.account,
-            "partner": statement.partner,
+        details = statement.head | {
             "totals": [total.document() for total in statement.totals],
             "notes": statement.notes,
+            "unvalued": statement.unvalued,
         }
         writer.add_key_value_metadata({"cfnode.statement": json.dumps(details)})
 
@@ -61,17 +61,17 @@ def _type(pyarrow: Any, name: str) -> Any:
         return pyarrow.int64()
     if name in _AMOUNTS:
         return pyarrow.decimal128(38, 0)
+    if name == "value":
+        return pyarrow.decimal128(38, VALUE_DECIMALS)
     return pyarrow.timestamp("ms", tz="UTC") if name == "time" else pyarrow.string()
 
 
 def _value(line: Line, name: str) -> Any:
     value = getattr(line, name)
-    if name in _AMOUNTS and value is not None:
-        if value > MAX_DECIMAL128:
-            raise LedgerError(
-                f"an amount of block {line.block} has more digits than Parquet's decimals: use another format"
-            )
-        from decimal import Decimal
-
-        return Decimal(value)
-    return value
+    if value is None or name not in (*_AMOUNTS, "value"):
+        return value
+    if value > MAX_DECIMAL128:
+        raise LedgerError(
+            f"an amount of block {line.block} has more digits than Parquet's decimals: use another format"
+        )
+    return Decimal(units(value, VALUE_DECIMALS) if name == "value" else value)

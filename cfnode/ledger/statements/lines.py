@@ -1,15 +1,13 @@
-"""Statements of a month or a day: a line for each chunk, fee, payout and commission, and totals.
+"""Statements of a period: a line for each chunk, fee, payout and commission with its value, and totals.
 
-A line is what an event of a block of that time states, so the statement of a month that has ended does not
+A line is what an event of a block of that time states, so the statement of a period that has ended does not
 change; the later outcome of a payout is in the report `payouts`. Lines are read in pages, oldest first.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from heapq import merge
 from typing import Any, Final
 
@@ -28,63 +26,36 @@ from sqlalchemy import (
 
 from cfnode.core.assets import ASSETS, units
 from cfnode.ledger import schema
-from cfnode.ledger.block_times import DAY_MS, block_range, blocks_between, times_of
+from cfnode.ledger.block_times import block_range, blocks_between, times_of
 from cfnode.ledger.database import Database
+from cfnode.ledger.day_totals import chunk_value
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.pages import pages
 from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.ledger.statements.periods import CalendarPeriod
+from cfnode.ledger.statements.rates import ExchangeRates
+from cfnode.ledger.statements.values import VALUE_DECIMALS, Valued, Valuer, currency_of
+from cfnode.ledger.times import time_text
 
-__all__ = ["COLUMNS", "LedgerStatement", "Line", "Month", "Total"]
+__all__ = ["COLUMNS", "LedgerStatement", "Line", "Total", "value_text"]
 
-_MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
 COLUMNS: Final = (
     *("block", "event", "time", "line", "kind", "state", "account", "request", "swap"),
     *("chain", "channel", "egress", "destination"),
     *("asset", "amount", "units", "to_asset", "to_amount", "to_units"),
+    *("value", "currency", "valued_by"),
 )
 """Members of a line, in their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Month:
-    """Month or day in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
-
-    text: str
-    start: int
-    end: int
-
-    @classmethod
-    def parse(cls, text: str) -> Month:
-        """Return the month of a text such as `2026-11`. Raises ValueError."""
-        match = _MONTH.fullmatch(text)
-        if match is None or not 1 <= int(match[2]) <= 12 or not 1970 <= int(match[1]) < 9999:
-            raise ValueError(f"{text[:40]!r} is not a month such as 2026-11")
-        year, month = int(match[1]), int(match[2])
-        after = (year + month // 12, month % 12 + 1)
-        return cls(text, _ms(year, month), _ms(*after))
-
-    @classmethod
-    def day(cls, text: str) -> Month:
-        """Return the day of a text such as `2026-11-25`. Raises ValueError."""
-        try:
-            start = int(datetime.strptime(f"{text[:40]} +0000", "%Y-%m-%d %z").timestamp()) * 1000
-        except ValueError:
-            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25") from None
-        if start < 0 or len(text) != 10:
-            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25")
-        return cls(text, start, start + DAY_MS)
-
-
-def _ms(year: int, month: int) -> int:
-    return int(datetime(year, month, 1, tzinfo=UTC).timestamp()) * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """Line of a statement: `line` is swap, fee, payout or commission, `kind` and `state` those of its table.
 
-    Amounts are in smallest units; `to_asset` and `to_amount` are a swap's output. `time` is Unix ms.
+    Amounts are in smallest units; `to_asset` and `to_amount` are a swap's output. `time` is Unix ms. `usdc`
+    is a swap's worth in smallest units of USDC. `value` is in millionths of `currency`, `valued_by` is swap,
+    usdc or pool; both are None if the books have no price.
     """
 
     block: int
@@ -105,6 +76,10 @@ class Line:
     amount: int | None
     to_asset: str | None
     to_amount: int | None
+    usdc: int | None
+    value: int | None
+    valued_by: str | None
+    currency: str
 
     @property
     def units(self) -> str | None:
@@ -119,16 +94,18 @@ class Line:
 
 @dataclass(slots=True)
 class Total:
-    """Sum of all lines of a kind, state and pair of assets."""
+    """Sum of all lines of a kind, state and pair of assets; `value` is that of the lines that have one."""
 
     line: str
     kind: str
     state: str | None
     asset: str
     to_asset: str | None
+    currency: str
     count: int = 0
     amount: int = 0
     to_amount: int = 0
+    value: int | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the members of the total; amounts as decimal digits, and in whole units."""
@@ -144,7 +121,14 @@ class Total:
             "to_asset": self.to_asset,
             "to_amount": str(self.to_amount) if is_swap else None,
             "to_units": _units(self.to_amount, self.to_asset) if is_swap else None,
+            "value": value_text(self.value),
+            "currency": self.currency,
         }
+
+
+def value_text(value: int | None) -> str | None:
+    """Return a value as decimal digits in whole units of its currency."""
+    return None if value is None else units(value, VALUE_DECIMALS)
 
 
 def _units(amount: int | None, asset: str | None) -> str | None:
@@ -154,18 +138,55 @@ def _units(amount: int | None, asset: str | None) -> str | None:
 
 
 class LedgerStatement:
-    """Statement of a month or a day: of all, of one account, or of one partner's channels. Methods block.
+    """Statement of a period: of all, of one account, or of one partner's channels. Methods block.
 
-    `totals` and `notes` are complete when `lines` has come to its end. A note is a reason why the month is
-    not complete in the books.
+    Values are in dollars, or in the currency of the `rates`. `totals`, `notes` and `unvalued` are complete
+    when `lines` has come to its end. A note is a reason why the statement is not complete. `unvalued` counts
+    the lines of an asset without a value: the books have no price of it in the week before.
     """
 
     def __init__(
-        self, database: Database, month: Month, account: str | None = None, partner: str | None = None
+        self,
+        database: Database,
+        period: CalendarPeriod,
+        account: str | None = None,
+        partner: str | None = None,
+        rates: ExchangeRates | None = None,
     ) -> None:
-        self._database, self.month, self.account, self.partner = database, month, account, partner
+        self._database, self.period, self.account, self.partner = database, period, account, partner
+        self._rates, self.currency = rates, currency_of(rates)
         self._totals: dict[tuple[str, ...], Total] = {}
         self.notes: list[str] = []
+        self.unvalued: dict[str, int] = {}
+
+    @property
+    def title(self) -> str:
+        """The title: period, and whose statement it is."""
+        owners = [f"account {self.account}"] if self.account is not None else []
+        owners += [f"partner {self.partner}"] if self.partner is not None else []
+        return f"Statement of {self.period.text}, {', '.join(owners) or 'all accounts'}"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader has to know: the notes, and which lines have no value."""
+        remarks = [f"Not complete: {note}" for note in self.notes]
+        for asset, count in sorted(self.unvalued.items()):
+            reason = f"the books have no price of {asset} in the week before"
+            remarks.append(f"Without a value: {count} lines with {asset}, since {reason}")
+        return remarks
+
+    @property
+    def head(self) -> dict[str, str | None]:
+        """Title, period with its first and last second, account, partner, and currency of the values."""
+        return {
+            "title": self.title,
+            "period": self.period.text,
+            "begins": time_text(self.period.start),
+            "ends": time_text(self.period.end - 1),
+            "account": self.account,
+            "partner": self.partner,
+            "currency": self.currency,
+        }
 
     @property
     def totals(self) -> list[Total]:
@@ -174,12 +195,14 @@ class LedgerStatement:
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines, oldest first, from one state of the books. Raises LedgerError."""
+        self._totals.clear()
+        self.unvalued.clear()
         with self._database.reading() as connection:
             books = block_range(connection)
             if books is None:
                 raise LedgerError("the books are empty: `cfnode ledger run` begins them")
-            first, end = blocks_between(connection, self.month.start, self.month.end)
-            self.notes = _notes(connection, self.month, books, (first, end))
+            first, end = blocks_between(connection, self.period.start, self.period.end)
+            self.notes = _notes(connection, self.period, books, (first, end))
             streams = [self._stream(connection, query, first, end) for query in _QUERIES]
             for line in merge(*streams, key=lambda line: (line.block, line.event, line.line, line.place)):
                 self._count(line)
@@ -188,11 +211,17 @@ class LedgerStatement:
     def _count(self, line: Line) -> None:
         key = (line.line, line.kind, line.state or "", line.asset, line.to_asset or "")
         if key not in self._totals:
-            self._totals[key] = Total(line.line, line.kind, line.state, line.asset, line.to_asset)
+            self._totals[key] = Total(
+                line.line, line.kind, line.state, line.asset, line.to_asset, line.currency
+            )
         total = self._totals[key]
         total.count += 1
         total.amount += line.amount or 0
         total.to_amount += line.to_amount or 0
+        if line.value is not None:
+            total.value = (total.value or 0) + line.value
+        elif line.amount is not None:
+            self.unvalued[line.asset] = self.unvalued.get(line.asset, 0) + 1
 
     def _stream(
         self, connection: Connection, source: tuple[Table, Select[Any]], first: int, end: int
@@ -202,22 +231,25 @@ class LedgerStatement:
             query = query.where(_account_of(table, query, connection.dialect.name) == self.account)
         if self.partner is not None:
             query = query.where(_of_partner(table, self.partner))
+        valuer = Valuer(connection, self._rates)
         for rows in pages(connection, table, query, (first, end)):
             times = times_of(connection, (row.block for row in rows))
-            yield from (_line(row, times) for row in rows)
+            valuer.read(rows)
+            for row in rows:
+                yield _line(row, times[row.block], valuer.value(row, times[row.block]), self.currency)
 
 
-def _line(row: Any, times: dict[int, int]) -> Line:
+def _line(row: Any, time: int, valued: Valued, currency: str) -> Line:
     values = list(row)
-    values[_TIME] = times[row.block]
-    return Line(*values)
+    values[_TIME] = time
+    return Line(*values, *valued, currency)  # type: ignore[call-arg]  # in the order of `_READ`
 
 
 def _account_of(table: Table, query: Select[Any], dialect: str) -> ColumnElement[Any]:
     """Return the account of a line; a chunk's is its request's.
 
     SQLite would read all requests of the account by their index and sort their chunks, for each page. It has
-    no index of a concatenation, so it reads the chunks of the month in order. PostgreSQL has statistics.
+    no index of a concatenation, so it reads the chunks of the period in order. PostgreSQL has statistics.
     """
     account = query.selected_columns.account
     return account if "account" in table.c or dialect != "sqlite" else account + ""
@@ -233,6 +265,12 @@ def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
     )
 
 
+_READ: Final = tuple(
+    name for name in Line.__dataclass_fields__ if name not in ("value", "valued_by", "currency")
+)
+"""Members of a line that are read; the others follow from them and the prices."""
+
+
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
     """Return a table, and a query of the columns of `Line` from it; those that it lacks are NULL.
 
@@ -241,7 +279,7 @@ def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tu
     known_columns: dict[str, Any] = {"line": literal(line), "place": literal(0)}
     known_columns |= columns
     selected = []
-    for name in Line.__dataclass_fields__:
+    for name in _READ:
         column = known_columns.get(name, table.c[name] if name in table.c else null())
         selected.append(column.label(name))
     query = select(*selected).select_from(table)
@@ -250,7 +288,7 @@ def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tu
     return table, query
 
 
-_TIME: Final = list(Line.__dataclass_fields__).index("time")
+_TIME: Final = _READ.index("time")
 _chunk, _request = schema.swaps.c, schema.requests.c
 _SWAPS = _query(
     schema.swaps,
@@ -265,6 +303,7 @@ _SWAPS = _query(
     amount=_chunk.input,
     to_asset=_chunk.target,
     to_amount=_chunk.output,
+    usdc=chunk_value(_chunk),
 )
 _QUERIES: Final = (
     (_SWAPS[0], _SWAPS[1].where(_chunk.state == "executed")),
@@ -276,15 +315,15 @@ _QUERIES: Final = (
 
 
 def _notes(
-    connection: Connection, month: Month, books: tuple[int, int], period: tuple[int, int]
+    connection: Connection, period: CalendarPeriod, books: tuple[int, int], blocks: tuple[int, int]
 ) -> list[str]:
-    """Return the reasons why the books may lack facts of the month."""
-    (start, last), (first, end), notes = books, period, []
+    """Return the reasons why the books may lack facts of the period."""
+    (start, last), (first, end), notes = books, blocks, []
     times = times_of(connection, books)
-    if times[start] > month.start:
-        notes.append(f"the books begin with block {start + 1}, after the start of {month.text}")
-    if times[last] < month.end:
-        notes.append(f"the books end with block {last}, before the end of {month.text}")
+    if times[start] > period.start:
+        notes.append(f"the books begin with block {start + 1}, after the start of {period.text}")
+    if times[last] < period.end:
+        notes.append(f"the books end with block {last}, before the end of {period.text}")
     gaps = schema.gaps.c
     overlapping = select(gaps.first, gaps.last).where(gaps.last >= first, gaps.first <= end)
     notes += [
