@@ -8,9 +8,16 @@ from typing import Any
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
-from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
+from cfnode.swaps.events import (
+    KEY_PALLETS,
+    Name,
+    is_key_event,
+    transaction_text,
+    transactions_of,
+    variant,
+)
 
-__all__ = ["BROADCASTER", "INGRESS_EGRESS", "LIQUIDITY", "SWAPPING"]
+__all__ = ["BROADCASTER", "INGRESS_EGRESS", "KEYS", "LIQUIDITY", "SWAPPING"]
 
 
 def _output(context: Context, event: DecodedEvent) -> bool:
@@ -145,6 +152,11 @@ def _outcome(context: Context, event: DecodedEvent, state: str) -> bool:
     return True
 
 
+def _key(context: Context, event: DecodedEvent) -> bool:
+    """Keep an event of a rotation, which decides whether the signature of a payout is an old one."""
+    return is_key_event(event.pallet, event.name, event.fields)
+
+
 SWAPPING: Handlers = {
     Name.OUTPUT_SCHEDULED: _output,
     Name.OUTPUT_IGNORED: _output,
@@ -171,3 +183,4 @@ BROADCASTER: Handlers = {
     Name.TIMED_OUT: partial(_outcome, state="timeout"),
     Name.RESIGNED: partial(_outcome, state="signed"),
 }
+KEYS: Handlers = dict.fromkeys(KEY_PALLETS, _key)
