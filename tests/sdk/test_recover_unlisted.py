@@ -22,7 +22,7 @@ from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
 from tests.support.sdk.payloads import node as state_chain
 from tests.support.sdk.payloads import raw
-from tests.support.sdk.providers import NONCES, offered
+from tests.support.sdk.providers import NONCES, error, offered, provider
 from tests.support.sdk.recover_command import ETHER
 
 DEPOSIT = "0x" + "d1" * 32
@@ -128,6 +128,34 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
         result = recover(server.url, *send)
         assert result.exit_code == ExitCode.OK, result.output
     assert (evm.balance(other), evm.balance(refusing)) == (ETHER, 0)
+
+
+@pytest.mark.parametrize("replaces_code", [True, False])
+@pytest.mark.parametrize("is_token", [False, True])
+def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
+    is_token: bool, replaces_code: bool, evm: Evm
+) -> None:
+    """With the vault's gas for coins, also at a node that replaces no code, and with a token's answer."""
+    (other,), counting = receivers(1), evm.deploy("Counter")
+    token = raw(evm.deploy("Stubborn")) if is_token else NATIVE
+    left_out = Transfer(token, raw(counting), ETHER)
+    found = offered(all_batch([], [], [left_out, Transfer(NATIVE, raw(other), ETHER)]))
+
+    def refuse(document: Any) -> Any:
+        is_replacing = document["method"] == "eth_call" and len(document["params"]) > 2
+        return error(-32602, "too many arguments") if is_replacing and not replaces_code else None
+
+    with (
+        forgetful_chain("Ethereum", found, status("Ethereum", counting, ETHER, found)) as server,
+        provider(evm, refuse) as node,
+    ):
+        result = recover(server.url, "--eth-rpc", node.url)
+    assert result.exit_code == ExitCode.WOULD_REVERT, result.output
+    reason = "the token returns false for it" if is_token else "the receiver needs more gas than the 8,000"
+    assert f"to {spelled(counting)}: " in " ".join(result.output.split())
+    assert reason in " ".join(result.output.split())
+    with forgetful_chain("Ethereum", found, status("Ethereum", other, ETHER, found)) as server:
+        assert recover(server.url, "--eth-rpc", evm.url).exit_code == ExitCode.OK
 
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:

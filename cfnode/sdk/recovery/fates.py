@@ -54,7 +54,9 @@ class Fates:
         fates: dict[Fate, Payment] = {}
         for payment in payments:
             payment_fate, payloads = yield from self._fate(payment)
-            calls |= {call.data: call for call in payloads}
+            for call in payloads:
+                other = calls.get(call.data, call)  # a batch may make several of the payouts
+                calls[call.data] = call if call.transfer == other.transfer else call.whole
             fates.setdefault(payment_fate, payment)
         if calls:
             return tuple(calls.values())
