@@ -199,7 +199,7 @@ def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike
     call = all_batch(
         [], [], [Transfer(NATIVE, each, place * 10**18) for place, each in enumerate(receivers, 1)]
     )
-    batch = read_payload("Ethereum", 7, offered(call)["rpc_result"], None)
+    batch = replace(read_payload("Ethereum", 7, offered(call)["rpc_result"], None), is_offered=False)
     a, b, c = (checksum_address(each) for each in receivers)
     whole = FailedCall(batch, b"", b"", 6, None, None)
     assert dict(summary(whole)) == {
