@@ -16,7 +16,7 @@ from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.swaps.checksums import checksum_address
 from tests.conftest import shared
 from tests.process import NodeProcess
-from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.anvil import DEPLOYER, VAULT, Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
@@ -128,6 +128,24 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
         result = recover(server.url, *send)
         assert result.exit_code == ExitCode.OK, result.output
     assert (evm.balance(other), evm.balance(refusing)) == (ETHER, 0)
+
+
+def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
+    """Somebody has sent it, and one receiver rejected its transfer: that one gets a call of its own."""
+    (other,), refusing = receivers(1), evm.deploy("Moody")
+    half = Transfer(NATIVE, raw(refusing), ETHER)
+    found = offered(all_batch([], [], [half, Transfer(NATIVE, raw(other), ETHER)]))
+    evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + found["rpc_result"]["data"]})
+    for receiver, amount in ((other, ETHER), (refusing, 0)):
+        with forgetful_chain("Ethereum", found, status("Ethereum", receiver, ETHER, found)) as server:
+            result = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert result.exit_code == ExitCode.ALREADY_SENT, result.output
+        assert "receiver that rejected it gets a call of its own" in " ".join(result.output.split())
+        assert evm.balance(receiver) == amount
+    own = offered(fallback(half))
+    with forgetful_chain("Ethereum", own, status("Ethereum", refusing, ETHER, own)) as server:
+        result = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    assert result.exit_code == ExitCode.WOULD_REVERT, result.output
 
 
 @pytest.mark.parametrize("replaces_code", [True, False])
