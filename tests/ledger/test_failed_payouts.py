@@ -37,6 +37,10 @@ def succeeded(index: int, broadcast: int) -> DecodedEvent:
     return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
 
+def aborted(index: int, broadcast: int) -> DecodedEvent:
+    return DecodedEvent(index, "EthereumBroadcaster", "BroadcastAborted", {"broadcast_id": broadcast})
+
+
 def not_taken(index: int, broadcast: int, amount: int = 5) -> DecodedEvent:
     fields = {"broadcast_id": broadcast, "asset": "Usdc", "amount": amount, "destination_address": RECEIVER}
     return DecodedEvent(index, "EthereumIngressEgress", "TransferFallbackRequested", fields)
@@ -64,6 +68,7 @@ def swap(number: int) -> list[DecodedEvent]:
             [4, 5],
             id="both in one block",
         ),
+        pytest.param([[aborted(0, 1)], [succeeded(0, 2), not_taken(1, 3)]], [5], id="the first was aborted"),
     ],
 )
 def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(

@@ -124,7 +124,7 @@ def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
 
 
 def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> None:
-    """The transaction fails in its block, and the reason is the key; nobody is paid."""
+    """The transaction fails in its block, and the key is named as the reason; the receiver is not paid."""
     receiver, found = transfer()
     rotate = keccak_256(b"rotate(uint256,uint8)")[:4].hex()
     words = [raw(vector(name)["agg_key"]["compressed"]) for name in NAMES[:2]]

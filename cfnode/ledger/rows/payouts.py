@@ -134,13 +134,19 @@ def _not_taken(context: Context, event: DecodedEvent) -> bool:
     asset, amount = fields["asset"], fields["amount"]
     destination = context.address(chain, fields["destination_address"])
     assert destination is not None
-    egress = context.known.failed_payout(asset, amount, destination)
+    egress = context.known.failed_payout(asset, amount, destination, _succeeded(context, chain))
     if egress is None and not context.known.keeps_all:
         return False
     context.add(event, "failures", chain=chain, asset=asset, amount=amount, destination=destination,
                 broadcast=fields["broadcast_id"], egress=egress)  # fmt: skip
     context.known.broadcasts.put_last((chain, fields["broadcast_id"]), True)
     return True
+
+
+def _succeeded(context: Context, chain: str) -> list[int]:
+    """Return the broadcasts of a chain that succeed in this block."""
+    ended = [event for event in context.block.events if event.name == Name.SUCCEEDED and event.chain == chain]
+    return [event.fields["broadcast_id"] for event in ended]
 
 
 def _outcome(context: Context, event: DecodedEvent, state: str) -> bool:

@@ -43,9 +43,8 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
 
 
 def _receivers(payload: Payload) -> str:
-    """Return the number of a batch's transfers as text."""
-    count = len(payload.transfers)
-    return f"{count} transfer{'' if count == 1 else 's'}"
+    """Return the number of a whole batch's transfers as text."""
+    return f"{len(payload.transfers)} transfers"
 
 
 def subject(payload: Payload) -> str:

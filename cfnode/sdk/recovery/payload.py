@@ -92,7 +92,7 @@ class Payload:
     @property
     def is_whole_batch(self) -> bool:
         """Whether the call is a batch of which no transfer was searched for: all receivers count alike."""
-        return self.is_batch and not self.is_chosen
+        return self.is_batch and not self.is_chosen and len(self.transfers) > 1
 
     @property
     def parts(self) -> tuple[Payload, ...]:
