@@ -10,16 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Select, Table, and_, func, select
 
+from cfnode.core.assets import CHAINS
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
+from cfnode.ledger.keys import key_change_of
 from cfnode.ledger.kinds import is_of_customer
 from cfnode.ledger.open_channels import is_before, partners_of
 from cfnode.ledger.reports import PayoutFact, payout_facts, related, swap_state
-from cfnode.swaps.fate import Evidence, Fate, Signed, fate
-from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.events import Name
+from cfnode.swaps.fate import Evidence, Fate, Signed, fate, signature_at
+from cfnode.swaps.identity import ChannelId, Place
 from cfnode.swaps.journey import State
 
 __all__ = [
@@ -34,6 +37,8 @@ __all__ = [
 
 NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
+MAX_ABORTED: Final = 1_000
+"""Number of the newest aborted transactions whose payouts are listed."""
 Record = dict[str, Any]
 
 
@@ -206,16 +211,62 @@ def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress
 def failed_payouts(
     connection: Connection, limit: int = 50, before: tuple[int, int] | None = None
 ) -> list[FailedPayoutLine]:
-    """Return at most `limit` failed transfers, the newest first.
+    """Return at most `limit` payouts that failed, the newest first.
 
-    `before` is block and event of the last transfer of the page before.
+    These are transfers that a receiver rejected, and the payouts of transactions that were aborted and not
+    sent since. `before` is block and event of the last one of the page before.
     """
+    lines = [*_rejected(connection, limit, before), *_newest_aborted(connection, limit, before)]
+    return sorted(lines, key=lambda line: (line.block, line.event), reverse=True)[:limit]
+
+
+def _rejected(connection: Connection, limit: int, before: tuple[int, int] | None) -> list[FailedPayoutLine]:
     table, blocks = schema.failures, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     if before is not None:
         query = query.where(is_before(table, before))
     query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(limit)
     return _failed(connection, [dict(row) for row in connection.execute(query).mappings()])
+
+
+def _newest_aborted(
+    connection: Connection, limit: int, before: tuple[int, int] | None
+) -> list[FailedPayoutLine]:
+    """Return at most `limit` payouts of aborted transactions; those that were sent since are left out."""
+    lines = list[FailedPayoutLine]()
+    while len(lines) < limit:
+        rows = _of_aborted(connection, limit, before)
+        lines += reversed(aborted_payouts(connection, rows[::-1], payout_facts(connection, rows)))
+        if len(rows) < limit:
+            break
+        before = rows[-1]["block"], rows[-1]["event"]
+    return lines[:limit]
+
+
+def _of_aborted(connection: Connection, limit: int, before: tuple[int, int] | None) -> list[Record]:
+    """Return the newest rows of payouts in transactions that were ever aborted."""
+    table, blocks, batch = schema.payouts, schema.blocks.c, schema.broadcasts.c
+    aborted = _aborted_broadcasts().subquery()
+    query = (
+        select(blocks.time, table)
+        .join(schema.blocks, blocks.number == table.c.block)
+        .join(schema.broadcasts, and_(batch.chain == table.c.chain, batch.egress == table.c.egress))
+        .join(aborted, and_(aborted.c.chain == batch.chain, aborted.c.broadcast == batch.broadcast))
+    )
+    if before is not None:
+        query = query.where(is_before(table, before))
+    query = query.distinct().order_by(table.c.block.desc(), table.c.event.desc()).limit(limit)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _aborted_broadcasts() -> Select[tuple[str, int]]:
+    """Return the query for the broadcasts that were aborted last, by the index of events."""
+    event, outcome = schema.events.c, schema.outcomes.c
+    is_same = and_(outcome.block == event.block, outcome.event == event.event)
+    pallets = [f"{chain}Broadcaster" for chain in CHAINS]
+    query = select(outcome.chain, outcome.broadcast).join(schema.events, is_same)
+    query = query.where(event.pallet.in_(pallets), event.name == Name.ABORTED)
+    return query.order_by(event.block.desc(), event.event.desc()).limit(MAX_ABORTED)
 
 
 def failed_payouts_of(connection: Connection, payouts: list[Record]) -> list[FailedPayoutLine]:
@@ -238,23 +289,25 @@ def aborted_payouts(
 ) -> list[FailedPayoutLine]:
     """Return the payouts whose transaction no authority could send, oldest first; of rows with their times.
 
-    The transaction was signed, and any account may send it: a batch, or the call of a message.
+    The transaction was signed, and any account may send it while the vault has the key: a batch, or the call
+    of a message.
     """
-    aborted = list[tuple[Record, int]]()
+    aborted, changed = list[tuple[Record, int]](), key_change_of(connection)
     for row in payouts:
         fact = facts[row["block"], row["event"]]
-        if fact.state is State.ABORTED and fact.broadcast is not None:
+        is_aborted = fact.state is State.ABORTED or (fact.state is State.EXPIRED and fact.recovery is None)
+        if is_aborted and fact.broadcast is not None:
             aborted.append((row, fact.broadcast))
     chains = {row["chain"] for row, _ in aborted}
     outcomes = related(connection, schema.outcomes, "broadcast", [number for _, number in aborted], chains)
     lines = []
     for row, number in aborted:
-        states = {record["state"] for record in outcomes[number] if record["chain"] == row["chain"]}
+        of_call = [record for record in outcomes[number] if record["chain"] == row["chain"]]
         evidence = Evidence(
             row["chain"],
-            State.EXPIRED if "expired" in states else State.ABORTED,
-            is_batch="refused" not in states,
-            signed=Signed.UNCHECKED if "sent" in states else Signed.NOT,
+            facts[row["block"], row["event"]].state,
+            is_batch=all(record["state"] != "refused" for record in of_call),
+            signed=_signature(of_call, changed),
         )
         names = ("block", "event", "time", "chain", "asset", "amount", "destination", "request", "account")
         shared = {name: row[name] for name in names}
@@ -266,15 +319,17 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine
     """Return the failed transfers of rows of `failures`, which have their block's `time`."""
     chains = {row["chain"] for row in rows}
     calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
+    changed = key_change_of(connection)
     payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows], chains)
     failed = []
     for row in rows:
-        call_states = {call["state"] for call in calls[row["broadcast"]] if call["chain"] == row["chain"]}
+        of_call = [call for call in calls[row["broadcast"]] if call["chain"] == row["chain"]]
+        is_over = any(call["state"] == "expired" for call in of_call)
         paid = [payout for payout in payouts[row["egress"]] if payout["chain"] == row["chain"]]
         evidence = Evidence(
             row["chain"],
-            State.EXPIRED if "expired" in call_states else State.FAILED,
-            signed=Signed.UNCHECKED if "signed" in call_states else Signed.NOT,
+            State.EXPIRED if is_over else State.FAILED,
+            signed=_signature(of_call, changed),
         )
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}
         owner = paid[0] if paid else {"request": None, "account": None}
@@ -289,3 +344,9 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine
             )
         )
     return failed
+
+
+def _signature(outcomes: list[Record], changed: Place | None) -> Signed:
+    """Return whose key has signed a call last, by its outcomes and the place of the newest change of key."""
+    places = [(row["block"], row["event"]) for row in outcomes if row["state"] in ("sent", "signed")]
+    return signature_at(max(places, default=None), changed)

@@ -274,6 +274,7 @@ _OUTCOMES: Final = {
     "sent": PayoutStep.SENT,
     "success": PayoutStep.SUCCEEDED,
     "aborted": PayoutStep.ABORTED,
+    "expired": PayoutStep.CALL_EXPIRED,
 }
 """The step of a payout that an outcome of its transaction states."""
 

@@ -74,7 +74,8 @@ events = facts(
     text("fields"),
     indexed_by=(("pallet", "name"),),
 )
-"""The events that concern the accounts, as the chain states them; the other tables follow from them."""
+"""The events that concern the accounts, as the chain states them; the other tables follow from them. Also the
+rotations of the key that signs payouts."""
 
 unread = facts(
     "unread",

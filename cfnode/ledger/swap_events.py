@@ -20,6 +20,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
 from cfnode.ledger.heights import heights
+from cfnode.ledger.keys import key_change_of
 from cfnode.swaps.events import Name, is_deposit
 from cfnode.swaps.identity import ChannelId, Place, opened_channel
 
@@ -98,6 +99,13 @@ class SwapEvents:
         query = select(schema.expectations.c.amount).where(*_is_channel(channel))
         amount: int | None = self._connection.execute(query).scalar()
         return amount
+
+    def key_change(self) -> Place | None:
+        """Return the place from which on the present key of the vaults may have signed.
+
+        Returns None if the books have no rotation.
+        """
+        return key_change_of(self._connection)
 
     def find(self, kind: str, *key: Any) -> list[FoundEvent]:
         """Return the events with a name: its kind, and the parts of its key; oldest first."""

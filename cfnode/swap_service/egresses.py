@@ -24,7 +24,7 @@ from cfnode.swaps.events import (
     transaction_text,
     variant,
 )
-from cfnode.swaps.fate import Evidence, Signed, fate
+from cfnode.swaps.fate import Evidence, Fate, fate, signature_at
 from cfnode.swaps.journey import PayoutKind, PayoutStep, State, payout_state
 
 __all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
@@ -55,7 +55,7 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state in _REASONS:
         was_sent = any(entry.name == Name.TRANSFER_REJECTED for entry in events)
         failure_name = Name.TRANSFER_REJECTED if was_sent else Name.ABORTED
-        return result | _failed(state, _last(events, failure_name), _REASONS[state], events), state
+        return result | _failed(record, state, _last(events, failure_name), events), state
     return result, state
 
 
@@ -105,20 +105,22 @@ def _invalid(entry: Entry) -> dict[str, Any]:
     return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
 
 
-def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
+def _failed(record: SwapRecord, state: State, entry: Entry, events: list[Entry]) -> dict[str, Any]:
     """Return the members of a failed transfer, and its newest transaction that any account may send."""
-    result = failure(entry, "SENDING_FAILED", *reason)
     start = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
     start = max([start, *(index for index, event in enumerate(events) if event.name == Name.CALL_OUTDATED)])
-    payload_entries = [event for event in events[start:] if event.name in PAYLOADS]
-    payload = payload_entries[-1].fields["transaction_payload"] if payload_entries else None
+    newest = next((event for event in reversed(events[start:]) if event.name in PAYLOADS), None)
     evidence = Evidence(
         entry.chain,
         state,
         is_batch=state is State.ABORTED and any(event.name == Name.BATCH for event in events),
-        signed=Signed.NOT if payload is None else Signed.UNCHECKED,
+        signed=signature_at(None if newest is None else newest.place, record.key_change()),
     )
-    if isinstance(payload, dict) and "chain_id" in payload and fate(evidence).has_call:
+    found = fate(evidence)
+    reason = _REASONS[State.EXPIRED if found is Fate.EXPIRED else state]
+    result = failure(entry, "SENDING_FAILED", *reason)
+    payload = newest.fields["transaction_payload"] if newest is not None and found.has_call else None
+    if isinstance(payload, dict) and "chain_id" in payload:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),

@@ -15,7 +15,7 @@ from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.requests import SwapTerms
-from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.identity import ChannelId, Place
 
 __all__ = [
     "AnnouncedDeposit",
@@ -66,6 +66,13 @@ class SwapRecord(Protocol):
 
     def height(self, chain: str) -> int:
         """Return the last witnessed block of a foreign chain; 0 if it is unknown."""
+        ...
+
+    def key_change(self) -> Place | None:
+        """Return the place from which on the present key of the vaults may have signed.
+
+        Returns None if no rotation is known.
+        """
         ...
 
     def error(self, entry: Entry) -> tuple[str, str]:

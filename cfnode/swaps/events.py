@@ -19,6 +19,8 @@ from cfnode.swaps.journey import JourneyStep, PayoutKind, PayoutStep
 
 __all__ = [
     "DEPOSIT_FAILURES",
+    "KEY",
+    "KEY_PALLETS",
     "OPENINGS",
     "PAYLOADS",
     "PAYOUT_STEPS_OF",
@@ -32,6 +34,7 @@ __all__ = [
     "chain_of",
     "deposit_step",
     "is_deposit",
+    "is_key_event",
     "keys_of",
     "payout_kind",
     "transaction_text",
@@ -90,6 +93,9 @@ class Name(StrEnum):
     CALL_OUTDATED = "FailedForeignChainCallResigned"
     """The key has changed: the signatures before it are of no use, and a new one will come."""
     CALL_EXPIRED = "FailedForeignChainCallExpired"
+    # Key of the EVM vaults
+    ROTATION_PHASE = "RotationPhaseUpdated"
+    KEY_ROTATED = "KeyRotationCompleted"
 
 
 # Channels
@@ -195,10 +201,12 @@ def chain_of(pallet: str) -> str:
 
 
 def keys_of(pallet: str, name: str, fields: Fields, network: BitcoinNetwork) -> list[Key]:
-    """Return the keys of an event in an index; none for an event that is not a swap's.
+    """Return the keys of an event in an index; none for an event that is of no swap and no rotation.
 
     Raises LookupError, TypeError, ValueError or AttributeError for an event of an unknown shape.
     """
+    if name in KEY_PALLETS:
+        return [KEY] if is_key_event(pallet, name, fields) else []
     if pallet in _SWAPPING:
         keys = _swapping_keys(name, fields)
     elif pallet.endswith(_INGRESS):
@@ -265,6 +273,24 @@ def _text_address(chain: str, account: Any, network: BitcoinNetwork) -> Any:
         return encode_foreign_address((CHAINS[chain].address, account), network)
     except AddressError:
         return account
+
+
+# Rotations of the key that signs the calls of EVM vaults
+
+KEY_PALLETS: Final[Mapping[str, str]] = {
+    Name.ROTATION_PHASE: "Validator",
+    Name.KEY_ROTATED: "EvmThresholdSigner",
+}
+"""The pallets of the events of a rotation, by the names of these."""
+KEY: Final[Key] = ("key",)
+"""The key of these events in an index."""
+
+
+def is_key_event(pallet: str, name: str, fields: Any) -> bool:
+    """Return whether an event states that the next key signs from now on, or that a rotation has ended."""
+    if KEY_PALLETS.get(name) != pallet:
+        return False
+    return name == Name.KEY_ROTATED or variant(fields["new_phase"])[0] == "ActivatingKeys"
 
 
 # Values

@@ -17,14 +17,16 @@ reported as rejected some blocks after the success of its batch (`is_settled`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from cfnode.swaps.events import Name
+from cfnode.swaps.identity import Place
 from cfnode.swaps.journey import State
 
-__all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate"]
+__all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate", "key_change", "signature_at"]
 
 CALL_CHAINS: Final = ("Ethereum", "Arbitrum", "Bsc", "Tron")
 """The chains whose vault takes a signed call from any account."""
@@ -69,6 +71,31 @@ class Signed(StrEnum):
     EARLIER = "earlier"
     """The signature is of an earlier key of the vault."""
     UNCHECKED = "unchecked"
+
+
+def key_change(events: Iterable[tuple[Place, str]]) -> Place | None:
+    """Return the place from which on the vaults' present key may have signed; None if no rotation has ended.
+
+    `events` are the places and names of the events of `events.is_key_event`, oldest first.
+    """
+    signs_from, changed = None, None
+    for place, name in events:
+        if name == Name.KEY_ROTATED:
+            changed = signs_from or place
+        else:
+            signs_from = place
+    return changed
+
+
+def signature_at(place: Place | None, changed: Place | None) -> Signed:
+    """Return whose key has signed a call, by the place of its event and that of `key_change`.
+
+    A call from before the change is of an earlier key. One from after it may be, too: its signature may have
+    been requested before.
+    """
+    if place is None:
+        return Signed.NOT
+    return Signed.EARLIER if changed is not None and place < changed else Signed.UNCHECKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
     (State.SCHEDULED, PayoutStep.BATCHED): State.SIGNING,
     (State.SCHEDULED, PayoutStep.SENT): State.SENT,
     (State.SIGNING, PayoutStep.SENT): State.SENT,
+    (State.ABORTED, PayoutStep.SENT): State.SENT,  # governance has had it signed and sent again
     (State.SIGNING, PayoutStep.ABORTED): State.ABORTED,
     (State.SENT, PayoutStep.ABORTED): State.ABORTED,
     **{(state, PayoutStep.SUCCEEDED): State.PAID for state in _ON_ITS_WAY},

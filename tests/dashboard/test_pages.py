@@ -103,7 +103,7 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
         assert "Call is ready" in text
         for before in ("1", "1-", "x-1", "9" * 40 + "-1", "1-1-1"):
             assert (await guest.get(f"/payouts?before={before}")).status_code == 404
-        assert "No receiver has rejected a payout." in await text_of(guest, "/payouts?before=1-0")
+        assert "No payout has failed." in await text_of(guest, "/payouts?before=1-0")
 
 
 async def test_on_a_test_net_the_command_names_it(books: Database) -> None:

@@ -245,6 +245,8 @@ async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) 
         ("Ethereum", ["sent", "aborted"], "Batch is ready", "ethereum 7"),
         ("Arbitrum", ["sent", "refused", "aborted"], "Call is ready", "arbitrum 7"),
         ("Ethereum", ["sent", "refused", "aborted", "expired"], "Call expired", None),
+        ("Ethereum", ["sent", "aborted", "rotated"], "Call expired", None),
+        ("Ethereum", ["sent", "aborted", "rotated", "signed"], "Batch is ready", "ethereum 7"),
         ("Bitcoin", ["sent", "aborted"], "No call", None),
     ],
 )
@@ -266,9 +268,16 @@ async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
             "block": 1, "event": 3, "chain": chain, "broadcast": 7, "egress": 5, "place": 0,
         })  # fmt: skip
         for event, state in enumerate(outcomes, 4):
-            connection.execute(insert(schema.outcomes), {
-                "block": 1, "event": event, "chain": chain, "broadcast": 7, "state": state,
-            })  # fmt: skip
+            at = {"block": 1, "event": event}
+            if state != "rotated":
+                outcome = {"chain": chain, "broadcast": 7, "state": state}
+                connection.execute(insert(schema.outcomes), at | outcome)
+            pallet, name = {
+                "aborted": (f"{chain}Broadcaster", "BroadcastAborted"),
+                "rotated": ("EvmThresholdSigner", "KeyRotationCompleted"),
+            }.get(state, ("", ""))
+            row = at | {"pallet": pallet, "name": name, "fields": "{}"}
+            connection.execute(insert(schema.events), row)
     with visitor(empty) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/swaps/3")
@@ -277,3 +286,41 @@ async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
         assert f"https://node.example {command}" in text or command is None
         until = "until the vault gets the next epoch's key (within three days on the main net)."
         assert (until in text) is (label == "Batch is ready")
+        listed = await text_of(guest, "/payouts")
+        assert f"1 ETH on {chain} {label} to {EVM_ADDRESS}" in listed
+        assert ("cfnode recover --node https://node.example" in listed) is (command is not None)
+        assert (until in listed) is (label == "Batch is ready")
+
+
+async def test_an_aborted_payout_that_is_sent_again_is_on_its_way(empty: Database) -> None:
+    """Neither its swap nor the list says that it has failed."""
+    with empty.writing() as connection:
+        connection.execute(insert(schema.blocks), {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1,
+                                                   "spec_version": 1, "events": 9})  # fmt: skip
+        connection.execute(insert(schema.requests), {
+            "block": 1, "event": 1, "request": 3, "kind": "Regular", "origin": "x", "chain": "Bitcoin",
+            "channel": 1, "opened": 1, "source": "Btc", "target": "Eth", "amount": 5,
+        })  # fmt: skip
+        connection.execute(insert(schema.payouts), {
+            "block": 1, "event": 2, "kind": "swap", "state": "scheduled", "chain": "Ethereum", "egress": 5,
+            "request": 3, "asset": "Eth", "amount": 10**18, "destination": EVM_ADDRESS,
+        })  # fmt: skip
+        connection.execute(insert(schema.broadcasts), {
+            "block": 1, "event": 3, "chain": "Ethereum", "broadcast": 7, "egress": 5, "place": 0,
+        })  # fmt: skip
+        for event, state, name in (
+            (4, "sent", "TransactionBroadcastRequest"),
+            (5, "aborted", "BroadcastAborted"),
+            (6, "sent", "TransactionBroadcastRequest"),
+        ):
+            at = {"block": 1, "event": event}
+            about = {"chain": "Ethereum", "broadcast": 7, "state": state}
+            connection.execute(insert(schema.outcomes), at | about)
+            row = at | {"pallet": "EthereumBroadcaster", "name": name, "fields": "{}"}
+            connection.execute(insert(schema.events), row)
+    with visitor(empty) as (_, guest):
+        await guest.log_in()
+        page = await text_of(guest, "/swaps/3")
+        assert "Payout sent" in page
+        assert "Batch is ready" not in page
+        assert "No payout has failed." in await text_of(guest, "/payouts")

@@ -1,4 +1,4 @@
-"""Equal payouts to one receiver in blocks made by hand: which of them a failed transfer was."""
+"""Failed payouts of blocks made by hand: which of equal ones it was, and the list of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import DecodedEvent
+from cfnode.ledger.present import failed_payouts
 from cfnode.ledger.recompute import recomputed
+from cfnode.swaps.fate import Fate
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.support.ledger.blocks import GENESIS, block
@@ -17,9 +20,9 @@ from tests.support.ledger.reused import ETHER, OURS, deposit, opening, request
 RECEIVER = b"\xab" * 20
 
 
-def scheduled(index: int, number: int, egress: int) -> DecodedEvent:
+def scheduled(index: int, number: int, egress: int, amount: int = 5) -> DecodedEvent:
     """The output of a swap: 5 USDC to the same receiver each time."""
-    fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Usdc", "amount": 5,
+    fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Usdc", "amount": amount,
               "egress_fee": (0, "Usdc")}  # fmt: skip
     return DecodedEvent(index, "Swapping", "SwapEgressScheduled", fields)
 
@@ -34,8 +37,12 @@ def succeeded(index: int, broadcast: int) -> DecodedEvent:
     return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
 
-def not_taken(index: int, broadcast: int) -> DecodedEvent:
-    fields = {"broadcast_id": broadcast, "asset": "Usdc", "amount": 5, "destination_address": RECEIVER}
+def aborted(index: int, broadcast: int) -> DecodedEvent:
+    return DecodedEvent(index, "EthereumBroadcaster", "BroadcastAborted", {"broadcast_id": broadcast})
+
+
+def not_taken(index: int, broadcast: int, amount: int = 5) -> DecodedEvent:
+    fields = {"broadcast_id": broadcast, "asset": "Usdc", "amount": amount, "destination_address": RECEIVER}
     return DecodedEvent(index, "EthereumIngressEgress", "TransferFallbackRequested", fields)
 
 
@@ -61,6 +68,7 @@ def swap(number: int) -> list[DecodedEvent]:
             [4, 5],
             id="both in one block",
         ),
+        pytest.param([[aborted(0, 1)], [succeeded(0, 2), not_taken(1, 3)]], [5], id="the first was aborted"),
     ],
 )
 def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
@@ -83,3 +91,78 @@ def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
     assert [each["egress"] for each in rows(database, "failures")] == failed
     assert rows(database, "unread") == []
     assert recomputed(database) == []
+
+
+def aborted_batch(make_database: MakeDatabase, *later: list[DecodedEvent]) -> Database:
+    """Books of a batch with the payouts 4 and 5, which was signed and aborted, and of later blocks."""
+    database = make_database()
+    database.migrate()
+    books = Books(database)
+    books.begin(GENESIS, "Development", "all", block(0, []), {})
+    history = [
+        [opening(0, OURS)],
+        swap(1),
+        swap(2),
+        [scheduled(0, 1, 4), scheduled(1, 2, 5), batch(2, 1, 4, 5)],
+        [about(0, "TransactionBroadcastRequest")],
+        [about(0, "BroadcastAborted")],
+        *later,
+    ]
+    for number, events in enumerate(history, start=1):
+        books.write([block(number, events)], {})
+    assert rows(database, "unread") == []
+    assert recomputed(database) == []
+    return database
+
+
+def about(index: int, name: str, number: int = 1) -> DecodedEvent:
+    return DecodedEvent(index, "EthereumBroadcaster", name, {"broadcast_id": number})
+
+
+ROTATION = [
+    DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("ActivatingKeys", {})}),
+    DecodedEvent(1, "EvmThresholdSigner", "KeyRotationCompleted", {}),
+]
+ONGOING = [DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("KeygensInProgress", {})})]
+
+
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        pytest.param([], Fate.BATCH_ON_OFFER, id="aborted"),
+        pytest.param([ONGOING], Fate.BATCH_ON_OFFER, id="a rotation has begun"),
+        pytest.param([ROTATION], Fate.EXPIRED, id="the key is another one"),
+        pytest.param([ROTATION, [about(0, "CallResigned")]], Fate.BATCH_ON_OFFER, id="signed again"),
+        pytest.param([[about(0, "TransactionBroadcastRequest")]], None, id="sent again"),
+        pytest.param([[succeeded(0, 1)]], None, id="sent by somebody"),
+    ],
+)
+def test_the_list_has_the_payouts_of_an_aborted_batch(
+    make_database: MakeDatabase, later: list[list[DecodedEvent]], found: Fate | None
+) -> None:
+    database = aborted_batch(make_database, *later)
+    with database.reading() as connection:
+        lines = failed_payouts(connection)
+    expected = [] if found is None else [(2, 1, found), (1, 1, found)]
+    assert [(each.request, each.call, each.fate) for each in lines] == expected
+
+
+def test_the_pages_of_the_list_have_each_failed_payout_once(make_database: MakeDatabase) -> None:
+    """Two of an aborted batch, and a transfer that its receiver rejected in between."""
+    database = aborted_batch(
+        make_database,
+        [*swap(3)],
+        [scheduled(0, 3, 6, amount=7), batch(1, 2, 6)],
+        [succeeded(0, 2), not_taken(1, 3, amount=7)],
+        [*swap(7)],
+        [scheduled(0, 7, 8), batch(1, 9, 8)],
+        [about(0, "BroadcastAborted", 9)],
+    )
+    pages, before = [], None
+    with database.reading() as connection:
+        whole = failed_payouts(connection)
+        while lines := failed_payouts(connection, 1, before):
+            pages += lines
+            before = lines[-1].block, lines[-1].event
+    assert [each.request for each in whole] == [7, 3, 2, 1]
+    assert pages == whole

@@ -1,4 +1,4 @@
-"""`cfnode recover CHAIN NUMBER` for a call that the State Chain has given up, and the vault still takes."""
+"""`cfnode recover` for a call that the State Chain has given up, and the vault still takes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,13 @@ def recover(server: Loopback, call: Payload, *arguments: str) -> Result:
     return CliRunner().invoke(cli, line)
 
 
-def test_it_is_found_by_its_number_until_the_vault_has_another_key(
+def by_receiver(server: Loopback, call: Payload) -> str:
+    """What a search for the receiver has found, as JSON; several calls may pay it."""
+    line = ["recover", "--for", call.recipient_text, "--node", server.url, "--json"]
+    return CliRunner().invoke(cli, line).output
+
+
+def test_it_is_found_by_its_number_and_receiver_until_the_vault_has_another_key(
     life: PayoutsOfLife, chain: Loopback
 ) -> None:
     call = given_up(life)
@@ -73,8 +79,10 @@ def test_it_is_found_by_its_number_until_the_vault_has_another_key(
     assert "The State Chain does not list the call any more, and does not sign it again." in lines
     document = json.loads(recover(chain, call, "--json").stdout)["payload"]
     assert (document["data"], document["lastEpoch"]) == ("0x" + call.data.hex(), None)
+    assert call.data.hex() in by_receiver(chain, call)
 
     life._rotate()
     expired = recover(chain, call)
     assert expired.exit_code == ExitCode.EXPIRED, expired.output
+    assert call.data.hex() not in by_receiver(chain, call)
     assert "it has expired, as calls do two epochs after the failure" in " ".join(expired.output.split())

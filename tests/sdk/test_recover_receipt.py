@@ -108,7 +108,7 @@ def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
 ) -> None:
     single = payload_of(vector("native-ethereum-even-key"))
     transfer = Transfer(NATIVE_TOKEN, raw(USER), ETHER // 2)
-    batch = replace(single, function="allBatch", transfer=transfer, transfers=(transfer,))
+    batch = replace(single, function="allBatch", transfer=transfer, transfers=(transfer,), is_chosen=True)
     work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
     work.failed = FailedCall(batch, b"", b"", 6, None, 2000)
     confirmation = Confirmation(None, rise)
@@ -116,3 +116,16 @@ def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
     printed = " ".join(capsys.readouterr().out.split())
     assert words in printed
     assert ("rejected them" in printed) is (rise == 0)
+
+
+def test_of_a_whole_batch_nobody_is_said_to_be_paid(capsys: pytest.CaptureFixture[str]) -> None:
+    single = payload_of(vector("native-ethereum-even-key"))
+    transfers = tuple(Transfer(NATIVE_TOKEN, bytes([number]) * 20, ETHER) for number in (1, 2))
+    batch = replace(single, function="allBatch", transfer=transfers[0], transfers=transfers)
+    work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
+    work.failed = FailedCall(batch, b"", b"", 6, None, 2000)
+    confirmation = Confirmation(None, ETHER)
+    work._report_receipt(Receipt(9, 80_000, True, "0x"), confirmation, None)  # type: ignore[arg-type]
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.startswith("Done: the batch of 2 transfers is in block 9, for 80000 gas.")
+    assert "one that rejected it gets a call of its own in some minutes" in printed

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from cfnode.cli.exits import ExitCode
+from cfnode.core.hashing import keccak_256
 from cfnode.swaps.checksums import checksum_address
-from tests.sdk.anvil import DEPLOYER, USER, USER_KEY, VAULT, Evm, require_eth_account
-from tests.support.sdk.payloads import raw
+from tests.sdk.anvil import DEPLOYER, KEY_MANAGER, USER, USER_KEY, VAULT, Evm, require_eth_account
+from tests.support.sdk.payloads import NAMES, raw, vector
 from tests.support.sdk.providers import LIMIT, Answer, error, message, nothing, provider, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
@@ -119,6 +120,28 @@ def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
     ended(result, ExitCode.ALREADY_SENT)
     assert evm.call("eth_getTransactionReceipt", report(result)["hash"])["status"] == "0x0"
+    assert evm.balance(receiver) == ETHER
+
+
+def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> None:
+    """The transaction fails in its block, and the key is named as the reason; the receiver is not paid."""
+    receiver, found = transfer()
+    rotate = keccak_256(b"rotate(uint256,uint8)")[:4].hex()
+    words = [raw(vector(name)["agg_key"]["compressed"]) for name in NAMES[:2]]
+    ours, other = (f"0x{rotate}{each[1:].hex()}{each[0] - 2:064x}" for each in words)
+
+    def rotated(document: Any) -> Answer:
+        if document["method"] == "eth_sendRawTransaction":
+            evm.send(other, to=KEY_MANAGER)
+        return None
+
+    with state_chain(found) as server, provider(evm, rotated) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+        evm.send(ours, to=KEY_MANAGER)
+        ended(result, ExitCode.KEY_ROTATED)
+        assert evm.call("eth_getTransactionReceipt", report(result)["hash"])["status"] == "0x0"
+        assert evm.balance(receiver) == 0
+        ended(recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes"), ExitCode.OK)
     assert evm.balance(receiver) == ETHER
 
 

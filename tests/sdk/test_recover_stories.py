@@ -217,8 +217,32 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     assert min(wanted.values()) > 0
 
 
+def test_a_batch_is_recovered_by_its_number_for_all_its_receivers(
+    node: NodeProcess, evm_of: Callable[[str], Evm], key: Path
+) -> None:
+    """One of them does not take its transfer: the others are paid."""
+    evm = evm_of("Ethereum")
+    story = Teller(node, "Ethereum", evm).tell("a batch")
+    payload = json.loads(recover(node, story.names[0]).stdout)["payload"]
+    refusing = payload["transfers"][0]["recipient"]
+    evm.call("anvil_setCode", refusing, evm.call("eth_getCode", evm.deploy("Counter"), "latest"))
+    services = ("--network=dev", f"--node={node.url}", f"--backend={NO_SERVER}", f"--eth-rpc={evm.url}")
+    line = ["recover", "ethereum", str(payload["broadcastId"]), *services, f"--key={key}", "--yes"]
+    done = CliRunner().invoke(cli, line)
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert words.startswith("pays 3 transfers on Ethereum to ")
+    for each in payload["transfers"]:
+        assert f"{each['recipient']}: {each['amountText']}" in words
+    assert "Warning: the vault would take the batch, and leave out the transfer of" in words
+    assert f"to {refusing}: the receiver needs more gas than the 8,000" in words
+    assert "Done: the batch of 3 transfers is in block" in words
+    amounts = {each["recipient"]: int(each["amount"]) for each in payload["transfers"]}
+    assert {each: evm.balance(each) for each in amounts} == amounts | {refusing: 0}
+
+
 @pytest.mark.parametrize("chain", CHAINS)
-def test_a_call_that_was_given_up_is_found_by_its_number_and_paid_to_the_wei(
+def test_a_call_that_was_given_up_is_found_by_number_and_receiver_and_paid_to_the_wei(
     chain: str, node: NodeProcess, evm_of: Callable[[str], Evm], key: Path
 ) -> None:
     """Two epochs end without a new key, as they do on a development chain only."""
@@ -233,6 +257,10 @@ def test_a_call_that_was_given_up_is_found_by_its_number_and_paid_to_the_wei(
     found = ran(node, *call, "--eth-rpc", evm.url)
     assert found.exit_code == 0, found.output
     payload, (receiver,) = json.loads(found.stdout)["payload"], story.receivers
+    for name in (receiver, receiver.lower(), story.names[0]):
+        by_name = recover(node, name)
+        assert by_name.exit_code == 0, (name, by_name.output)
+        assert json.loads(by_name.stdout)["payload"]["data"] == payload["data"], name
     assert (payload["recipient"], payload["amount"]) == (receiver, offered["amount"])
     assert (offered["lastEpoch"] is None, payload["lastEpoch"]) == (False, None)
     done = ran(node, *call, "--eth-rpc", evm.url, "--key", str(key), "--yes")

@@ -16,13 +16,13 @@ from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.swaps.checksums import checksum_address
 from tests.conftest import shared
 from tests.process import NodeProcess
-from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.anvil import DEPLOYER, VAULT, Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
 from tests.support.sdk.payloads import node as state_chain
 from tests.support.sdk.payloads import raw
-from tests.support.sdk.providers import NONCES, offered
+from tests.support.sdk.providers import NONCES, error, offered, provider
 from tests.support.sdk.recover_command import ETHER
 
 DEPOSIT = "0x" + "d1" * 32
@@ -128,6 +128,52 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
         result = recover(server.url, *send)
         assert result.exit_code == ExitCode.OK, result.output
     assert (evm.balance(other), evm.balance(refusing)) == (ETHER, 0)
+
+
+def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
+    """Somebody has sent it, and one receiver rejected its transfer: that one gets a call of its own."""
+    (other,), refusing = receivers(1), evm.deploy("Moody")
+    half = Transfer(NATIVE, raw(refusing), ETHER)
+    found = offered(all_batch([], [], [half, Transfer(NATIVE, raw(other), ETHER)]))
+    evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + found["rpc_result"]["data"]})
+    for receiver, amount in ((other, ETHER), (refusing, 0)):
+        with forgetful_chain("Ethereum", found, status("Ethereum", receiver, ETHER, found)) as server:
+            result = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert result.exit_code == ExitCode.ALREADY_SENT, result.output
+        assert "receiver that rejected it gets a call of its own" in " ".join(result.output.split())
+        assert evm.balance(receiver) == amount
+    own = offered(fallback(half))
+    with forgetful_chain("Ethereum", own, status("Ethereum", refusing, ETHER, own)) as server:
+        result = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    assert result.exit_code == ExitCode.WOULD_REVERT, result.output
+
+
+@pytest.mark.parametrize("replaces_code", [True, False])
+@pytest.mark.parametrize("is_token", [False, True])
+def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
+    is_token: bool, replaces_code: bool, evm: Evm
+) -> None:
+    """With the vault's gas for coins, also at a node that replaces no code, and with a token's answer."""
+    (other,), counting = receivers(1), evm.deploy("Counter")
+    token = raw(evm.deploy("Stubborn")) if is_token else NATIVE
+    left_out = Transfer(token, raw(counting), ETHER)
+    found = offered(all_batch([], [], [left_out, Transfer(NATIVE, raw(other), ETHER)]))
+
+    def refuse(document: Any) -> Any:
+        is_replacing = document["method"] == "eth_call" and len(document["params"]) > 2
+        return error(-32602, "too many arguments") if is_replacing and not replaces_code else None
+
+    with (
+        forgetful_chain("Ethereum", found, status("Ethereum", counting, ETHER, found)) as server,
+        provider(evm, refuse) as node,
+    ):
+        result = recover(server.url, "--eth-rpc", node.url)
+    assert result.exit_code == ExitCode.WOULD_REVERT, result.output
+    reason = "the token returns false for it" if is_token else "the receiver needs more gas than the 8,000"
+    assert f"to {spelled(counting)}: " in " ".join(result.output.split())
+    assert reason in " ".join(result.output.split())
+    with forgetful_chain("Ethereum", found, status("Ethereum", other, ETHER, found)) as server:
+        assert recover(server.url, "--eth-rpc", evm.url).exit_code == ExitCode.OK
 
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfnode.core import schnorr
-from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, execute_x_swap_and_call
+from cfnode.core.vault_calls import (
+    NATIVE_TOKEN,
+    ReplayProtection,
+    Transfer,
+    all_batch,
+    execute_x_swap_and_call,
+)
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery import (
     BadPayload,
@@ -31,11 +38,15 @@ from cfnode.sdk.recovery import (
     explained,
     for_tron,
     read_payload,
+    summary,
     unsigned,
 )
+from cfnode.sdk.recovery.payments import Payment, paying
+from cfnode.swaps.checksums import checksum_address
 from tests.sdk.anvil import require_eth_account
 from tests.sdk.scripted import Script, session
 from tests.support.sdk.payloads import NAMES, chain_of, entries, node, payload_of, raw, vector
+from tests.support.sdk.providers import offered
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -189,6 +200,34 @@ def test_a_call_on_offer(name: str) -> None:
     assert (document["signedByCurrentKey"], document["amount"]) == (True, found["inputs"]["amount"])
     assert (document["lastBlock"], document["deadline"]) == (2000, "2025-02-24T17:44:12Z")
     assert document["amountText"] == amount
+
+
+def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike() -> None:
+    receivers = [bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3)]
+    call = all_batch(
+        [], [], [Transfer(NATIVE_TOKEN, each, place * 10**18) for place, each in enumerate(receivers, 1)]
+    )
+    batch = replace(read_payload("Ethereum", 7, offered(call)["rpc_result"], None), is_offered=False)
+    a, b, c = (checksum_address(each) for each in receivers)
+    whole = FailedCall(batch, b"", b"", 6, None, None)
+    assert dict(summary(whole)) == {
+        "pays": "3 transfers on Ethereum",
+        "to": f"{a}: 1 ETH\n{b}: 2 ETH\n{c}: 3 ETH",
+        "until": "the vault gets the next epoch's key",
+    }
+    assert [line for line in explained(whole) if line.startswith("It pays")] == [
+        f"It pays 1 ETH to {a}.",
+        f"It pays 2 ETH to {b}.",
+        f"It pays 3 ETH to {c}.",
+    ]
+    own = paying(Payment("Ethereum", recipient=receivers[1]), batch)
+    assert own is not None
+    rows = dict(summary(replace(whole, payload=own)))
+    assert (rows["pays"], rows["to"], rows["also pays"]) == (
+        "2 ETH on Ethereum",
+        b,
+        f"1 ETH to {a}\n3 ETH to {c}",
+    )
 
 
 def test_a_call_in_its_second_epoch() -> None:

@@ -47,6 +47,9 @@ class Record:
     def height(self, chain: str) -> int:
         return self.height_
 
+    def key_change(self) -> None:
+        return None
+
     def error(self, entry: Entry) -> tuple[str, str]:
         return "Unknown", ""
 

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from cfnode.core import ss58
+from cfnode.sdk import SwapStatus
 from cfnode.swap_service.fields import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
+from cfnode.swaps.events import KEY
+from cfnode.swaps.fate import Fate
 from cfnode.swaps.timing import lifetime_ms
 from tests.support.swap_service.records import (
     AFFILIATE,
@@ -231,6 +234,57 @@ def test_an_aborted_broadcast_is_a_failure_with_the_call_that_may_be_submitted(r
     assert found["swapEgress"]["transactionPayload"] == {
         "contract": hex_of(b"\xcc" * 20), "value": "0", "chainId": "421614", "data": "0x0102",
     }  # fmt: skip
+
+
+def test_an_aborted_batch_is_not_handed_out_after_a_rotation_of_the_key(record: Record) -> None:
+    """The vault gives up the key that signed it; once it is signed again, it is handed out again."""
+    sending(record)
+    record.broadcast()
+    record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
+    record.about_broadcast("BroadcastAborted")
+    record.add("Validator", "RotationPhaseUpdated", KEY, new_phase=("ActivatingKeys", {}))
+    assert "transactionPayload" in status(record, CHANNEL)["swapEgress"]  # the rotation may fail
+    record.add("EvmThresholdSigner", "KeyRotationCompleted", KEY)
+    egress = status(record, CHANNEL)["swapEgress"]
+    assert "transactionPayload" not in egress
+    assert egress["failure"]["reason"]["name"] == "FailedForeignChainCallExpired"
+    failed = SwapStatus.from_json(status(record, CHANNEL)).failed_payout
+    assert failed is not None
+    assert (failed.fate, failed.command()) == (Fate.EXPIRED, None)
+    again = PAYLOAD | {"data": b"\x03"}
+    record.about_broadcast("CallResigned", transaction_payload=again)
+    egress = status(record, CHANNEL)["swapEgress"]
+    assert (egress["transactionPayload"]["data"], egress["failure"]["reason"]["name"]) == (
+        "0x03",
+        "BroadcastAborted",
+    )
+
+
+def test_a_failed_transfers_call_is_not_handed_out_with_an_earlier_keys_signature(record: Record) -> None:
+    """It is signed again some blocks after the rotation."""
+    sending(record)
+    record.broadcast()
+    success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    fallback(record, success.block.number)
+    record.about_broadcast("CallResigned", number=31, transaction_payload=PAYLOAD)
+    record.rotated()
+    egress = status(record, CHANNEL)["swapEgress"]
+    assert "transactionPayload" not in egress
+    assert egress["failure"]["reason"]["name"] == "TransferFallbackRequested"
+    record.about_broadcast("CallResigned", number=31, transaction_payload=PAYLOAD)
+    assert "transactionPayload" in status(record, CHANNEL)["swapEgress"]
+
+
+def test_an_aborted_batch_that_is_sent_again_is_on_its_way(record: Record) -> None:
+    sending(record)
+    record.broadcast()
+    record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
+    record.about_broadcast("BroadcastAborted")
+    record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
+    found = status(record, CHANNEL)
+    assert (found["state"], "failure" in found["swapEgress"]) == ("SENT", False)
+    record.about_broadcast("BroadcastAborted")
+    assert status(record, CHANNEL)["state"] == "FAILED"
 
 
 def test_an_aborted_broadcast_that_succeeds_after_all_is_completed(record: Record) -> None:

@@ -92,13 +92,13 @@ def _only(recovery: Recovery, candidates: Candidates, owner: str) -> Payload:
 def _print_table(recovery: Recovery, calls: tuple[Payload, ...]) -> None:
     """Print the calls, and below them the command for each of those which have a number of their own."""
     from cfnode.cli.tables import print_table
-    from cfnode.sdk.recovery import amount_text
+    from cfnode.sdk.recovery import amount_text, subject
 
     rows = [
         (
             f"{payload.chain} {payload.broadcast_id}",
-            amount_text(payload),
-            payload.recipient_text,
+            amount_text(payload) if not payload.is_whole_batch else subject(payload),
+            "" if payload.is_whole_batch else payload.recipient_text,
             "" if payload.message is None else f"{len(payload.message)} bytes",
         )
         for payload in calls

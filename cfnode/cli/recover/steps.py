@@ -93,11 +93,11 @@ class Recovery:
 
         self.failed, payload = failed, failed.payload
         self.report["payload"] = described(failed)
-        asks = self.eth_rpc is not None and payload.chain != "Tron"
+        asks, left_out = self.eth_rpc is not None and payload.chain != "Tron", tuple[str, ...]()
         try:
             if asks and self.eth_rpc is not None:
                 self.sdk.call(CheckContracts(failed, self.eth_rpc))
-                self.sdk.call(SimulateCall(failed, self.eth_rpc))
+                left_out = self.sdk.call(SimulateCall(failed, self.eth_rpc))
             else:
                 check_key(failed)
         except BadPayload:
@@ -107,8 +107,16 @@ class Recovery:
             raise
         self._say_summary()
         self._say_command()
+        if left_out:
+            self.report["leftOut"] = list(left_out)
         details = explained(failed) if self.is_verbose else ()
-        for line in (*underway(failed), *unlisted(failed), *details, *(_CHECKED if asks else _UNASKED)):
+        for line in (
+            *(f"Warning: {text}." for text in left_out),
+            *underway(failed),
+            *unlisted(failed),
+            *details,
+            *(_CHECKED if asks else _UNASKED),
+        ):
             self.say(line)
 
     def _say_summary(self) -> None:
@@ -308,8 +316,10 @@ class Recovery:
 
 def _outcome(payload: Payload, confirmation: Confirmation) -> str:
     """Return what a transaction has done; a batch is accepted also if a receiver rejects its transfer."""
-    from cfnode.sdk.recovery import amount_text
+    from cfnode.sdk.recovery import amount_text, subject
 
+    if payload.is_whole_batch:
+        return f"{subject(payload)} is"
     amount, has_grown = amount_text(payload), (confirmation.rise or 0) >= payload.transfer.amount
     if payload.is_batch and not has_grown:
         return f"the batch with {amount} for {payload.recipient_text} is"
@@ -318,6 +328,11 @@ def _outcome(payload: Payload, confirmation: Confirmation) -> str:
 
 def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
     """Explain why the receiver's balance has not grown by the payment; "" if it has, or if unknown."""
+    if payload.is_whole_batch:
+        return (
+            " Each receiver that took its transfer has been paid; one that rejected it gets a call of its "
+            "own in some minutes: cfnode recover --for RECEIVER."
+        )
     if confirmation.rise is None or confirmation.rise >= payload.transfer.amount:
         return ""
     if payload.is_batch:

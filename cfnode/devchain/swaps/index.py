@@ -112,9 +112,9 @@ class SwapIndex:
         with self._chain.state(block.hash) as state:
             time = int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
         return [
-            Entry(block, time, index, event.pallet, event.name, event.fields)
+            Entry(block, time, index, event.pallet, event.name, event.fields or {})
             for index, event in enumerate((await self._chain.events(block.hash)).all)
-            if isinstance(event.fields, dict)
+            if isinstance(event.fields or {}, dict)
         ]
 
     def receive(self, block: BlockRef, entries: list[Entry]) -> None:

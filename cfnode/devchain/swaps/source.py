@@ -17,7 +17,9 @@ from cfnode.rpc.table.errors import explain
 from cfnode.rpc.table.runtime_names import names_at
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import AnnouncedDeposit, ApiCall, SwapRecord
-from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.events import KEY
+from cfnode.swaps.fate import key_change
+from cfnode.swaps.identity import ChannelId, Place
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -121,6 +123,9 @@ class _IndexedSwaps:
             return 0
         height: int = self.metadata.storage_codec(pallet, item).decode(data)["block_height"]
         return height
+
+    def key_change(self) -> Place | None:
+        return key_change((entry.place, entry.name) for entry in self.chain.swaps.find(*KEY))
 
     def error(self, entry: Entry) -> tuple[str, str]:
         reason = entry.fields["reason"]

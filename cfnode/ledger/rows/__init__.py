@@ -18,6 +18,8 @@ _BY_PALLET: dict[str, Handlers] = {
     "TransactionPayment": accounts.PAYMENT,
     "Funding": holdings.FUNDING,
     "Flip": holdings.FLIP_EVENTS,
+    "Validator": payouts.KEYS,
+    "EvmThresholdSigner": payouts.KEYS,
 }
 _INGRESS_EGRESS = deposits.INGRESS_EGRESS | payouts.INGRESS_EGRESS
 _BROADCASTER = payouts.BROADCASTER

@@ -251,11 +251,12 @@ class Known:
             self.rejected[key] = None if row is None else (row.asset, row.account)
         return self.rejected[key]
 
-    def failed_payout(self, asset: str, amount: int, destination: str) -> int | None:
+    def failed_payout(self, asset: str, amount: int, destination: str, succeeded: list[int]) -> int | None:
         """Return the egress of a transfer that its receiver rejected.
 
         The chain reports the rejection when the broadcast succeeds. So the egress is the first one of these
-        members whose broadcast had not succeeded by the block before, else the newest.
+        members in a broadcast that succeeds in this block (`succeeded`), else the first whose broadcast had
+        not succeeded by the block before, else the newest.
         """
         table, failed = schema.payouts.c, schema.failures.c
         earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)
@@ -267,9 +268,14 @@ class Known:
             ended.broadcast == broadcasts.broadcast,
             ended.state == "success",
         )
+        is_paid_now = exists().where(
+            broadcasts.chain == table.chain,
+            broadcasts.egress == table.egress,
+            broadcasts.broadcast.in_(succeeded),
+        )
         query = (
             select(table.chain, table.egress)
-            .order_by(was_paid, case((was_paid, -table.block), else_=table.block), table.event)
+            .order_by(~is_paid_now, was_paid, case((was_paid, -table.block), else_=table.block), table.event)
             .where(
                 table.destination == destination,
                 table.asset == asset,

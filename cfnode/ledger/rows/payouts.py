@@ -8,9 +8,16 @@ from typing import Any
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers, account_text
-from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
+from cfnode.swaps.events import (
+    KEY_PALLETS,
+    Name,
+    is_key_event,
+    transaction_text,
+    transactions_of,
+    variant,
+)
 
-__all__ = ["BROADCASTER", "INGRESS_EGRESS", "LIQUIDITY", "SWAPPING"]
+__all__ = ["BROADCASTER", "INGRESS_EGRESS", "KEYS", "LIQUIDITY", "SWAPPING"]
 
 
 def _output(context: Context, event: DecodedEvent) -> bool:
@@ -127,13 +134,19 @@ def _not_taken(context: Context, event: DecodedEvent) -> bool:
     asset, amount = fields["asset"], fields["amount"]
     destination = context.address(chain, fields["destination_address"])
     assert destination is not None
-    egress = context.known.failed_payout(asset, amount, destination)
+    egress = context.known.failed_payout(asset, amount, destination, _succeeded(context, chain))
     if egress is None and not context.known.keeps_all:
         return False
     context.add(event, "failures", chain=chain, asset=asset, amount=amount, destination=destination,
                 broadcast=fields["broadcast_id"], egress=egress)  # fmt: skip
     context.known.broadcasts.put_last((chain, fields["broadcast_id"]), True)
     return True
+
+
+def _succeeded(context: Context, chain: str) -> list[int]:
+    """Return the broadcasts of a chain that succeed in this block."""
+    ended = [event for event in context.block.events if event.name == Name.SUCCEEDED and event.chain == chain]
+    return [event.fields["broadcast_id"] for event in ended]
 
 
 def _outcome(context: Context, event: DecodedEvent, state: str) -> bool:
@@ -143,6 +156,11 @@ def _outcome(context: Context, event: DecodedEvent, state: str) -> bool:
     transaction = transaction_text(event.chain, event.fields.get("transaction_ref"))
     context.add(event, "outcomes", chain=event.chain, broadcast=number, state=state, transaction=transaction)
     return True
+
+
+def _key(context: Context, event: DecodedEvent) -> bool:
+    """Keep an event of a rotation, which decides whether the signature of a payout is an old one."""
+    return is_key_event(event.pallet, event.name, event.fields)
 
 
 SWAPPING: Handlers = {
@@ -171,3 +189,4 @@ BROADCASTER: Handlers = {
     Name.TIMED_OUT: partial(_outcome, state="timeout"),
     Name.RESIGNED: partial(_outcome, state="signed"),
 }
+KEYS: Handlers = dict.fromkeys(KEY_PALLETS, _key)

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from cfnode.core.foreign import ForeignError, block_number
+from cfnode.core.hashing import twox_64
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
@@ -30,6 +31,7 @@ __all__ = [
     "events_at",
     "events_of",
     "first_on_offer",
+    "has_key_of_last_epoch",
     "metadata_of",
     "needs_archive",
 ]
@@ -50,6 +52,9 @@ class Counter:
 
 
 _EPOCHS = Counter(storage_key("Validator", "CurrentEpoch"), 4)
+_KEYS = storage_key("EvmThresholdSigner", "Keys")
+MAX_KEY_EPOCHS = 30
+"""Epochs whose keys are compared with the present one."""
 
 
 def best_block(session: Session, url: str) -> Steps[int]:
@@ -80,13 +85,45 @@ def block_that_counted(session: Session, url: str, counter: Counter, number: int
 
 
 def first_on_offer(session: Session, url: str) -> Steps[int]:
-    """Return the first block in which a call on offer can have failed: the first of the previous epoch.
+    """Return the first block in which a call that the vault may take can have failed.
 
-    If the node has pruned that block, the result is the first block with a state.
+    It is the first of the previous epoch, or of the first epoch with the present key if that is earlier. If
+    the node has pruned that block, the result is the first block with a state.
     """
     best = yield from best_block(session, url)
     epoch = yield from _counted(session, url, _EPOCHS, best)
-    return (yield from block_that_counted(session, url, _EPOCHS, epoch - 1)) if epoch > 1 else 0
+    key_epoch = yield from _first_epoch_of_key(session, url, epoch)
+    first_epoch = min(epoch - 1, key_epoch)
+    return (yield from block_that_counted(session, url, _EPOCHS, first_epoch)) if first_epoch > 0 else 0
+
+
+def has_key_of_last_epoch(session: Session, url: str) -> Steps[bool]:
+    """Return whether the present epoch has brought no new key.
+
+    Then the vault takes calls that the State Chain has given up: those of failures two epochs ago and more.
+    """
+    best = yield from best_block(session, url)
+    epoch = yield from _counted(session, url, _EPOCHS, best)
+    return (yield from _first_epoch_of_key(session, url, epoch)) < epoch
+
+
+def _first_epoch_of_key(session: Session, url: str, epoch: int) -> Steps[int]:
+    """Return the first of the epochs up to this one that have had its key; this one if that is unknown."""
+    epochs = range(epoch, max(epoch - MAX_KEY_EPOCHS, 0), -1)
+    at = yield from rpc(session, url, "chain_getBlockHash", [])
+    indices = [number.to_bytes(4, "little") for number in epochs]
+    keys = [_KEYS + (twox_64(index) + index).hex() for index in indices]
+    entries = (
+        (yield from rpc_outcomes(session, url, [("state_getStorage", [key, at]) for key in keys]))
+        if keys
+        else []
+    )
+    first = epoch
+    for number, entry in zip(epochs, entries, strict=False):
+        if not isinstance(entry, str) or entry != entries[0]:
+            break
+        first = number
+    return first
 
 
 def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[int]:

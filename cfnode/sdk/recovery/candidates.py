@@ -9,14 +9,16 @@ each payout, and which call makes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
 from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
+from cfnode.sdk.recovery.blocks import has_key_of_last_epoch
 from cfnode.sdk.recovery.contracts import already_sent, unused
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.fates import Fates
@@ -32,6 +34,8 @@ from cfnode.sdk.recovery.stored import MAX_UNSENT, pending_numbers, stored_calls
 from cfnode.swaps.journey import State
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ class _Search:
             if not finding.payments and isinstance(self.owner, Address):
                 raise NoSuchCall((yield from self._about_address(self.owner, finding.reason)))
             calls = yield from self.fates.calls(finding)
+        if isinstance(self.owner, Batch):
+            calls = tuple(call.whole for call in calls)
         return Candidates((yield from self._unpaid(calls)), tuple(self.asked))
 
     def _paid_to_owner(self) -> Steps[tuple[Payload, ...]]:
@@ -163,9 +169,25 @@ class _Search:
             payment = Payment(chain, recipient=owner.raw)
             batches = yield from self.fates.unsent(chain)
             payloads += [payload for batch in batches if (payload := paying(payment, batch)) is not None]
+        payloads += yield from self._given_up(owner, chains)
         if to_owner and not payloads:
             raise being_signed_again(to_owner)
         return tuple(payloads)
+
+    def _given_up(self, owner: Address, chains: Sequence[str]) -> Steps[list[Payload]]:
+        """Return the calls that pay an address, and that the State Chain has given up and the vault takes.
+
+        There are none if the present epoch has brought a new key.
+        """
+        url = self.archive or self.session.rpc_url
+        if not chains or not (yield from has_key_of_last_epoch(self.session, self.session.rpc_url)):
+            return []
+        limit = yield from blocks_to_read(self.session, url)
+        search = EventSearch(self.session, url, owner, self.offers, limit)
+        calls = yield from self._read(search, f"the events of {origin_of(url)}", search.given_up)
+        payments = [Payment(chain, recipient=owner.raw) for chain in chains]
+        paid = [call for payment in payments for each in calls if (call := paying(payment, each)) is not None]
+        return (yield from self.fates.signed_now(paid))
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
         """Return the calls for transfers that failed in a transaction of the EVM chain."""
@@ -178,7 +200,7 @@ class _Search:
         """Return the answer of the first source that knows the owner; raise NeedsArchive without one."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.offers, MAX_RECENT)
         try:
-            finding = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
+            finding = yield from self._read(recent, f"the events of {origin_of(recent.url)}", recent.steps)
         except NoSuchCall:
             if (batch := (yield from self._as_batch())) is None:
                 raise
@@ -192,7 +214,7 @@ class _Search:
             limit = yield from blocks_to_read(self.session, url)
             older = EventSearch(self.session, url, self.owner, self.offers, limit)
             name = f"the events of {'the archive node ' if self.archive else ''}{origin_of(url)}"
-            finding = yield from self._read(older, name)
+            finding = yield from self._read(older, name, older.steps)
             findings += [finding] if finding.is_known else []
         if findings:
             return next((answer for answer in findings if _is_answer(answer)), findings[-1])
@@ -200,15 +222,15 @@ class _Search:
             raise being_signed(self.offers)
         raise (yield from self._unknown())
 
-    def _read(self, search: EventSearch, name: str) -> Steps[Finding]:
-        """Return the finding of a search of events.
+    def _read(self, search: EventSearch, name: str, read: Callable[[], Steps[T]]) -> Steps[T]:
+        """Return what a search of events reads.
 
         `asked` gets the search's name, with the blocks that it read.
         """
         self.asked.append(name)
         search.progress = self.progress
         try:
-            return (yield from search.steps())
+            return (yield from read())
         except TransportError as error:
             if search.span:
                 error.message = f"{error.message}; the search had read {search.span}"

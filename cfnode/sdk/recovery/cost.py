@@ -28,7 +28,16 @@ MAX_FEE_PERCENT = 10
 
 
 def worth(session: Session, payload: Payload) -> Steps[int | None]:
-    """Return the value of a payment in wei of its chain's own coin; None without a price."""
+    """Return the value of a payment in wei of its chain's own coin; None without a price.
+
+    The value of a whole batch is that of its transfers with a price.
+    """
+    if payload.is_whole_batch:
+        values = list[int]()
+        for part in payload.parts:
+            value = yield from worth(session, part)
+            values += [] if value is None else [value]
+        return sum(values) if values else None
     if payload.is_native:
         return payload.transfer.amount
     if (asset := asset_of(payload)) is None:
@@ -56,15 +65,20 @@ def check_cost(
     value = yield from worth(session, payload)
     if value is None:
         raise TooExpensive(
-            f"{text}, and the State Chain has no price of {amount_text(payload)} in "
+            f"{text}, and the State Chain has no price of {_paid(payload)} in "
             f"{gas_asset(payload.chain).symbol}: name the maximum fee",
             transaction,
         )
     if cost * 100 > value * MAX_FEE_PERCENT:
         share = f"{-(-cost * 100 // value)} %" if value else "more than the whole"
-        in_coin = "" if payload.is_native else f" (worth {coin(value, payload.chain)})"
+        is_in_coin = payload.is_native and not payload.is_whole_batch
+        in_coin = "" if is_in_coin else f" (worth {coin(value, payload.chain)})"
         raise TooExpensive(
-            f"{text}, which is {share} of the payment of {amount_text(payload)}{in_coin}; without a maximum "
+            f"{text}, which is {share} of the payment of {_paid(payload)}{in_coin}; without a maximum "
             f"fee of your own, at most {MAX_FEE_PERCENT} % are spent",
             transaction,
         )
+
+
+def _paid(payload: Payload) -> str:
+    return f"{len(payload.transfers)} transfers" if payload.is_whole_batch else amount_text(payload)

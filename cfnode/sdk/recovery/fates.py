@@ -54,7 +54,9 @@ class Fates:
         fates: dict[Fate, Payment] = {}
         for payment in payments:
             payment_fate, payloads = yield from self._fate(payment)
-            calls |= {call.data: call for call in payloads}
+            for call in payloads:
+                other = calls.get(call.data, call)  # a batch may make several of the payouts
+                calls[call.data] = call if call.transfer == other.transfer else call.whole
             fates.setdefault(payment_fate, payment)
         if calls:
             return tuple(calls.values())
@@ -85,12 +87,12 @@ class Fates:
         return payment_fate, [call] if call is not None and payment_fate.has_call else []
 
     def signed_now(self, calls: Iterable[Payload]) -> Steps[list[Payload]]:
-        """Return the calls that the current key has signed; the others are being signed again.
+        """Return the calls that any account may send now; the others are signed with an earlier key.
 
         Raises BadPayload for a signature that no key has made.
         """
         signed = yield from self._signatures(calls)
-        return [call for call, signature in signed if signature is Signed.NOW]
+        return [call for call, signature in signed if _of_signature(call, signature).has_call]
 
     def _signatures(self, calls: Iterable[Payload]) -> Steps[list[tuple[Payload, Signed]]]:
         signatures = list[tuple[Payload, Signed]]()
@@ -159,3 +161,8 @@ class Fates:
                 "signed transaction, which was not found"
             )
         return NoSuchCall(f"{payout} failed. {EXPLANATIONS[found]}")
+
+
+def _of_signature(call: Payload, signed: Signed) -> Fate:
+    """Return the fate of a payout by the signature of its call alone."""
+    return fate(Evidence(call.chain, is_batch=call.is_batch, signed=signed, is_listed=call.is_offered))

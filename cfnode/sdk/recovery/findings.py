@@ -82,6 +82,14 @@ class Findings:
             for broadcast in broadcasts
         )
 
+    def given_up(self) -> Iterator[Payload]:
+        """Yield the newest signed calls that have expired, and whose broadcasts have not succeeded."""
+        for chain, number in self.history.expired - self.history.ends.keys():
+            _, document = self.history.payloads.get((chain, number), (0, {}))
+            call = _payload(chain, number, document, self.history.chain_ids.get(chain))
+            if call is not None:
+                yield call
+
     def has_beginning(self, owner: Owner) -> bool:
         """Return whether earlier blocks add nothing: the events contain the owner's beginning."""
         if isinstance(owner, Address):

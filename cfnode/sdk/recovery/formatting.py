@@ -15,7 +15,7 @@ from cfnode.sdk.recovery.transaction import UnsignedTransaction
 from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "underway"]
-__all__ += ["unlisted", "unsigned", "wallet_fields"]
+__all__ += ["subject", "unlisted", "unsigned", "wallet_fields"]
 
 _GWEI = 9
 
@@ -23,9 +23,15 @@ _GWEI = 9
 def summary(failed: FailedCall) -> list[tuple[str, str]]:
     """Return amount, receiver, deadline, and the other receivers, as names and values.
 
-    A value is empty if there is none.
+    A whole batch has all its receivers, each with its amount. A value is empty if there is none.
     """
     payload = failed.payload
+    if payload.is_whole_batch:
+        return [
+            ("pays", f"{_receivers(payload)} on {payload.chain}"),
+            ("to", "\n".join(f"{part.recipient_text}: {amount_text(part)}" for part in payload.parts)),
+            ("until", _deadline(failed)),
+        ]
     others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
     return [
         ("pays", f"{amount_text(payload)} on {payload.chain}"),
@@ -34,6 +40,18 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
         ("also pays", "\n".join(f"{amount_text(other)} to {other.recipient_text}" for other in others)),
         ("message", "" if payload.message is None else f"{len(payload.message)} bytes, for the receiver"),
     ]
+
+
+def _receivers(payload: Payload) -> str:
+    """Return the number of a whole batch's transfers as text."""
+    return f"{len(payload.transfers)} transfers"
+
+
+def subject(payload: Payload) -> str:
+    """Return what a call pays, and to whom, as text; the number of transfers for a whole batch."""
+    if payload.is_whole_batch:
+        return f"the batch of {_receivers(payload)}"
+    return f"{amount_text(payload)} to {payload.recipient_text}"
 
 
 def _deadline(failed: FailedCall) -> str:
@@ -61,14 +79,16 @@ def _span(milliseconds: int) -> str:
 def explained(failed: FailedCall) -> list[str]:
     """Return sentences that describe the payload."""
     payload = failed.payload
+    pays = _receivers(payload) if payload.is_whole_batch else subject(payload)
     lines = [
-        f"Call {payload.broadcast_id or ''}".rstrip() + f" on {payload.chain} pays {amount_text(payload)} to "
-        f"{payload.recipient_text}, {_origin(payload)}.",
+        f"Call {payload.broadcast_id or ''}".rstrip()
+        + f" on {payload.chain} pays {pays}, {_origin(payload)}.",
         *_others(payload),
         f"It is a call of {payload.function} of Chainflip's vault "
         f"{address_text(payload.chain, payload.vault)} (chain id {payload.chain_id}), "
         f"signed with nonce {payload.nonce}.",
-        "Any account may send it: the sender pays the gas, and the receiver above gets the funds.",
+        "Any account may send it: the sender pays the gas, and "
+        + ("each receiver gets its funds." if payload.is_batch else "the receiver above gets the funds."),
     ]
     if payload.message is not None:
         lines.append(f"The receiver is called with {len(payload.message)} bytes of message.")
@@ -105,7 +125,9 @@ def _origin(payload: Payload) -> str:
 
 
 def _others(payload: Payload) -> list[str]:
-    """Return the other transfers of a batch, one a line."""
+    """Return the transfers of a whole batch, or the others than the one searched for, one a line."""
+    if payload.is_whole_batch:
+        return [f"It pays {amount_text(part)} to {part.recipient_text}." for part in payload.parts]
     others = (replace(payload, transfer=transfer) for transfer in _other_transfers(payload))
     return [f"It also pays {amount_text(other)} to {other.recipient_text}." for other in others]
 

@@ -63,8 +63,9 @@ class Payload:
     """A signed vault call. Addresses are 20 bytes, `gas_limit` is None if the sender has to estimate it.
 
     `message` is None for a plain transfer, the bytes for the receiving contract otherwise. A batch has all
-    its `transfers`, and `transfer` is one of them. `is_offered` is False for a call that the State Chain does
-    not list as failed, and that an event or a service contains.
+    its `transfers`, and `transfer` is one of them: with `is_chosen` that of the owner that was searched for,
+    else the first. `is_offered` is False for a call that the State Chain does not list as failed, and that an
+    event or a service contains.
     """
 
     chain: str
@@ -84,11 +85,29 @@ class Payload:
     fetches: tuple[tuple[bytes, bytes], ...] = ()
     transfers: tuple[Transfer, ...] = ()
     is_offered: bool = True
+    is_chosen: bool = False
 
     @property
     def is_batch(self) -> bool:
         """Whether the call is a batch of transfers."""
         return self.function == "allBatch"
+
+    @property
+    def is_whole_batch(self) -> bool:
+        """Whether the call is a batch of which no transfer was searched for: all receivers count alike."""
+        return self.is_batch and not self.is_chosen and len(self.transfers) > 1
+
+    @property
+    def parts(self) -> tuple[Payload, ...]:
+        """The call once for each transfer that counts: those of a whole batch, else the one."""
+        if not self.is_whole_batch:
+            return (self,)
+        return tuple(replace(self, transfer=transfer, is_chosen=True) for transfer in self.transfers)
+
+    @property
+    def whole(self) -> Payload:
+        """The call without a choice of one of its transfers."""
+        return replace(self, transfer=self.transfers[0], is_chosen=False) if self.is_batch else self
 
     @property
     def is_native(self) -> bool:

@@ -66,7 +66,7 @@ def paying(payment: Payment, call: Payload) -> Payload | None:
     """
     expected = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
     for transfer in call.transfers or (call.transfer,):
-        candidate = replace(call, transfer=transfer, is_offered=False)
+        candidate = replace(call, transfer=transfer, is_offered=False, is_chosen=True)
         if fits(expected, candidate):
             return candidate
     return None

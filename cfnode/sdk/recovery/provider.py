@@ -36,7 +36,7 @@ _EXECUTION_REVERTED = 3
 """The code of geth's error for a call that reverted."""
 _ERROR = keccak_256(b"Error(string)")[:4].hex()
 _ERROR_DATA = re.compile(rf"0x({_ERROR}[0-9a-fA-F]*)")
-_EXECUTION_TEXT = re.compile(r"revert|execution|opcode|\bvm\b|\bgas\b", re.IGNORECASE)
+_EXECUTION_TEXT = re.compile(r"revert|execution|opcode|\be?vm\b|\bgas\b", re.IGNORECASE)
 _REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?\Z", re.IGNORECASE)
 
 

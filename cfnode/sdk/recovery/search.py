@@ -6,10 +6,10 @@
 2. For an address, a transaction or an account the block is unknown: blocks are read backwards from the best
    one.
 
-A search goes as far back as a call on offer can have failed: to the beginning of the previous epoch, by the
-chain's own history, and before it as long as a batch may have been on its way. A node keeps the states of its
-last blocks only, so missing events do not prove that nothing happened: `span` names the blocks that were
-read.
+A search goes as far back as a call that the vault may take can have failed: to the beginning of the previous
+epoch, or of the present key where epochs brought no new one, by the chain's own history, and before it as
+long as a batch may have been on its way. A node keeps the states of its last blocks only, so missing events
+do not prove that nothing happened: `span` names the blocks that were read.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.offered import Offer
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
+from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
 from cfnode.swaps.identity import ChannelId
@@ -100,6 +101,13 @@ class EventSearch:
             return finding
         return Finding(reason=self._nothing())
 
+    def given_up(self) -> Steps[tuple[Payload, ...]]:
+        """Return the signed calls that the State Chain has given up, by the events of all blocks."""
+        history = History({offer.chain: offer.chain_id for offer in self.offers})
+        best = yield from best_block(self.session, self.url)
+        yield from self._backwards(history, best, stops=False)
+        return tuple(Findings(history).given_up())
+
     def _nothing(self) -> str:
         if isinstance(self.owner, Address):
             return (
@@ -146,13 +154,16 @@ class EventSearch:
                 return True
         return last == best
 
-    def _backwards(self, history: History, best: int) -> Steps[bool]:
-        """Read down to the first block, or to the owner's beginning; return whether that was possible."""
+    def _backwards(self, history: History, best: int, *, stops: bool = True) -> Steps[bool]:
+        """Read down to the first block, or with `stops` to the owner's beginning.
+
+        Return whether that was possible.
+        """
         oldest = max(best - self.limit, 0)
         for top in range(best, oldest, -_AT_ONCE):
             if not (yield from self._read(history, range(top, max(top - _AT_ONCE, oldest), -1))):
                 return False
-            if self._has_all(history):
+            if stops and self._has_all(history):
                 return True
         return oldest == 0
 

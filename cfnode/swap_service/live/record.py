@@ -9,7 +9,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.swap_service.entries import Entry
-from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.identity import ChannelId, Place
 
 __all__ = ["BookRecord"]
 
@@ -52,6 +52,10 @@ class BookRecord:
     def height(self, chain: str) -> int:
         """Return the last witnessed block of a foreign chain; 0 if it is unknown."""
         return self._events.height(chain)
+
+    def key_change(self) -> Place | None:
+        """Return the place from which on the present key of the vaults may have signed, or None."""
+        return self._events.key_change()
 
     def error(self, entry: Entry) -> tuple[str, str]:
         """Return name and explanation of the module error in an event's `reason`.

@@ -156,6 +156,26 @@ contract Moody {
     }
 }
 
+// Counts its payments in a fresh slot, which takes more gas than a transfer of a batch has.
+contract Counter {
+    uint256 public payments;
+
+    receive() external payable {
+        payments = payments + 1;
+    }
+}
+
+// A token that returns false for each transfer.
+contract Stubborn {
+    function balanceOf(address) external pure returns (uint256) {
+        return 10 ** 30;
+    }
+
+    function transfer(address, uint256) external pure returns (bool) {
+        return false;
+    }
+}
+
 // Keeps the last message that came with a payment.
 contract Listener {
     bytes public received;

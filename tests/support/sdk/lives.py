@@ -53,6 +53,8 @@ KEPT = (
 class PayoutsOfLife(Life):
     """A life in which many payouts fail; with `rotates_always` each epoch has keys of its own."""
 
+    weights = STEPS
+
     def __init__(self, seed: int, *, rotates_always: bool) -> None:
         self.kept: list[dict[bytes, bytes | None]] = []
         self.rotates_always = rotates_always
@@ -64,7 +66,7 @@ class PayoutsOfLife(Life):
         return super()._note()
 
     def step(self) -> None:
-        names, weights = zip(*STEPS.items(), strict=True)
+        names, weights = zip(*self.weights.items(), strict=True)
         (name,) = self.random.choices(names, weights)
         self.steps.append(name)
         getattr(self, "_rotate" if name == "epoch" and self.rotates_always else f"_{name}")()
@@ -262,9 +264,13 @@ class Vaults:
 
     def takes(self, payload: Payload) -> bool:
         """Whether the vault takes a call: its key has signed, and the nonce is unused."""
+        return self.has_key(payload) and (payload.chain, payload.nonce) not in self.used
+
+    def has_key(self, payload: Payload) -> bool:
+        """Whether a call is signed with the key that the vaults have."""
         key, _ = self.world.api(API + "eth_vault")
         manager = self.world.stored("Environment", f"{payload.chain}KeyManagerAddress")
-        return payload.is_signed_by(key, manager) and (payload.chain, payload.nonce) not in self.used
+        return payload.is_signed_by(key, manager)
 
     def open(self) -> list[Payload]:
         """The calls that a vault takes, and that no authority is to send."""

@@ -8,7 +8,9 @@ from typing import Any
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
 from cfnode.swap_service.entries import Entry
-from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.events import KEY
+from cfnode.swaps.fate import key_change
+from cfnode.swaps.identity import ChannelId, Place
 
 BROKER, AFFILIATE = b"\x0b" * 32, b"\x0a" * 32
 DEPOSIT_ADDRESS = ("Eth", b"\xde" * 20)
@@ -51,6 +53,9 @@ class Record:
 
     def height(self, chain: str) -> int:
         return self.heights.get(chain, 0)
+
+    def key_change(self) -> Place | None:
+        return key_change((each.place, each.name) for each in self.find(*KEY))
 
     def error(self, entry: Entry) -> tuple[str, str]:
         return "BelowEgressDustLimit", "The amount is below the limit."
@@ -191,6 +196,11 @@ class Record:
     def about_broadcast(self, name: str, chain: str = "Arbitrum", number: int = 30, **fields: Any) -> Entry:
         """What happened to a broadcast."""
         return self.add(f"{chain}Broadcaster", name, ("broadcast", chain, number), **fields)
+
+    def rotated(self) -> None:
+        """The next key signs, and a rotation has ended."""
+        self.add("Validator", "RotationPhaseUpdated", KEY, new_phase=("ActivatingKeys", {}))
+        self.add("EvmThresholdSigner", "KeyRotationCompleted", KEY)
 
     def completed(self) -> Entry:
         """The end of the request."""

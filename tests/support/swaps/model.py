@@ -87,6 +87,7 @@ class Payout:
     state: str
     call: int | None = None
     """The broadcast of the call that pays a failed one again."""
+    broadcast: int | None = None
 
 
 @dataclass(eq=False)
@@ -186,6 +187,7 @@ class Model:
         elif name == "FailedForeignChainCallExpired":
             for payout in self._failed_with(chain, fields["broadcast_id"]):
                 payout.state = "expired"
+            self._move(chain, fields["broadcast_id"], ("aborted",), "expired")
 
     def _paid(self, asset: str, amount: int) -> Deposit:
         """The deposit of an amount, the only one."""
@@ -261,6 +263,8 @@ class Model:
     def _batched(self, chain: str, number: int, egresses: Iterable[tuple[str, int]]) -> None:
         found = [self._egresses[each] for each in map(tuple, egresses) if each in self._egresses]
         self._broadcasts[chain, number] = found
+        for payout in found:
+            payout.broadcast = number
         self._move(chain, number, ("scheduled",), "signing")
 
     def _sent(self, chain: str, name: str, fields: Mapping[str, Any]) -> None:
@@ -268,7 +272,7 @@ class Model:
         if number is None:
             return
         if name == "TransactionBroadcastRequest":
-            self._move(chain, number, ("scheduled", "signing"), "sent")
+            self._move(chain, number, ("scheduled", "signing", "aborted"), "sent")
         elif name == "BroadcastSuccess":
             self._move(chain, number, ON_ITS_WAY, "paid")
         elif name == "BroadcastAborted":

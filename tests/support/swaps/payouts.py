@@ -4,6 +4,7 @@ The model follows the contracts and the chain, not the code: a vault takes a cal
 key that it has and whose nonce it has not seen; a batch leaves out a transfer that its receiver does not
 take, a call of its own then reverts. The chain lists failed calls by epoch, signs those of the last epoch
 again after a rotation, loses one that was not signed until then, and gives up those of the epoch before.
+Governance may have a batch that was aborted signed again.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class PayoutLife:
             found += [self._arrive] * 2
         if state is State.SENT and call is not None and call.nonce not in self.used:
             found.append(self._abort)
+        if state is State.ABORTED and not self.is_message:
+            found.append(self._re_sign)
         if self.is_left_out:
             found += [self._report] * 3
         if self.signed:
@@ -125,6 +128,12 @@ class PayoutLife:
         self.steps.append(PayoutStep.ABORTED)
         if self.is_message:
             self.failed_in, self.is_listed = self.epoch, True
+
+    def _re_sign(self) -> None:
+        """Governance has a batch signed again, and sent or not."""
+        self.signed.append(Call(self.epoch, 1, is_batch=True))
+        if self.random.random() < 0.5:
+            self.steps.append(PayoutStep.SENT)
 
     def _report(self) -> None:
         self.steps.append(PayoutStep.TRANSFER_REJECTED)

@@ -389,9 +389,9 @@ class Rooms:
             )
         payouts = [(swap, each) for swap in swaps.values() for each in swap.payouts]
         calls = {
-            (each.asset, each.amount, each.call, swap.number)
+            (each.asset, each.amount, each.call or each.broadcast, swap.number)
             for swap, each in payouts
-            if each.call is not None and swap.channel is not None
+            if (each.call is not None or each.state in ("aborted", "expired")) and swap.channel is not None
         }
         of_swaps = [each for each in failed if each.request is not None]
         assert {(each.asset, each.amount, each.call, each.request) for each in of_swaps} == calls
@@ -496,7 +496,7 @@ def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
     return ref, [
         Entry(ref, block.time, each.index, each.pallet, each.name, each.fields)
         for each in block.events
-        if isinstance(each.fields, dict)
+        if isinstance(each.fields, dict)  # of an event without fields it is empty
     ]
 
 

@@ -1,0 +1,44 @@
+"""Random lives with aborted transactions and rotations of the keys: all rooms agree on each payout.
+
+Governance has some of the transactions signed again, and sends them or not. The statuses of a development
+node and of the books are equal, with the calls that they hand out, and the operator's list has the payouts
+that failed.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.lengths import repeats
+from tests.support.sdk.lives import PayoutsOfLife
+from tests.support.swaps.rooms import Rooms
+
+SEEDS = [random.randrange(10**6) for _ in range(repeats(40, 0))] or [2, 4, 6]
+LENGTH, LOOK = 12, 3
+"""Steps of a life, and after how many of them the statuses are read."""
+
+
+class AbortedPayouts(PayoutsOfLife):
+    """A life of swaps whose receivers the model of the rooms knows."""
+
+    weights = {"open": 3, "pay": 4, "fail": 5, "abort": 10, "refuse": 4, "wait": 4, "hold": 1, "epoch": 1,
+               "rotate": 5, "message": 4, "re_sign": 8}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_rooms_agree_on_each_aborted_payout(seed: int, tmp_path: Path) -> None:
+    life = AbortedPayouts(seed, rotates_always=seed % 2 == 0)
+    rooms = Rooms(life, tmp_path)
+    try:
+        for step in range(1, LENGTH + 1):
+            life.step()
+            if step % LOOK == 0:
+                rooms.agree_on_statuses()
+        life.rest()
+        rooms.agree()
+        rooms.recompute()
+    finally:
+        rooms.close()
