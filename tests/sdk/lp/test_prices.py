@@ -80,7 +80,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"tick": 1, "amount": "0.000"}, "amount", "expected an amount above 0"),
     ({"tick": 1, "amount": -1}, "amount", "expected an amount above 0"),
     ({"tick": 1, "amount": 2**128}, "amount", "below 2^128"),
-    ({"tick": 1, "amount": "0.123456789"}, "amount", "Btc has 8 decimals, and 0.123456789 has more"),
+    ({"tick": 1, "amount": "0.123456789"}, "amount", "BTC has 8 decimals, and 0.123456789 has more"),
     ({"tick": 1, "amount": 0.5}, "amount", "expected text or a Decimal"),
     ({"tick": 1, "side": "ask"}, "side", 'expected "sell" or "buy"'),
     ({"tick": 1, "id": -1}, "id", "expected a whole number from 0 to 2^64"),
