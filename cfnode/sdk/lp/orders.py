@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from cfnode.core.amm.range_positions import liquidity_for
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, text_of
 from cfnode.sdk.amounts import Quantity, base_units, base_units_or_none, whole_units
 from cfnode.sdk.assets import asset_given, name_of, wire_asset
 from cfnode.sdk.errors import Issue, ValidationError
@@ -130,7 +130,7 @@ class LimitOrder(_Order):
         return super().identity() | {"side": self.side}
 
     def __str__(self) -> str:
-        return f"{self.side} order {self.id} of {self.asset} at tick {self.tick}"
+        return f"{self.side} order {self.id} of {text_of(self.asset)} at tick {self.tick}"
 
 
 class _Range(_Order):
@@ -160,7 +160,7 @@ class _Range(_Order):
         return *self.pool, "range", self.id
 
     def __str__(self) -> str:
-        return f"range order {self.id} of {self.asset} from tick {self.lower} to {self.upper}"
+        return f"range order {self.id} of {text_of(self.asset)} from tick {self.lower} to {self.upper}"
 
 
 @dataclass(frozen=True, init=False)

@@ -169,7 +169,7 @@ def test_what_the_chain_refuses_is_reported_with_what_stands(place: Market) -> N
         assert (error.unsure, error.unsent, error.cause) == ((), (), None)
         assert error.standing is not None
         assert [each.order for each in error.standing] == [good]
-        assert "1 orders changed, 1 refused (first: sell order 2 of Eth" in error.message
+        assert "1 orders changed, 1 refused (first: sell order 2 of ETH" in error.message
 
 
 def test_orders_are_cancelled_on_exit_also_by_an_error(place: Market) -> None:
