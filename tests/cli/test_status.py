@@ -105,8 +105,8 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
         ACCOUNT,
         "12.5 FLIP",
         "3 (BTC 2, ETH 1)",
-        "1.25 Ethereum/USDC",
-        "0.00000001 Bitcoin/BTC",
+        "1.25 USDC",
+        "0.00000001 BTC",
         "chainflip-node 2.2.3-abc, runtime chainflip-node 20203",
     ):
         assert words in out

@@ -87,9 +87,9 @@ def test_every_bad_line_is_named(tmp_path: Path) -> None:
         "1767614400,ETH,USDC": "3 cells, and there are 4 columns",
         "1767614400,ETH,ETH,1": "expected two assets, not ETH twice",
         "1767614400,ETH,USDC,-1": "expected an amount above 0",
-        "1767614400,USDC,ETH,0.0000001": "Usdc has 6 decimals",
+        "1767614400,USDC,ETH,0.0000001": "USDC has 6 decimals",
         "1767614400,ETH,USDC,many": "expected a decimal number, not 'many'",
-        "1767614400,Polkadot/DOT,USDC,1": "Dot has no pool",
+        "1767614400,Polkadot/DOT,USDC,1": "DOT has no pool",
         "1767614400,ETH,USDC," + "1" * 2000: "longer than 1000 characters",
     }
     file.write_text("\n".join(["time,from,to,amount", *lines]))
@@ -212,7 +212,7 @@ def test_what_the_account_owns_includes_its_limit_orders() -> None:
     market = a_market(Eth="3000")
     assert (market.owned("eth"), market.owned("USDC"), market.owned("Btc")) == (3, Decimal("0.000005"), 0)
     assert market.price("Ethereum/ETH") == 3000
-    with pytest.raises(ValidationError, match="the feed has no price of BTC yet; it has: Eth"):
+    with pytest.raises(ValidationError, match="the feed has no price of BTC yet; it has: ETH"):
         market.price("BTC")
 
 
@@ -237,8 +237,8 @@ SELL = LimitOrder("ETH", "sell", 1, "1", tick=0)
         (lambda market: "sell", "TypeError: expected a list of orders, not str"),
         (lambda market: ["sell"], "TypeError: expected orders, not str: 'sell'"),
         (lambda market: [SELL] * 1001, "expected at most 1000 orders"),
-        (lambda market: [SELL, SELL], "wrong orders: .*1 is given twice for Eth, sell"),
-        (lambda market: [LimitOrder("SOL", "sell", 1, "1", tick=0)], "there is no pool of Sol and Usdc"),
+        (lambda market: [SELL, SELL], "wrong orders: .*1 is given twice for ETH, sell"),
+        (lambda market: [LimitOrder("SOL", "sell", 1, "1", tick=0)], "there is no pool of SOL and USDC"),
         (lambda market: [LimitOrder("BTC", "sell", 1, "1", tick=0)], "has no price of BTC yet"),
         (lambda market: [market.price("BTC")], "the feed has no price of BTC yet"),
         (lambda market: time.sleep(60), "the strategy did not return within 0.2 s"),  # it is ended

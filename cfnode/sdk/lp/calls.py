@@ -118,9 +118,8 @@ class GetBook(ProviderCall[OrderBook]):
         calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
         pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
         if pool not in reading(session, read_pools, pool_list):
-            raise ValidationError.at(
-                "asset", f"there is no pool of {' and '.join(text_of(name) for name in pool)}"
-            )
+            assets = " and ".join(map(text_of, pool))
+            raise ValidationError.at("asset", f"there is no pool of {assets}")
         params = [*pool_json(pool).values(), block]
         questions = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
         liquidity, prices = yield from rpc_batch(session, session.rpc_url, questions)

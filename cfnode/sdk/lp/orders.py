@@ -294,14 +294,13 @@ def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
     pools_of_chain, keys, issues = set(pools), set[Key](), list[Issue]()
     for place, order in enumerate(orders):
         if order.key in keys:
-            text = f"orders[{place}].id: {order.id} is given twice for {order.asset}, {order.key[2]}"
+            text = f"orders[{place}].id: {order.id} is given twice for {text_of(order.asset)}, {order.key[2]}"
             issues.append(Issue(f"orders[{place}].id", text))
         keys.add(order.key)
         if order.pool not in pools_of_chain:
-            names = ", ".join(sorted(base for base, quote in pools_of_chain if quote == order.quote))
-            text = f"orders[{place}].asset: there is no pool of {order.asset} and {order.quote}"
-            issues.append(
-                Issue(f"orders[{place}].asset", f"{text}; pools of {order.quote}: {names or 'none'}")
-            )
+            names = ", ".join(sorted(text_of(base) for base, quote in pools_of_chain if quote == order.quote))
+            quote = text_of(order.quote)
+            text = f"orders[{place}].asset: there is no pool of {text_of(order.asset)} and {quote}"
+            issues.append(Issue(f"orders[{place}].asset", f"{text}; pools of {quote}: {names or 'none'}"))
     if issues:
         raise ValidationError.of(issues)

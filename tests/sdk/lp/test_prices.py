@@ -161,4 +161,4 @@ def test_orders_together_have_no_id_twice_and_known_pools() -> None:
     with pytest.raises(ValidationError) as caught:
         check_orders(again, [("Btc", "Usdc"), ("Eth", "Usdc")])
     assert [issue.field for issue in caught.value.issues] == ["orders[3].id", "orders[4].asset"]
-    assert "there is no pool of Sol and Usdc; pools of Usdc: Btc, Eth" in caught.value.message
+    assert "there is no pool of SOL and USDC; pools of USDC: BTC, ETH" in caught.value.message
