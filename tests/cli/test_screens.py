@@ -47,7 +47,8 @@ _BEHIND = re.compile(r"\d+ d( \d+ h)? behind the clock")
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with node_with_broker(tmp_path_factory.mktemp("screens"), START, "--dev-lp=//Bob") as running:
+    flags = (START, "--dev-lp=//Bob", "--state-pruning=archive")  # the walks read all blocks
+    with node_with_broker(tmp_path_factory.mktemp("screens"), *flags) as running:
         yield running
 
 
