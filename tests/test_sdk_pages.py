@@ -33,7 +33,7 @@ PRINTED = {
     "cfnode.sdk": r"[1-9]\d*\.\d+ ETH\n",
     "cfnode.sdk.AsyncSwapSDK": r"[1-9]\d+\n",
     "cfnode.sdk.SwapSDK": r"BTC [1-9]\d*\n",
-    "cfnode.sdk.lp": r"1 call: sell order 1 of Eth at tick -?\d+\n",
+    "cfnode.sdk.lp": r"1 call: sell order 1 of ETH at tick -?\d+\n",
     "cfnode.sdk.lp.AsyncLiquidityProvider": r"\(\('Eth', 'Usdc'\), .*\)\n",
     "cfnode.sdk.lp.LiquidityProvider": r"[\d.]+ USDC for 1 ETH\n",
     "cfnode.sdk.recovery": r"0 calls on offer\n",

@@ -32,7 +32,7 @@ _STATES: Final = {
 }
 """Beginnings of values that name a state."""
 _STATE: Final = re.compile("|".join(sorted(map(re.escape, _STATES), key=len, reverse=True)))
-_VALUE: Final = re.compile(r"\d[\d,]*(\.\d+)? [A-Za-z]{2,10}(?![a-z])")
+_VALUE: Final = re.compile(r"\d[\d,]*(\.\d+)? ([A-Z][a-z]+/)?[A-Z]{3,6}(?![A-Za-z])")
 _WORD_END: Final = re.compile(r"[^a-z_]|\Z")
 
 
@@ -47,10 +47,10 @@ def style_of(value: str) -> str:
 
 
 def _symbols() -> frozenset[str]:
-    """Return the names and symbols of assets."""
-    from cfnode.core.assets import ASSETS
+    """Return the texts and symbols of assets."""
+    from cfnode.core.assets import ASSETS, asset_text
 
-    return frozenset(text for asset in ASSETS.values() for text in (asset.name, asset.symbol))
+    return frozenset(text for asset in ASSETS.values() for text in (asset_text(asset), asset.symbol))
 
 
 def marked(word: str) -> str:

@@ -40,6 +40,7 @@ from cfnode.cli.values import (
     atoms,
     check_address,
 )
+from cfnode.core.assets import asset_text
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
@@ -75,7 +76,7 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @click.group(
     cls=CommandGroup,
     epilog="Amounts are in whole units, prices in dollars. ASSET is CHAIN/SYMBOL (Arbitrum/USDC) or a name "
-    "(Btc, ArbUsdc), in any case.",
+    "(BTC, ArbUsdc), in any case.",
 )
 def dev() -> None:
     """Control a running development chain: deposits, prices, failures, time."""
@@ -103,7 +104,7 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
     block = node.call("dev_deposit", address, *arguments)
-    node.block(f"deposited {amount} {asset.name} at {address}", block)
+    node.block(f"deposited {amount} {asset_text(asset)} at {address}", block)
 
 
 @command("announce")
@@ -119,7 +120,7 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
     block = node.call("dev_announceDeposit", address, *arguments)
-    node.block(f"announced {amount} {asset.name} at {address}", block)
+    node.block(f"announced {amount} {asset_text(asset)} at {address}", block)
 
 
 @command("send-to-vault")
@@ -169,7 +170,7 @@ def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
     """Set the amount of ASSET in the pool that boosts deposits to AMOUNT."""
     options = [True] if lending else []
     block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
-    node.block(f"the {'lending' if lending else 'boost'} pool of {asset.name} holds {amount}", block)
+    node.block(f"the {'lending' if lending else 'boost'} pool of {asset_text(asset)} holds {amount}", block)
 
 
 @command("price")
@@ -178,7 +179,7 @@ def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
 def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the pool price of one whole ASSET in DOLLARS; keep the depth."""
     block = node.call("dev_setPool", _pair(asset), hex_atoms(dollars, DOLLAR_DECIMALS), None)
-    node.block(f"the pool price of {asset.name} is {dollars} USDC", block)
+    node.block(f"the pool price of {asset_text(asset)} is {dollars} USDC", block)
 
 
 @command("depth")
@@ -187,7 +188,7 @@ def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
 def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the USDC in the pool of ASSET to DOLLARS; keep the price."""
     block = node.call("dev_setPool", _pair(asset), None, hex_atoms(dollars, DOLLAR_DECIMALS))
-    node.block(f"the pool of {asset.name} holds {dollars} USDC", block)
+    node.block(f"the pool of {asset_text(asset)} holds {dollars} USDC", block)
 
 
 @command("oracle")
@@ -197,15 +198,16 @@ def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
 def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> None:
     """Set the oracle price of one whole FEED to DOLLARS; without DOLLARS, remove the price.
 
-    FEED is one of Btc, Eth, Sol, Usdc and Usdt.
+    FEED is one of BTC, ETH, SOL, USDC and USDT.
     """
     if feed.name not in FEEDS:
-        text = f"the oracle has no price of {feed.name}; choose from {', '.join(FEEDS)}"
+        known = ", ".join(map(str.upper, FEEDS))
+        text = f"the oracle has no price of {asset_text(feed)}; choose from {known}"
         raise CommandFailure(text, ExitCode.USAGE)
     price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS)
     block = node.call("dev_setOracle", feed.name, price, stale)
     outcome = "removed" if dollars is None else f"{dollars} dollars"
-    node.block(f"oracle price of {feed.name}: {outcome}", block)
+    node.block(f"oracle price of {asset_text(feed)}: {outcome}", block)
 
 
 @command("fail-receiver")
@@ -216,7 +218,7 @@ def fail_receiver(node: DevClient, address: str, asset: Any, off: bool) -> None:
     """Fail transfers of ASSET to ADDRESS on their chain (EVM chains) from now on."""
     block = node.call("dev_failReceiver", address, _pair(asset), not off)
     outcome = "succeed" if off else "fail"
-    node.block(f"transfers of {asset.name} to {address} {outcome} from now on", block)
+    node.block(f"transfers of {asset_text(asset)} to {address} {outcome} from now on", block)
 
 
 @command("abort")

@@ -13,9 +13,12 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.jsonrpc import RpcError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from cfnode.rpc.table.rows import Row
 
 MAX_METHODS = 10_000
 """Method names of a node that are compared with an unknown one."""
@@ -81,7 +84,8 @@ def rpc(
         print_json(client.call(url, method, params, timeout=timeout))
     except client.CallRefused as error:
         if error.error.get("code") == client.INVALID_PARAMS:
-            raise client.CallRefused(method, error.error, _parameters(method)) from None
+            hint = _parameters(method, params, str(error.error.get("data", "")))
+            raise client.CallRefused(method, error.error, hint) from None
         if error.error.get("code") != client.METHOD_NOT_FOUND or error.error.get("data") is not None:
             raise
         raise client.CallRefused(method, error.error, _suggestion(url, method, timeout)) from None
@@ -97,8 +101,12 @@ def methods_of(url: str, timeout: float) -> list[str]:
     return [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def _parameters(method: str) -> str:
-    """Name the parameters of a method, the optional ones in brackets; empty if cfnode has no such method."""
+def _parameters(method: str, given: list[Any] | dict[str, Any], reason: str) -> str:
+    """Name the parameters of a method, the optional ones in brackets, and the wrong one.
+
+    The text is empty if cfnode has no such method. The node's `reason` may name the wrong one already; that
+    of an official method does not, since clients compare it.
+    """
     from cfnode.devchain.methods.rows import SECTION
     from cfnode.rpc.reference import full_table
     from cfnode.rpc.table.rows import Row
@@ -107,7 +115,26 @@ def _parameters(method: str) -> str:
     if not isinstance(row, Row):
         return ""
     names = [f"[{param.name}]" if param.optional else param.name for param in row.params]
-    return f". Its parameters: {', '.join(names)}" if names else ". It takes no parameters"
+    fault = _fault(row, given)
+    wrong = "" if fault is None or fault[1] in reason else f". {fault[0]}: {fault[1]}"
+    return f"{wrong}. Its parameters: {', '.join(names)}" if names else ". It takes no parameters"
+
+
+def _fault(row: Row, given: list[Any] | dict[str, Any]) -> tuple[str, str] | None:
+    """Return what is wrong with a parameter, and its name; None if this command's reader takes them all."""
+    from cfnode.rpc.table.rows import MissingParam
+    from cfnode.rpc.table.serde import Misread
+
+    try:
+        row.bind(given)
+    except MissingParam as error:
+        return "Missing", error.param.name
+    except Misread as error:
+        param = row.param_of(error)
+        return None if param is None else ("Wrong", param.name)
+    except RpcError:  # its text begins with the name
+        return None
+    return None
 
 
 def _suggestion(url: str, method: str, timeout: float) -> str:

@@ -269,7 +269,7 @@ def atoms(number: Decimal, decimals: int) -> int:
     text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
     kept_digits = text if shift >= 0 else text[:shift]
     if text[len(kept_digits) :].strip("0"):
-        raise CommandFailure(f"{number} has more than {decimals} decimals", ExitCode.USAGE)
+        raise CommandFailure(f"{number} has more than {decimals} decimals: round it", ExitCode.USAGE)
     if kept_digits and len(kept_digits) + max(shift, 0) > MAX_AMOUNT_DIGITS:
         raise CommandFailure(f"{number} is more than the chain can count", ExitCode.USAGE)
     amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0

@@ -6,17 +6,18 @@ value (`"ArbUsdc"`, `"Arbitrum"`) is a key of these tables.
 
 People write an asset in one of three forms, in any case: its name (`ArbUsdc`), chain and symbol in one text
 (`Arbitrum/USDC`, also with `.` or `:`), or both apart (`{"chain": "Arbitrum", "asset": "USDC"}`). `asset_of`
-reads all of them, for SDK, test kit, commands and `dev_*` methods.
+reads all of them, for SDK, test kit, commands and `dev_*` methods. Texts for people, such as the commands',
+have the form of `asset_text`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from cfnode.core.suggestions import did_you_mean
+from cfnode.core.suggestions import closest, did_you_mean, or_sentence
 
 __all__ = [
     "ASSETS",
@@ -31,13 +32,16 @@ __all__ = [
     "asset_in_text",
     "asset_of",
     "asset_on",
+    "asset_text",
     "asset_texts",
     "assets_of",
     "assets_since",
     "chain_in_text",
     "gas_asset",
     "symbols_of",
+    "text_of",
     "units",
+    "whole_text",
 ]
 
 
@@ -47,9 +51,12 @@ class UnknownName(ValueError):
     `name` is the unknown name, `kind` what it should name, `known` has the valid ones.
     """
 
-    def __init__(self, kind: str, name: str, known: Sequence[str], *, more: Sequence[str] = ()) -> None:
-        """Take the names to list, and `more` to suggest."""
-        hint = did_you_mean(name, [*known, *more]) or f" Choose from {', '.join(known)}."
+    def __init__(
+        self, kind: str, name: str, known: Sequence[str], *, similar: Iterable[str] | None = None
+    ) -> None:
+        """Take the names to list, and those to suggest: by default the listed ones that are similar."""
+        suggestion = did_you_mean(name, known) if similar is None else or_sentence(similar)
+        hint = suggestion or f" Choose from {', '.join(known)}."
         super().__init__(f"Unknown {kind} {name[:MAX_QUOTED_ASSET]!r}.{hint}")
         self.kind, self.name, self.known = kind, name, tuple(known)
 
@@ -177,8 +184,26 @@ def asset_in_text(text: str) -> Asset:
     """
     asset = _BY_TEXT.get(_SEPARATOR.sub("/", text.strip().lower(), count=1))
     if asset is None:
-        raise UnknownAsset("asset", text, _PAIRS, more=tuple(ASSETS))
+        similar = closest(text, (*ASSETS, *_PAIRS))
+        raise UnknownAsset("asset", text, _TEXTS, similar=dict.fromkeys(text_of(name) for name in similar))
     return asset
+
+
+def asset_text(asset: Asset) -> str:
+    """Return the asset as texts for people have it: `BTC`, `Arbitrum/USDC`.
+
+    It is the symbol, with the chain if `asset_in_text` reads the symbol alone as another chain's asset.
+    """
+    return asset.symbol if asset.name.upper() == asset.symbol else f"{asset.chain}/{asset.symbol}"
+
+
+_TEXTS: Final = tuple(asset_text(asset) for asset in _ASSETS)
+
+
+def text_of(form: str) -> str:
+    """Return the asset of a name as `asset_text` writes it; an unknown name stays as it is."""
+    asset = _BY_TEXT.get(form.lower())
+    return form if asset is None else asset_text(asset)
 
 
 def asset_on(chain: str, symbol: str) -> Asset:
@@ -202,7 +227,7 @@ def asset_of(asset: AnyAsset) -> Asset:
             return asset_in_text(asset)
         case {"chain": str(chain), "asset": str(symbol)}:
             return asset_on(chain, symbol)
-    raise UnknownAsset("asset", str(asset), _PAIRS)
+    raise UnknownAsset("asset", str(asset), _TEXTS)
 
 
 def asset_texts(beginning: str) -> Iterator[str]:
@@ -232,6 +257,11 @@ def units(amount: int, decimals: int) -> str:
     """Return an amount of base units as text in whole units, without trailing zeros."""
     whole, rest = divmod(amount, 10**decimals)
     return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
+
+
+def whole_text(amount: int, asset: Asset) -> str:
+    """Return an amount of base units as text in whole units, with the asset: `0.1 BTC`."""
+    return f"{units(amount, asset.decimals)} {asset_text(asset)}"
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-__all__ = ["NearNames", "closest", "did_you_mean"]
+__all__ = ["NearNames", "closest", "did_you_mean", "or_sentence"]
 
 MAX_SUGGESTIONS = 3
 MAX_LETTERS = 80
@@ -62,5 +62,10 @@ def _forms(folded: str) -> Iterator[str]:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `" Did you mean A or B?"`, to append to a sentence; empty if no known name is similar."""
-    suggestions = closest(name, known)
-    return f" Did you mean {' or '.join(suggestions)}?" if suggestions else ""
+    return or_sentence(closest(name, known))
+
+
+def or_sentence(names: Iterable[str]) -> str:
+    """Return the sentence that suggests names, with a blank before it; empty without names."""
+    text = " or ".join(names)
+    return f" Did you mean {text}?" if text else ""

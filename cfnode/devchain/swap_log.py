@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS, AddressError, address_to_text, encode_foreign_address
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_text, whole_text
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
@@ -139,16 +139,18 @@ class SwapLines:
 def _opened(number: int, fields: dict[str, Any]) -> str:
     source, target = ASSETS[fields["source_asset"]], ASSETS[fields["destination_asset"]]
     receiver = address_to_text(fields["destination_address"])
-    return f"{_channel(number, source.name, fields)} becomes {target.name} for {receiver}"
+    return f"{_channel(number, source, fields)} becomes {asset_text(target)} for {receiver}"
 
 
 def _opened_for_liquidity(number: int, fields: dict[str, Any]) -> str:
-    return f"{_channel(number, fields['asset'], fields)} is credited to {ss58.encode(fields['account_id'])}"
+    channel = _channel(number, ASSETS[fields["asset"]], fields)
+    return f"{channel} is credited to {ss58.encode(fields['account_id'])}"
 
 
-def _channel(number: int, asset: str, fields: dict[str, Any]) -> str:
-    channel = ChannelId(ASSETS[asset].chain, fields["channel_id"], number)
-    return f"📬 Channel {channel} opened: {asset} sent to {address_to_text(fields['deposit_address'])}"
+def _channel(number: int, asset: Asset, fields: dict[str, Any]) -> str:
+    channel = ChannelId(asset.chain, fields["channel_id"], number)
+    address = address_to_text(fields["deposit_address"])
+    return f"📬 Channel {channel} opened: {asset_text(asset)} sent to {address}"
 
 
 def _unpaid(number: int, fields: dict[str, Any]) -> str:
@@ -179,10 +181,8 @@ def _deposit(chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
 
 
 def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount") -> str:
-    """Return an amount in whole units, without trailing zeros: `0.1 Btc`."""
-    asset_info = ASSETS[fields[asset]]
-    whole_units, fraction = divmod(fields[amount], 10**asset_info.decimals)
-    return f"{whole_units}.{fraction:0{asset_info.decimals}d}".rstrip("0").rstrip(".") + f" {asset_info.name}"
+    """Return an amount in whole units, without trailing zeros: `0.1 BTC`."""
+    return whole_text(fields[amount], ASSETS[fields[asset]])
 
 
 def _account(chain: str, account: Any) -> str:

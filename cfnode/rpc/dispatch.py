@@ -36,7 +36,17 @@ from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.observer import Observer
 from cfnode.rpc.reply import success, text_of
 from cfnode.rpc.table.pins import Pins
-from cfnode.rpc.table.rows import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table.rows import (
+    Access,
+    AnyRow,
+    FixedBy,
+    Method,
+    MissingParam,
+    Row,
+    Subscription,
+    Table,
+    Unsubscribe,
+)
 from cfnode.rpc.table.runtime_names import RuntimeNeeded, read_with_runtime, using_names
 from cfnode.rpc.table.serde import Misread, located
 from cfnode.rpc.table.serde_members import arguments_of
@@ -353,12 +363,18 @@ def read_arguments(row: Row, call: RpcCall) -> list[Any]:
 def _read(row: Row, call: RpcCall, given: list[Any] | dict[str, Any]) -> list[Any]:
     """Return the arguments of a row's handler.
 
-    Raises InvalidParams with the official node's text, line and column.
+    Raises InvalidParams with the official node's text, line and column; of a method that only cfnode has, the
+    text begins with the parameter's name.
     """
     try:
         return row.bind(given)
     except Misread as error:
-        raise InvalidParams(located(error, bytes(call.params))) from None
+        text, param = located(error, bytes(call.params)), row.param_of(error)
+        raise InvalidParams(f"{param.name}: {text}" if row.is_own and param is not None else text) from None
+    except MissingParam as error:
+        if not row.is_own:
+            raise
+        raise InvalidParams(f"{error.param.name}: the parameter is missing") from None
 
 
 def _hold_nothing(size: int) -> None:

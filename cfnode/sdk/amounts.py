@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from typing import TypeAlias
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, asset_text
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
@@ -49,7 +49,7 @@ def _units(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
         return amount
     numerator, denominator = exact_number(amount, field).scaleb(spec.decimals, _EXACT).as_integer_ratio()
     if denominator != 1:
-        text = f"{spec.name} has {spec.decimals} decimals, and {amount!s:.60} has more"
+        text = f"{asset_text(spec)} has {spec.decimals} decimals, and {amount!s:.60} has more"
         raise ValidationError.at(field, text)
     return numerator
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Never, TypeVar, overload
 
 from cfnode.sdk import AsyncSwapSDK
@@ -118,9 +119,13 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         """Make transfers of an asset to an address fail, or succeed again; return the block's hash."""
         return await self.do(dev_calls.fail_receiver(address, asset, fails))
 
-    async def set_price(self, asset: Asset, microdollars: int) -> str:
-        """Set the pool price of a whole unit of an asset; return the block's hash."""
-        return await self.do(dev_calls.set_price(asset, microdollars))
+    async def set_price(self, asset: Asset, price: str | Decimal) -> str:
+        """Set the pool price of a whole unit of an asset, in dollars; return the block's hash.
+
+        `price` is text or a Decimal (`"2800.5"`), to the millionth of a dollar. Raises ValidationError, also
+        for an int, which once was millionths of a dollar.
+        """
+        return await self.do(dev_calls.set_price(asset, price))
 
     async def set_boost(self, asset: Asset, amount: Quantity, *, lending: bool = False) -> str:
         """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""

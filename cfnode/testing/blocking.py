@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Never, TypeVar, overload
 
 from cfnode.sdk import SwapSDK
@@ -127,9 +128,13 @@ class DevChain(AtNode[SwapSDK]):
         """Make transfers of an asset to an address fail, or succeed again; return the block's hash."""
         return self.do(dev_calls.fail_receiver(address, asset, fails))
 
-    def set_price(self, asset: Asset, microdollars: int) -> str:
-        """Set the pool price of a whole unit of an asset; return the block's hash."""
-        return self.do(dev_calls.set_price(asset, microdollars))
+    def set_price(self, asset: Asset, price: str | Decimal) -> str:
+        """Set the pool price of a whole unit of an asset, in dollars; return the block's hash.
+
+        `price` is text or a Decimal (`"2800.5"`), to the millionth of a dollar. Raises ValidationError, also
+        for an int, which once was millionths of a dollar.
+        """
+        return self.do(dev_calls.set_price(asset, price))
 
     def set_boost(self, asset: Asset, amount: Quantity, *, lending: bool = False) -> str:
         """Set the amount in the boost (or lending) pool of an asset; return the block's hash."""

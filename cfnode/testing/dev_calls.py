@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Generic, TypeVar, cast
 
 from cfnode.core.assets import AnyAsset, asset_of
 from cfnode.core.state import TIMESTAMP_NOW
-from cfnode.sdk.amounts import Quantity, base_units_or_none
+from cfnode.sdk.amounts import Quantity, base_units, base_units_or_none
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.options import Session
 from cfnode.testing.errors import NotReached
@@ -115,9 +117,12 @@ def fail_receiver(address: str, asset: Asset, fails: bool) -> Call[str]:
     return call("dev_failReceiver", address, asset_json(asset), fails)
 
 
-def set_price(asset: Asset, microdollars: int) -> Call[str]:
-    """Set the pool price of a whole unit; return the block's hash."""
-    return call("dev_setPool", asset_json(asset), hex(microdollars))
+def set_price(asset: Asset, price: str | Decimal) -> Call[str]:
+    """Set the pool price of a whole unit, in dollars; return the block's hash."""
+    if isinstance(price, int):
+        text = f'expected dollars as text or a Decimal, such as "2800", not {price!r:.60}'
+        raise ValidationError.at("price", text)
+    return call("dev_setPool", asset_json(asset), hex(base_units(price, "USDC", "price")))
 
 
 def set_boost(asset: Asset, amount: Quantity, lending: bool) -> Call[str]:

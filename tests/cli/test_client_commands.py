@@ -35,6 +35,35 @@ def test_an_error_object_is_one_line_and_exit_1() -> None:
     assert (code, out, err) == (1, "", "Error: nope: Method not found [code -32601]\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "reason", "named"),
+    [
+        (("chain_getBlock", "0x12"), "invalid length 2, expected 32 bytes", ". Wrong: hash."),
+        (("broker_withdraw_fees", "1"), "invalid type", ". Wrong: asset."),
+        (("author_hasKey", "0x12"), "No more params", ". Missing: key_type."),
+        (
+            ("author_hasKey", "--named", '{"keyType": 7, "publicKey": "0x12"}'),
+            "invalid type",
+            ". Wrong: key_type.",
+        ),
+        (("author_hasKey", "--named", '{"keyType": "aura"}'), "missing field `public_key`", ""),
+        (("dev_setBoost", "BTC", "x"), "amount: expected an integer", ""),
+        (("dev_setBoost", "BTK", "1"), "asset: Unknown asset", ""),
+        (("chain_getBlock",), "of a newer node", ""),
+    ],
+)
+def test_a_refused_parameter_is_named(line: tuple[str, ...], reason: str, named: str) -> None:
+    error = {"code": -32602, "message": "Invalid params", "data": reason}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+    with serving(lambda request: body) as url:
+        code, out, err = run("rpc", *line, "--url", url)
+        document = json.loads(run("rpc", *line, "--url", url, "--json")[1])
+    assert (code, out, document["error"]["rpc"]) == (1, "", error)
+    assert f"Invalid params ({reason}) [code -32602]{named or '.'}" in err
+    assert "Its parameters: " in err
+    assert err.count("Wrong: ") + err.count("Missing: ") == bool(named)
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"error": 1}', b""])
 def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -> None:
     with serving(lambda request: body) as url:

@@ -100,8 +100,8 @@ def test_a_mistake_in_the_section_of_another_command_stops_only_that_command(cfn
 
 FAULTS = {
     "chian = 'dev'": "1: chian: unknown key. Did you mean chain?",
-    "rpc-port = 1": "1: rpc-port: unknown key. Above all sections there may be base-path, chain, lp-account, "
-    "network, token-file, node; flags are in sections, as [run].",
+    "rpc-port = 1": "1: rpc-port: unknown key. Above all sections there may be base-path, chain, eth-rpc, "
+    "lp-account, network, token-file, node; flags are in sections, as [run].",
     "[runn]": "1: runn: unknown section [runn]. Did you mean run?",
     "\n[swap.qoute]": "2: swap.qoute: unknown section [swap.qoute]. Did you mean quote?",
     "[[run]]": "1: run: this is a section: write [run] and its keys below it",

@@ -37,12 +37,12 @@ def run(*flags: str) -> Result:
     [
         ((), 2, "Missing option '--fund'"),
         (("--fund=ETH",), 2, "--fund ETH: expected ASSET=AMOUNT, such as ETH=10"),
-        (("--fund=ETH=1", "--fund=Ethereum/ETH=2"), 2, "Eth is funded twice"),
+        (("--fund=ETH=1", "--fund=Ethereum/ETH=2"), 2, "ETH is funded twice"),
         (("--fund=ETH=1", "--from=noon"), 2, "'noon' is not a time: write 2026-01-01T00:00:00Z"),
         (("--fund=ETH=1", "--to=2026-01-04"), 1, "the end 2026-01-04T00:00:00Z lies before the start"),
         (("--fund=ETH=1", "--to=2999-01-01"), 1, "blocks, and 1000000 are allowed"),
         (("--fund=ETH=one",), 1, "expected a decimal number"),
-        (("--fund=BTC=1",), 1, "the file of prices has no price of Btc at or before the start"),
+        (("--fund=BTC=1",), 1, "the file of prices has no price of BTC at or before the start"),
         (("--fund=ETH=1", "--depth=0"), 1, "expected an amount above 0"),
         (("--fund=ETH=1", "--strategy=refused_maker:none"), 1, "refused_maker has no function none"),
         (("--fund=ETH=1", "--swaps=absent.csv"), 2, "'absent.csv' does not exist"),
@@ -59,6 +59,6 @@ def test_each_bad_line_is_printed_with_its_number(folder: Path) -> None:
     done = run("--fund=ETH=1", "--swaps=swaps.csv")
     assert done.exit_code == 2
     assert "swaps.csv: line 2: amount: expected a decimal number, not 'x'\n" in done.stderr
-    assert done.stderr.endswith("swaps.csv: line 3: expected two assets, not Eth twice\n")
+    assert done.stderr.endswith("swaps.csv: line 3: expected two assets, not ETH twice\n")
     error = json.loads(run("--fund=ETH=1", "--swaps=swaps.csv", "--json").output)["error"]
     assert (error["code"], error["message"].count("line")) == ("USAGE", 2)

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -18,9 +19,11 @@ import pytest
 from click.testing import CliRunner
 
 from cfnode.cli import cli
+from cfnode.cli.client import CallRefused
 from cfnode.cli.exits import ExitCode
 from cfnode.ledger.database import sqlite_url
 from tests.conftest import ROOT
+from tests.lengths import only_whole
 from tests.process import NodeProcess
 from tests.sdk.place import RECEIVER, REFUND, node_with_broker
 from tests.support.cli.commands import commands
@@ -44,7 +47,8 @@ _BEHIND = re.compile(r"\d+ d( \d+ h)? behind the clock")
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with node_with_broker(tmp_path_factory.mktemp("screens"), START, "--dev-lp=//Bob") as running:
+    flags = (START, "--dev-lp=//Bob", "--state-pruning=archive")  # the walks read all blocks
+    with node_with_broker(tmp_path_factory.mktemp("screens"), *flags) as running:
         yield running
 
 
@@ -236,7 +240,8 @@ def walk_a_swap(terminal: Terminal) -> None:
     terminal("dev", "seal", "8")
     terminal("swap", "watch", channel)
     terminal("swap", "status", channel)
-    node.call("broker_open_private_btc_channel")
+    with suppress(CallRefused):  # it is open since an earlier walk
+        node.call("broker_open_private_btc_channel")
     encoded = json.dumps(node.call("broker_request_swap_parameter_encoding", *PRIVATE_CHANNEL))
     terminal("dev", "send-to-vault", encoded, "--amount=0.1", f"--sender={REFUND}")
 
@@ -316,8 +321,17 @@ def walk_the_keys(terminal: Terminal, folder: Path) -> None:
     terminal("key", "inspect-node-key", f"--file={folder / 'node_key'}")
 
 
-def test_at_60_columns_each_command_prints_whole_what_is_copied(node: NodeProcess, tmp_path: Path) -> None:
-    terminal = Terminal(node, "60 columns")
+@pytest.mark.parametrize(
+    "place",
+    [
+        "60 columns",
+        pytest.param("80 columns", marks=only_whole),
+        pytest.param("80 columns without colour", marks=only_whole),
+        pytest.param("60 columns without colour", marks=only_whole),
+    ],
+)
+def test_each_command_prints_whole_what_is_copied(place: str, node: NodeProcess, tmp_path: Path) -> None:
+    terminal = Terminal(node, place)
     walk_the_keys(terminal, tmp_path / "keys")
     walk_a_swap(terminal)
     walk_a_failed_payout(terminal)

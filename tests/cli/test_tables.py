@@ -56,7 +56,7 @@ def test_each_value_of_a_record_is_whole_and_on_one_line(capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("place")
 def test_a_command_to_paste_has_a_line_for_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    command = f"cfnode dev deposit {ADDRESS} Btc 0.1 --node http://127.0.0.1:9944"
+    command = f"cfnode dev deposit {ADDRESS} BTC 0.1 --node http://127.0.0.1:9944"
     print_command("Pay into it", command)
     assert plain(capsys.readouterr().out) == ["Pay into it:", command]
 

@@ -41,8 +41,8 @@ def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
     assert list(lines.of(5, [*payouts, sent(7, 1, 2)])) == []
     assert list(lines.of(6, [ended("BroadcastSuccess", 8)])) == []  # of another transaction
     assert list(lines.of(7, [ended("BroadcastSuccess", 7), fallback(1 * ETHER)])) == [
-        "📤 Refund of 11 Eth has arrived on Ethereum",
-        "❌ 1 Eth could not be paid to 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266: cfnode recover Ethereum 9",
+        "📤 Refund of 11 ETH has arrived on Ethereum",
+        "❌ 1 ETH could not be paid to 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266: cfnode recover Ethereum 9",
     ]
     assert list(lines.of(8, [ended("BroadcastSuccess", 7)])) == []
 
@@ -52,8 +52,8 @@ def test_an_aborted_transaction_and_a_payout_too_small_to_be_sent() -> None:
     ignored = {"swap_request_id": 3, "asset": "Usdc", "amount": 12_000, "reason": "…"}
     block = [egress("SwapEgressScheduled", 1, ETHER // 2), sent(7, 1), ended("BroadcastAborted", 7)]
     assert list(lines.of(5, [*block, BlockEvent("Swapping", "SwapEgressIgnored", ignored)])) == [
-        "❌ Payout of 0.5 Eth could not be sent: Ethereum's broadcast 7 is aborted",
-        "❌ 0.012 Usdc of swap request 3 are not paid out: too little for the transfer",
+        "❌ Payout of 0.5 ETH could not be sent: Ethereum's broadcast 7 is aborted",
+        "❌ 0.012 USDC of swap request 3 are not paid out: too little for the transfer",
     ]
 
 
@@ -72,8 +72,8 @@ def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line(
         ),
     ]
     assert list(SwapLines().of(1, events)) == [
-        "💰 Deposit of 2 Eth at 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266, boosted",
-        "💰 Deposit of 0.000000000000000001 Eth into the vault",
+        "💰 Deposit of 2 ETH at 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266, boosted",
+        "💰 Deposit of 0.000000000000000001 ETH into the vault",
     ]
 
 
@@ -91,4 +91,4 @@ def test_swaps_of_the_chain_itself_have_no_line_and_what_is_kept_is_bounded(
     block += [
         BlockEvent("Swapping", "SwapExecuted", executed | {"swap_request_id": number}) for number in kinds
     ]
-    assert list(lines.of(1, block)) == ["🔁 Swapped 1 Eth for 0.00000003 Btc (swap request 3)"]
+    assert list(lines.of(1, block)) == ["🔁 Swapped 1 ETH for 0.00000003 BTC (swap request 3)"]

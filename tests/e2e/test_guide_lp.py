@@ -53,9 +53,9 @@ def test_from_the_key_to_a_withdrawal(tmp_path: Path) -> None:
         program, export = block(PAGE, "import os"), commands.splitlines()[0]
         by_range = shell.run(export + "\n" + block(PAGE, "cfnode lp set-range"))
         by_program = shell.run(f'{export}\n"{sys.executable}" - <<"END"\n{program}END')
-    assert by_command.index("set: sell order 1 of Eth: 0.5 Eth at 2900.") < by_command.index("at 2950.")
-    assert "a swap sells Eth at" in by_command
-    assert by_range.count("set: range order 2 of Eth: liquidity ") == 2
+    assert by_command.index("set: sell order 1 of ETH: 0.5 ETH at 2900.") < by_command.index("at 2950.")
+    assert "a swap sells ETH at" in by_command
+    assert by_range.count("set: range order 2 of ETH: liquidity ") == 2
     assert by_program.splitlines()[:3] == ["3000 3", "3010 3", "3010 0"]
     assert len(by_program.splitlines()) == 6
     after_deposit = printed.partition("deposited ")[2].partition("\n")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -47,8 +48,20 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
             pasted = block(PAGE, "cfnode dev fail-receiver").replace(EVM, found[0])
             printed = shell.run(pasted)
             assert re.search(r"^Block 1: 0x[0-9a-f]{64} succeeded, \d+ gas$", until_mined(evm), re.MULTILINE)
+            look = block(PAGE, "cfnode swap status 5-Bitcoin-1 --network dev --eth-rpc").replace(
+                EVM, found[0]
+            )
+            looked = shell.run(look)
+            document = json.loads(shell.run(f"{look.strip()} --json"))["failedPayout"]
         with SwapSDK(network="dev", rpc_url=node.url) as sdk:
             egress = sdk.get_status_v2("5-Bitcoin-1").swap_egress
+    assert "Recover it:" in printed
+    assert re.search(
+        r"^Recovered already sent: nonce \d+ is used on Ethereum, so the receiver has been", looked, re.M
+    )
+    assert "Recover it:" not in looked
+    assert "is on offer" not in looked
+    assert (document["isRecovered"], document["command"]) == (True, None)
     assert egress is not None
     before, after = (int(each, 16) for each in re.findall(r'^"(0x[0-9a-f]+)"$', printed, re.MULTILINE))
     assert before == 0

@@ -69,11 +69,11 @@ def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
         ).groups()
         assert "█" not in shell.text  # no wallet pays on this chain, and the commands stay on the screen
         shell.type(f"{deposit}\n")
-        shell.wait_for("deposited 0.1 Btc")
+        shell.wait_for("deposited 0.1 BTC")
         shell.type(f"{watch}\n")
         shell.wait_for("●●●●●●  COMPLETED")
         chain.wait_for(
-            "📬 Channel .*💰 Deposit of 0.1 Btc .*🔁 Swapped .*📤 Payout of .* has arrived on Ethereum"
+            "📬 Channel .*💰 Deposit of 0.1 BTC .*🔁 Swapped .*📤 Payout of .* has arrived on Ethereum"
         )
         assert STEPS.search(chain.screen), chain.screen
         lines = [as_on_the_page(line, port) for line in chain.text.splitlines()]

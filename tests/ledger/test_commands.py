@@ -52,14 +52,14 @@ def test_the_guide(tmp_path: Path) -> None:
         )
         account = begin.partition("--account")[2]
         shell.run(f"{fill} --account{account} --once")
-    assert re.search(r" cF\w+…? +Eth +Btc +0\.99\d* +0\.0\d* +paid", printed), printed
+    assert re.search(r" cF\w+…? +ETH +BTC +0\.99\d* +0\.0\d* +paid", printed), printed
     assert re.search(r"^\d+,20[-\d]+T[:\d]+Z,(cF\w+),\1,Usdc,\d{7},1,1$", printed, re.MULTILINE), printed
     assert printed.endswith("books and chain agree\n")
 
 
 def test_reports_as_table_json_and_csv(books: str) -> None:
     _, table, _ = run("ledger", "show", "swaps", "--database", books)
-    assert re.search(r" cF\w{47} +Btc +Eth +\d\.\d+ +\d+\.\d+ +failed", table), table
+    assert re.search(r" cF\w{47} +BTC +ETH +\d\.\d+ +\d+\.\d+ +failed", table), table
     assert "…" not in table
     code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json-lines")
     payouts: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]

@@ -67,7 +67,7 @@ async def test_an_announcement_without_an_open_channel_of_its_asset_is_an_error(
     opened = instant.node.chain.best.number
     other = await instant.error("dev_announceDeposit", address, "Usdc", ETHER)
     assert other["message"] == (
-        f"Deposit rejected: the deposit channel at {address} is for Eth, not for Usdc"
+        f"Deposit rejected: the deposit channel at {address} is for ETH, not for USDC"
     )
     assert (opened > before, instant.node.chain.best.number) == (True, opened), "refused before a block"
     assert "Did you mean" in (await instant.error("dev_announceDeposit", address, "Eht", 1))["data"]

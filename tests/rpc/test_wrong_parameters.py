@@ -60,8 +60,10 @@ def sane(row: Row) -> list[Any]:
 
 
 def is_named(row: Row, words: str) -> bool:
-    """Whether the words are the official node's, or ours after the parameter's name."""
-    return bool(OFFICIAL.match(words)) or any(words.startswith(f"{param.name}: ") for param in row.params)
+    """Whether the words are ours after the parameter's name, or of an official method the official node's."""
+    if any(words.startswith(f"{param.name}: ") for param in row.params):
+        return True
+    return words.startswith("missing field `") if row.name.startswith("dev_") else bool(OFFICIAL.match(words))
 
 
 def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
@@ -77,6 +79,20 @@ def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
                     assert is_object or value not in FITS_NOWHERE, (row.name, values)
                 else:
                     assert all(is_named(row, str(each)) for each in words), (row.name, values, words)
+                    if row.name.startswith("dev_"):
+                        named = [str(each).startswith(f"{param.name}: ") for each in words]
+                        assert named == [True, True], (row.name, values, words)
+
+
+def test_a_parameter_that_is_missing_at_the_end_is_named_by_our_methods_alone() -> None:
+    for row in ROWS:
+        place = next((index for index, param in enumerate(row.params) if not param.optional), None)
+        if place is None:
+            continue
+        words = refusal(row, sane(row)[:place])
+        name = row.params[place].name
+        ours = row.name.startswith("dev_")
+        assert words == (f"{name}: the parameter is missing" if ours else "No more params"), row.name
 
 
 def test_what_makes_sense_but_for_one_place_is_taken_or_refused_in_words() -> None:

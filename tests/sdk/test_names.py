@@ -184,7 +184,7 @@ def test_a_short_quote_asks_for_base_units_of_both_assets(amount: str | Decimal 
         (("BTX", "ETH", "0.1"), "source", "Unknown asset 'BTX'"),
         (("BTC", "EHT", "0.1"), "destination", "Unknown asset 'EHT'"),
         (("BTC", "ETH", 0.1), "amount", 'expected text or a Decimal, which are exact: "0.1"'),
-        (("BTC", "ETH", "0.123456789"), "amount", "Btc has 8 decimals, and 0.123456789 has more"),
+        (("BTC", "ETH", "0.123456789"), "amount", "BTC has 8 decimals, and 0.123456789 has more"),
         (("BTC", "ETH", "0"), "amount", "expected an amount above 0"),
         (("BTC", "ETH", "1_0"), "amount", "expected a decimal number"),
         (("BTC", "ETH", True), "amount", "expected a decimal number"),

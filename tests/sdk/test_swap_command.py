@@ -65,6 +65,8 @@ def service() -> Iterator[Loopback]:
             return page(200 if found else 404, json.dumps(body).encode())
         opened = OPENED | {"address": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}
         answers = {"cf_environment": environment_answer(), METHOD: opened, "state_getStorage": None}
+        if any(call["method"] not in answers for call in request.calls):
+            return page(503, b"")
         return request.results(answers)
 
     with serving(handle) as server:
@@ -328,6 +330,27 @@ def test_a_swap_that_is_unknown(service: Loopback) -> None:
     assert (result.exit_code, "'nope' is not a swap" in result.output) == (ExitCode.FAILURE, True)
     document = json.loads(swap(service, "status", "nope", "--json").stdout)
     assert document["error"]["code"] == "BACKEND"
+
+
+def test_a_failed_deposit_has_its_time_since_the_channel(service: Loopback) -> None:
+    ended = swap(service, "status", "FAILED_deposit_ignored").output
+    assert (
+        "took                 6 min 23 s from the channel's opening to the failed deposit, chain time\n"
+        in ended
+    )
+    refunded = swap(service, "status", "COMPLETED_refunded").output
+    assert " from the confirmed deposit to the payout, chain time\n" in refunded
+
+
+@pytest.mark.parametrize("verb", ["status", "watch"])
+def test_a_payout_whose_chain_does_not_answer_may_have_been_recovered(service: Loopback, verb: str) -> None:
+    away = "--eth-rpc=http://127.0.0.1:1"
+    printed = swap(service, verb, "FAILED_broadcast_aborted", away).output
+    assert "\nWhether it was recovered already is unknown: " in printed
+    assert "Recover it:\ncfnode recover ethereum --for 6739624-Bitcoin-34009 " in printed
+    assert f" {away}\n" in printed
+    paid = swap(service, verb, "COMPLETED", away)
+    assert (paid.exit_code, "recovered" in paid.output) == (0, False)
 
 
 def test_a_swap_followed_to_its_end(service: Loopback) -> None:

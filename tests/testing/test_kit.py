@@ -76,8 +76,24 @@ def test_an_amount_is_whole_units_as_text_or_base_units_as_a_number(
     deposit = chain.sdk.get_status_v2(channel.id).deposit
     assert deposit is not None
     assert deposit.amount == 10_000_000
-    with pytest.raises(SdkError, match="Btc has 8 decimals"):
+    with pytest.raises(SdkError, match="BTC has 8 decimals"):
         chain.set_boost("BTC", "0.000000001")
+
+
+@pytest.mark.parametrize("price", ["2800.5", Decimal("2800.50")])
+def test_a_price_is_dollars_and_no_number_that_once_was_less(chain: DevChain, price: str | Decimal) -> None:
+    chain.set_price("eth", price)
+    ether, dollars = {"chain": "Ethereum", "asset": "ETH"}, {"chain": "Ethereum", "asset": "USDC"}
+    pool = chain.rpc("cf_pool_price_v2", ether, dollars)
+    root = Decimal(int(pool["range_order"], 16)) / 2**96
+    assert round(root**2 * 10**12, 1) == Decimal("2800.5")
+    for wrong in (2_800_500_000, 2800.5, "0", "0.0000001", True):
+        with pytest.raises(ValidationError, match="price: "):
+            chain.set_price("ETH", wrong)  # type: ignore[arg-type]
+    with pytest.raises(
+        ValidationError, match=r'dollars as text or a Decimal, such as "2800", not 2800500000'
+    ):
+        chain.set_price("ETH", 2_800_500_000)  # type: ignore[arg-type]
 
 
 def test_a_channel_is_open_until_about_its_expiry(chain: DevChain) -> None:
@@ -115,7 +131,7 @@ def test_a_mistake_is_answered_with_what_was_meant(chain: DevChain) -> None:
         chain.advance_to("Swapping", "SwapExecutd")
     with pytest.raises(UnknownEvent, match=r"unknown event of Aura 'New'\. Choose from none: it has no"):
         chain.advance_to("Aura", "New")
-    with pytest.raises(ValueError, match=r"Unknown asset 'Bct'\. Did you mean Btc"):
+    with pytest.raises(ValueError, match=r"Unknown asset 'Bct'\. Did you mean BTC"):
         chain.broker.open_channel("Bct", "Eth", ETHEREUM, refund_address=BITCOIN)
     with pytest.raises(TypeError, match=r"unknown argument 'bost_fee'\. Did you mean boost_fee\?"):
         chain.broker.open_channel("Btc", "Eth", ETHEREUM, refund_address=BITCOIN, bost_fee=3)  # type: ignore[arg-type]

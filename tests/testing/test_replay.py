@@ -156,7 +156,7 @@ def test_an_order_over_the_balance_ends_in_words(stage: Stage, timeline: Timelin
     with pytest.raises(StrategyError) as refused:
         played(stage, timeline, greedy)
     text = str(refused.value)
-    assert "(2026-01-05T12:00:00Z): the chain refused the strategy's sell order 1 of Eth at tick" in text
+    assert "(2026-01-05T12:00:00Z): the chain refused the strategy's sell order 1 of ETH at tick" in text
     assert "InsufficientBalance" in text
     assert "it offers 1000 Eth; the account owns 9.99" in text
 

@@ -85,11 +85,11 @@ def test_every_bad_line_is_named(tmp_path: Path) -> None:
         "noon,ETH,USDC,1": "'noon' is not a time",
         "1767614400,ETX,USDC,1": "Unknown asset 'ETX'",
         "1767614400,ETH,USDC": "3 cells, and there are 4 columns",
-        "1767614400,ETH,ETH,1": "expected two assets, not Eth twice",
+        "1767614400,ETH,ETH,1": "expected two assets, not ETH twice",
         "1767614400,ETH,USDC,-1": "expected an amount above 0",
-        "1767614400,USDC,ETH,0.0000001": "Usdc has 6 decimals",
+        "1767614400,USDC,ETH,0.0000001": "USDC has 6 decimals",
         "1767614400,ETH,USDC,many": "expected a decimal number, not 'many'",
-        "1767614400,Polkadot/DOT,USDC,1": "Dot has no pool",
+        "1767614400,Polkadot/DOT,USDC,1": "DOT has no pool",
         "1767614400,ETH,USDC," + "1" * 2000: "longer than 1000 characters",
     }
     file.write_text("\n".join(["time,from,to,amount", *lines]))
@@ -138,7 +138,7 @@ def test_the_faults_of_both_files_are_listed_together(tmp_path: Path) -> None:
     prices.write_text(PRICES)
     swaps.write_text("time,from,to,amount\n1767614406,ETH,BTC,1\n1767614399,ETH,USDC,1\n")
     with pytest.raises(
-        BadRecords, match=r"line 2: the file of prices has no price of Btc at or before 2026-"
+        BadRecords, match=r"line 2: the file of prices has no price of BTC at or before 2026-"
     ):
         timeline_of(prices, swaps, NOON - 1000, None)
 
@@ -166,7 +166,7 @@ def test_bounds_of_a_replay(tmp_path: Path, start: int | None, end: int, reason:
     ("funds", "reason"),
     [
         ({}, "the account needs funds"),
-        ({"SOL": "1"}, "no price of Sol at or before the start, 2026-01-05T12:00:00Z"),
+        ({"SOL": "1"}, "no price of SOL at or before the start, 2026-01-05T12:00:00Z"),
         ({"ETX": "1"}, "Unknown asset 'ETX'"),
         ({"ETH": "0"}, "expected an amount above 0"),
     ],
@@ -212,7 +212,7 @@ def test_what_the_account_owns_includes_its_limit_orders() -> None:
     market = a_market(Eth="3000")
     assert (market.owned("eth"), market.owned("USDC"), market.owned("Btc")) == (3, Decimal("0.000005"), 0)
     assert market.price("Ethereum/ETH") == 3000
-    with pytest.raises(ValidationError, match="the feed has no price of Btc yet; it has: Eth"):
+    with pytest.raises(ValidationError, match="the feed has no price of BTC yet; it has: ETH"):
         market.price("BTC")
 
 
@@ -237,10 +237,10 @@ SELL = LimitOrder("ETH", "sell", 1, "1", tick=0)
         (lambda market: "sell", "TypeError: expected a list of orders, not str"),
         (lambda market: ["sell"], "TypeError: expected orders, not str: 'sell'"),
         (lambda market: [SELL] * 1001, "expected at most 1000 orders"),
-        (lambda market: [SELL, SELL], "wrong orders: .*1 is given twice for Eth, sell"),
-        (lambda market: [LimitOrder("SOL", "sell", 1, "1", tick=0)], "there is no pool of Sol and Usdc"),
-        (lambda market: [LimitOrder("BTC", "sell", 1, "1", tick=0)], "has no price of Btc yet"),
-        (lambda market: [market.price("BTC")], "the feed has no price of Btc yet"),
+        (lambda market: [SELL, SELL], "wrong orders: .*1 is given twice for ETH, sell"),
+        (lambda market: [LimitOrder("SOL", "sell", 1, "1", tick=0)], "there is no pool of SOL and USDC"),
+        (lambda market: [LimitOrder("BTC", "sell", 1, "1", tick=0)], "has no price of BTC yet"),
+        (lambda market: [market.price("BTC")], "the feed has no price of BTC yet"),
         (lambda market: time.sleep(60), "the strategy did not return within 0.2 s"),  # it is ended
         (a_coroutine, "expected a list of orders, not coroutine"),
         (a_generator, "RuntimeError: half way"),

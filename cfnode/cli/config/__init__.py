@@ -28,8 +28,8 @@ def config() -> None:
       cfnode run --config node.toml
 
     A section has the name of a command, a key that of a flag. Repeated flags are lists, switches are true or
-    false. A key in [swap] is for all commands of the group. Above all sections base-path, chain, lp-account,
-    network and node are for all commands.
+    false. A key in [swap] is for all commands of the group. Above all sections base-path, chain, eth-rpc,
+    lp-account, network and node are for all commands.
 
     \b
       node = "http://127.0.0.1:9944"

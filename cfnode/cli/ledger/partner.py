@@ -158,11 +158,11 @@ def _record(terms: Partner, spent: int) -> dict[str, Any]:
 
 def _row(record: dict[str, Any]) -> list[str]:
     """Return the cells of a partner: amounts in whole units."""
-    from cfnode.core.assets import ASSETS, units
+    from cfnode.core.assets import ASSETS, asset_text, units
 
     decimals = ASSETS[record.pop("budgetAsset")].decimals
     whole_units = {name: units(int(record[name]), decimals) for name in ("budget", "spent") if record[name]}
-    assets = {"assets": ",".join(record["assets"] or ())}
+    assets = {"assets": ",".join(asset_text(ASSETS[name]) for name in record["assets"] or ())}
     return ["" if value is None else str(value) for value in (record | whole_units | assets).values()]
 
 

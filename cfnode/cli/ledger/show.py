@@ -38,6 +38,7 @@ AMOUNTS = {
     "amount": "asset",
 }
 """Members that are amounts, and the member with their asset, or the asset."""
+ASSET_COLUMNS = frozenset({"source", "target", "asset"})
 COLUMNS = {
     "swaps": ("time", "request", "account", "source", "target", "input", "output", "state", "broker_fee"),
     "channels": ("time", "chain", "channel", "account", "source", "target", "address", "deposits"),
@@ -182,7 +183,14 @@ def _cell(record: dict[str, Any], name: str) -> str:
         return time_text(value)
     if name in AMOUNTS:
         return _units(value, record.get(AMOUNTS[name], AMOUNTS[name]))
-    return str(value)
+    return _asset(value) if name in ASSET_COLUMNS else str(value)
+
+
+def _asset(name: str) -> str:
+    """Return an asset as the commands print it; the books have its name on the chain."""
+    from cfnode.core.assets import text_of
+
+    return text_of(name)
 
 
 def _units(amount: int, asset: str) -> str:

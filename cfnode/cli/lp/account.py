@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import click
 
 from cfnode.cli import client
+from cfnode.cli.credentials import node_token
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option, typed_node_flag
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, asset_text, whole_text
 from cfnode.core.foreign import whole_number
 
 __all__ = ["deposit", "refund_address", "register", "withdraw"]
@@ -56,15 +58,18 @@ def deposit(asset: Asset, url: str, timeout: float, as_json: bool) -> None:
         channel = answer["response"]
         address, expiry = str(channel["deposit_address"]), int(channel["deposit_chain_expiry_block"])
         is_development = client.call(url, "system_chainType", [], timeout=timeout) == "Development"
+    expires = _expiry_time(url, asset.chain, expiry, timeout, is_development=is_development)
     if as_json:
         document = {"chain": asset.chain, "asset": asset.symbol, "depositAddress": address}
-        print_json(document | {"expiryBlock": expiry, "blockHash": answer["block_hash"]})
+        times = {"expiryBlock": expiry, "estimatedExpiryTime": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        print_json(document | times | {"blockHash": answer["block_hash"]})
         return
-    fields = [("send", asset.symbol), ("to", address), ("on", asset.chain), ("before", f"block {expiry}")]
+    before = f"{expires:%Y-%m-%d %H:%M} UTC, chain time (block {expiry} of {asset.chain})"
+    fields = [("send", asset.symbol), ("to", address), ("on", asset.chain), ("before", before)]
     print_record(fields, "Deposit channel")
     if is_development:
         print_text("")
-        command = f"cfnode dev deposit {address} {asset.name} AMOUNT{typed_node_flag(url)}"
+        command = f"cfnode dev deposit {address} {asset_text(asset)} AMOUNT{typed_node_flag(url)}"
         print_command("Pay into it", command)
 
 
@@ -81,18 +86,14 @@ def withdraw(
     asset_members = {"chain": asset.chain, "asset": asset.symbol}
     smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not smallest_units:
-        raise CommandFailure(f"the account has no free {asset.name} to withdraw", ExitCode.USAGE)
+        raise CommandFailure(f"the account has no free {asset_text(asset)} to withdraw", ExitCode.USAGE)
     answer = client.call(
         url, "lp_withdraw_asset", [hex(smallest_units), asset_members, address, "InBlock"], timeout=timeout
     )
-    from cfnode.sdk.assets import units
-
     with client.reading(url):
         details = answer["tx_details"]
         chain, number = details["response"]
-        outcome = (
-            f"{units(smallest_units, asset.decimals)} {asset.name} to {address}, payout {chain}-{number}"
-        )
+        outcome = f"{whole_text(smallest_units, asset)} to {address}, payout {chain}-{number}"
     _report(
         outcome,
         details["tx_hash"],
@@ -101,6 +102,16 @@ def withdraw(
         **asset_members,
         egress=f"{chain}-{number}",
     )
+
+
+def _expiry_time(url: str, chain: str, block: int, timeout: float, *, is_development: bool) -> datetime:
+    """Return when the channel expires, in chain time: it is open, so no error may hide its address."""
+    from cfnode.sdk import Networks, SwapSDK
+    from cfnode.sdk.calls.channels import EstimateExpiry
+
+    network = Networks.dev if is_development else Networks.mainnet  # a development chain has its own clock
+    with SwapSDK(network=network, rpc_url=url, rpc_token=node_token(url), timeout=timeout) as sdk:
+        return datetime.fromtimestamp(sdk.call(EstimateExpiry(chain, block)) / 1000, UTC)
 
 
 def _free(url: str, asset: Asset, timeout: float) -> int:

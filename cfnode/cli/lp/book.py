@@ -17,7 +17,7 @@ from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import table_text
 from cfnode.cli.values import AssetName, WholeNumber
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, text_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -109,7 +109,7 @@ def _screen_of(order_book: OrderBook) -> RenderableType:
         None if price is None else price_text(price) for price in (order_book.best_bid, order_book.best_ask)
     )
     line = (
-        f"a swap sells {order_book.asset} at {bid}, buys at {ask}; "
+        f"a swap sells {text_of(order_book.asset)} at {bid}, buys at {ask}; "
         f"range orders: {price_text(order_book.range_price)}"
     )
-    return Group(table if rows else Text(f"no limit orders of {order_book.asset}"), Text(line))
+    return Group(table if rows else Text(f"no limit orders of {text_of(order_book.asset)}"), Text(line))

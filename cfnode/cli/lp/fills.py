@@ -13,6 +13,7 @@ from cfnode.cli.options import every_option, json_lines_option
 from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.values import WholeNumber
+from cfnode.core.assets import text_of
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp import BlockFills
@@ -61,7 +62,7 @@ def _print_block(block: BlockFills, as_json: bool) -> None:
         print_json(block_document(block), is_line=True)
         return
     for fill in block.fills:
-        order = f"{fill.side or 'range'} order {fill.id} of {fill.asset}"
+        order = f"{fill.side or 'range'} order {fill.id} of {text_of(fill.asset)}"
         sold = f"gave {amounts_text(fill.sold)}, " if fill.sold else ""
         fees = f", fees {amounts_text(fill.fees)}" if any(fill.fees.values()) else ""
         click.echo(f"block {block.block_number}: {order} {sold}got {amounts_text(fill.bought)}{fees}")

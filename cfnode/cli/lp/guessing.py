@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,11 +10,10 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 __all__ = ["guessed_account"]
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
-_BASE_PATH_VARIABLE = "CFNODE_BASE_PATH"
 
 
-def guessed_account(url: str) -> str:
-    """Return the account of the one liquidity provider's key below the base path.
+def guessed_account(url: str, base_path: Path | None = None) -> str:
+    """Return the account of the one liquidity provider's key below the base path (default: that of `run`).
 
     Only for a node of this machine: another one signs with a key that is not here. Raises Failure (usage).
     """
@@ -24,24 +22,20 @@ def guessed_account(url: str) -> str:
             "give the account by --lp-account cF…: the node is on another machine", ExitCode.USAGE
         )
     from cfnode.core import ss58
+    from cfnode.store.base_path import default_base_path
 
-    base = _base_path()
+    base = base_path or default_base_path()
     accounts = [ss58.encode(public) for public in _provider_keys(base)]
     if len(accounts) == 1:
         return accounts[0]
     reason = (
-        f"{base} holds keys of several: {', '.join(accounts)}" if accounts else f"{base} holds no such key"
+        f"{base} holds keys of several: {', '.join(accounts)}"
+        if accounts
+        else f"{base} holds no such key; --base-path DIR names another folder"
     )
     raise CommandFailure(
         f"give the liquidity provider's account by --lp-account cF…: {reason}", ExitCode.USAGE
     )
-
-
-def _base_path() -> Path:
-    from cfnode.store.base_path import default_base_path
-
-    path = os.environ.get(_BASE_PATH_VARIABLE)
-    return Path(path) if path else default_base_path()
 
 
 def _provider_keys(base: Path) -> list[bytes]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.chain import base_path_option
 from cfnode.cli.credentials import node_token
 from cfnode.cli.lp.guessing import guessed_account
 from cfnode.cli.options import json_option, node_option
@@ -27,7 +29,7 @@ _account_option = click.option(
     envvar="CFNODE_LP_ACCOUNT",
     show_envvar=True,
     metavar="ADDRESS",
-    help="Address of the node's liquidity provider.  [default: that of the one `lqpr` key of this machine]",
+    help="Address of the node's liquidity provider.  [default: that of the one `lqpr` key below --base-path]",
 )
 id_option = click.option(
     "--id",
@@ -42,10 +44,10 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the account (guessed if there is one key only), the node and --json to a command."""
 
     @wraps(command)
-    def filled(url: str, account: str | None, **parameters: Any) -> Any:
-        return command(url=url, account=account or guessed_account(url), **parameters)
+    def filled(url: str, account: str | None, base_path: Path | None, **parameters: Any) -> Any:
+        return command(url=url, account=account or guessed_account(url, base_path), **parameters)
 
-    return _account_option(node_option()(json_option(filled)))
+    return _account_option(base_path_option(node_option()(json_option(filled))))
 
 
 def client_of(url: str, account: str | None = None) -> LiquidityProvider:

@@ -12,7 +12,7 @@ from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, text_of
 
 __all__ = ["balances", "orders"]
 
@@ -26,7 +26,8 @@ def balances(url: str, account: str, as_json: bool) -> None:
     if as_json:
         print_json({asset: str(amount) for asset, amount in free_balances.items()})
         return
-    rows = [(asset, whole_text(amount, asset)) for asset, amount in free_balances.items() if amount]
+    held = {asset: amount for asset, amount in free_balances.items() if amount}
+    rows = [(text_of(asset), whole_text(amount, asset)) for asset, amount in held.items()]
     print_table(("asset", "free"), rows, "no free balance: open a channel with `cfnode lp deposit ASSET`")
 
 

@@ -16,7 +16,7 @@ from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, Instant, Seconds, Units
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, text_of
 
 if TYPE_CHECKING:
     from cfnode.testing.replay import Report
@@ -111,7 +111,7 @@ def _funded(texts: Sequence[str]) -> dict[str, str]:
             raise CommandFailure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
         asset = AssetName().convert(name, None, None).name
         if asset in funds:
-            raise CommandFailure(f"--fund {text}: {asset} is funded twice", ExitCode.USAGE)
+            raise CommandFailure(f"--fund {text}: {text_of(asset)} is funded twice", ExitCode.USAGE)
         funds[asset] = amount
     return funds
 
@@ -171,7 +171,7 @@ def _print(report: Report) -> None:
         (
             time_text(block.timestamp),
             f"{fill.side or 'range'} {fill.id}",
-            fill.asset,
+            text_of(fill.asset),
             *(_amounts(part) for part in (fill.sold, fill.bought, fill.fees)),
         )
         for block in report.fills
@@ -180,7 +180,7 @@ def _print(report: Report) -> None:
     print_table(("fill", "order", "pool", "gave", "got", "fees"), rows, "no fills")
     inventory = [
         (
-            holding.asset,
+            text_of(holding.asset),
             *(_whole(amount, holding.asset) for amount in (holding.start, holding.end)),
             "–" if holding.end_price is None else dollars(holding.end_price),
             dollars(holding.profit),
@@ -190,15 +190,15 @@ def _print(report: Report) -> None:
     print_table(("inventory", "at the start", "at the end", "price", "profit $"), inventory, "no inventory")
     cost = value_of("Flip", report.transaction_fees, report.flip_price)
     unpriced = (
-        " (no price of Flip: not in the profit)" if report.flip_price is None else f", ${dollars(cost)}"
+        " (no price of FLIP: not in the profit)" if report.flip_price is None else f", ${dollars(cost)}"
     )
     click.echo(f"fees earned: {_amounts(report.pool_fees)}")
-    click.echo(f"transaction fees: {_whole(report.transaction_fees, 'Flip')} Flip{unpriced}")
+    click.echo(f"transaction fees: {_whole(report.transaction_fees, 'Flip')} FLIP{unpriced}")
     click.echo(f"profit: ${dollars(report.profit)} against holding the first inventory, at the last prices")
 
 
 def _amounts(amounts: Any) -> str:
-    texts = [f"{_whole(amount, asset)} {asset}" for asset, amount in amounts.items() if amount]
+    texts = [f"{_whole(amount, asset)} {text_of(asset)}" for asset, amount in amounts.items() if amount]
     return ", ".join(texts) or "0"
 
 

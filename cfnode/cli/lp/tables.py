@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from cfnode.core.assets import text_of
+
 if TYPE_CHECKING:
     from cfnode.sdk.lp.orders import StandingOrder
 
@@ -14,12 +16,13 @@ __all__ = ["amounts_text", "order_row", "price_text", "whole_text"]
 def order_row(order: StandingOrder) -> tuple[str, ...]:
     from cfnode.sdk.lp import LimitOrder, price_of_tick
 
+    pool, number = text_of(order.asset), str(order.id)
     if isinstance(order, LimitOrder):
         amount = whole_text(order.amount, order.sold_asset)
-        return order.asset, order.side, str(order.id), str(order.tick), price_text(order.price), amount
+        return pool, order.side, number, str(order.tick), price_text(order.price), amount
     ends = [price_text(price_of_tick(tick, order.asset, order.quote)) for tick in (order.lower, order.upper)]
     ticks = f"{order.lower} to {order.upper}"
-    return order.asset, "range", str(order.id), ticks, " to ".join(ends), f"liquidity {order.liquidity}"
+    return pool, "range", number, ticks, " to ".join(ends), f"liquidity {order.liquidity}"
 
 
 def amounts_text(balances: dict[str, int]) -> str:
@@ -27,11 +30,11 @@ def amounts_text(balances: dict[str, int]) -> str:
 
 
 def whole_text(amount: int, asset: str) -> str:
-    """Return an amount in whole units with its asset, such as `0.5 Btc`."""
+    """Return an amount in whole units with its asset, such as `0.5 BTC`."""
     from cfnode.core.assets import ASSETS
-    from cfnode.sdk.assets import units
+    from cfnode.core.assets import whole_text as counted
 
-    return f"{units(amount, ASSETS[asset].decimals)} {asset}"
+    return counted(amount, ASSETS[asset])
 
 
 def price_text(price: Decimal) -> str:

@@ -20,7 +20,14 @@ from cfnode.cli.recover.choosing import choose, find_by_number
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import backend_option, client, network_option, repeated_options, sdk_node_option
+from cfnode.cli.swap.options import (
+    backend_option,
+    client,
+    eth_rpc_option,
+    network_option,
+    repeated_options,
+    sdk_node_option,
+)
 from cfnode.cli.values import OneOf, Units, WholeNumber, atoms
 from cfnode.cli.verbosity import is_verbose
 from cfnode.core.assets import gas_asset
@@ -48,7 +55,7 @@ _CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
 @network_option
 @backend_option
 @sdk_node_option
-@click.option("--eth-rpc", metavar="URL", help="Node of the EVM chain, to check the call and to send it.")
+@eth_rpc_option("Node of the EVM chain, to check the call and to send it.")
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

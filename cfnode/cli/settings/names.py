@@ -36,6 +36,7 @@ CONFIG_VARIABLE: Final = "CFNODE_CONFIG"
 SHARED: Final = {
     "CFNODE_BASE_PATH": "base-path",
     "CFNODE_CHAIN": "chain",
+    "CFNODE_ETH_RPC": "eth-rpc",
     "CFNODE_LP_ACCOUNT": "lp-account",
     "CFNODE_NETWORK": "network",
     "CFNODE_TOKEN_FILE": "token-file",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cfnode.cli.status.parts import Report
 from cfnode.cli.status.report import State
 from cfnode.cli.tables import record_text
+from cfnode.core.assets import text_of
 from cfnode.core.chain_time import behind_text, duration_text
 
 if TYPE_CHECKING:
@@ -85,10 +86,11 @@ def _broker_rows(broker: Report) -> Iterator[tuple[str, str]]:
     if "role" in broker:
         yield "role", broker["role"]
         yield "balance", f"{broker['flip']} FLIP"
-        fees = broker["earnedFees"]
-        yield "fees earned", "\n".join(f"{amount} {asset}" for asset, amount in fees.items()) or "none"
+        fees = [f"{amount} {text_of(asset)}" for asset, amount in broker["earnedFees"].items()]
+        yield "fees earned", "\n".join(fees) or "none"
     if "openChannels" in broker:
-        by_asset = ", ".join(f"{asset} {count}" for asset, count in broker["openChannelsByAsset"].items())
+        counts = broker["openChannelsByAsset"].items()
+        by_asset = ", ".join(f"{text_of(asset)} {count}" for asset, count in counts)
         yield "open channels", f"{broker['openChannels']}" + (f" ({by_asset})" if by_asset else "")
 
 

@@ -15,7 +15,7 @@ from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, WholeNumber, atoms
-from cfnode.core.assets import Asset, asset_by_symbol
+from cfnode.core.assets import Asset, asset_by_symbol, whole_text
 from cfnode.sdk.networks import NETWORKS
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
@@ -27,6 +27,7 @@ __all__ = [
     "backend_option",
     "broker_options",
     "client",
+    "eth_rpc_option",
     "fee_text",
     "flags_of",
     "limits_in",
@@ -55,6 +56,13 @@ sdk_node_option = node_option(
 backend_option = click.option(
     "--backend", metavar="URL", help="Swap service, instead of the network's own; for dev that of --node."
 )
+
+
+def eth_rpc_option(text: str) -> Callable[..., Any]:
+    """Return the option `--eth-rpc URL`, also from the environment."""
+    return click.option("--eth-rpc", metavar="URL", envvar="CFNODE_ETH_RPC", show_envvar=True, help=text)
+
+
 _LIMIT = re.compile(r"(?<=swap amount )\(([0-9]{1,40})\)")
 """A limit in base units, in an error of the swap service or of the SDK."""
 _SERVICES = (network_option, sdk_node_option, backend_option)
@@ -184,8 +192,8 @@ def units(amount: int | None, asset: Asset) -> str:
 
 
 def fee_text(kind: str, amount: int, chain: str, symbol: str) -> str:
-    """Return a fee in whole coins, with its kind."""
+    """Return a fee in whole coins, with its kind; no chain stands next to it."""
     try:
-        return f"{units(amount, asset_by_symbol(chain, symbol))} {kind.lower()}"
+        return f"{whole_text(amount, asset_by_symbol(chain, symbol))} {kind.lower()}"
     except KeyError:
         return f"{amount} base units of {symbol} {kind.lower()}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["headline", "progress", "receipt", "steps_reached"]
 
+_DEPOSIT_PAYOUT = "from the confirmed deposit to the payout"
+_DEPOSIT_FAILURE = "from the confirmed deposit to the failure"
+_CHANNEL_FAILURE = "from the channel's opening to the failed deposit"
 _STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
 
 
@@ -204,14 +207,29 @@ def _price(status: SwapStatus, source: Asset | None, destination: Asset | None) 
 
 
 def _duration(status: SwapStatus) -> str:
-    """Return the time from the confirmed deposit to the last payout."""
-    start = status.deposit.witnessed_at if status.deposit else None
-    end_times = [egress.witnessed_at for egress in _egresses(status) if egress.witnessed_at is not None]
-    if start is None or not end_times:
+    """Return the time from the confirmed deposit to the last payout or failure.
+
+    A deposit that failed is counted from the opening of its channel.
+    """
+    deposit, channel = status.deposit, status.deposit_channel
+    if deposit is None:
         return ""
-    minutes, seconds = divmod((max(end_times) - start) // 1000, 60)
+    if deposit.failure is not None:
+        opened_at = None if channel is None else channel.created_at
+        return _between(opened_at, deposit.failure.failed_at, _CHANNEL_FAILURE)
+    failed_at = [egress.failure.failed_at for egress in _egresses(status) if egress.failure is not None]
+    paid_at = [egress.witnessed_at for egress in _egresses(status) if egress.witnessed_at is not None]
+    ends = _DEPOSIT_FAILURE if failed_at else _DEPOSIT_PAYOUT
+    return _between(deposit.witnessed_at, max(failed_at or paid_at, default=None), ends)
+
+
+def _between(start: int | None, end: int | None, ends: str) -> str:
+    """Return a duration in chain time, and what it is between; "" if one end is unknown."""
+    if start is None or end is None:
+        return ""
+    minutes, seconds = divmod((end - start) // 1000, 60)
     text = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-    return f"{text} from the confirmed deposit to the payout, chain time"
+    return f"{text} {ends}, chain time"
 
 
 def _egresses(status: SwapStatus) -> Iterator[Egress]:

@@ -29,7 +29,7 @@ from cfnode.cli.swap.options import (
 )
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, Units, WholeNumber
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, asset_text
 
 if TYPE_CHECKING:
     from cfnode.sdk import (
@@ -317,7 +317,7 @@ def _print_next_steps(opened: _Opened, options: dict[str, Any]) -> None:
     if network == "dev":
         node_flag = f" --node {node or backend}" if node or backend else ""
         coins = _coins(channel.amount, source)
-        pay = f"cfnode dev deposit {channel.deposit_address} {source.name} {coins}{node_flag}"
+        pay = f"cfnode dev deposit {channel.deposit_address} {asset_text(source)} {coins}{node_flag}"
         print_command("Pay into it", pay)
     flags = " ".join(flags_of(network, node if network == "dev" else None, backend))
     print_command("Follow it", f"cfnode swap watch {flags} {channel.deposit_channel_id}{expected}")

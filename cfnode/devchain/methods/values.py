@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import ASSETS, asset_of, chain_in_text
+from cfnode.core.assets import ASSETS, asset_of, asset_text, chain_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
@@ -71,7 +71,8 @@ async def check_channel(node: Node, address: EncodedAddress, asset: str, text: s
     advice = "open one with broker_request_swap_deposit_address (`cfnode swap request`)"
     reason = f"no deposit channel of {chain} is open at {text:.100}; {advice}"
     if taken:
-        reason = f"the deposit channel at {text:.100} is for {', '.join(sorted(taken))}, not for {asset}"
+        texts = ", ".join(asset_text(ASSETS[name]) for name in sorted(taken))
+        reason = f"the deposit channel at {text:.100} is for {texts}, not for {asset_text(ASSETS[asset])}"
     raise RpcError(DEV_REFUSAL_CODE, f"Deposit rejected: {reason}")
 
 

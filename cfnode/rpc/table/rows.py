@@ -42,6 +42,8 @@ class Access(Enum):
     """Methods of the liquidity provider, who pays: open and closed by the rules of the broker's methods."""
 
 
+_OWN: Final = "dev_"
+"""The prefix of the methods that the official node lacks."""
 SIGNING: Final = (Access.BROKER, Access.LP)
 """The methods of accounts whose key the node holds."""
 
@@ -98,6 +100,14 @@ class Param:
             raise InvalidParams(f"{self.name}: {error}") from None
 
 
+class MissingParam(InvalidParams):
+    """A parameter by position that is missing, with the official node's text."""
+
+    def __init__(self, param: Param) -> None:
+        super().__init__("No more params")
+        self.param = param
+
+
 @dataclass(frozen=True)
 class Row:
     """The fields that methods and subscriptions have in common."""
@@ -123,6 +133,18 @@ class Row:
     def doc(self) -> str:
         """The first paragraph of the handler's docstring."""
         return inspect.cleandoc(self.handler.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether only cfnode has the method; the errors of others have the official node's texts."""
+        return self.name.startswith(_OWN)
+
+    def param_of(self, error: Misread) -> Param | None:
+        """Return the parameter that an error is about; None for one that names it (a missing field)."""
+        step = error.path[0] if error.path else None
+        if isinstance(step, int):
+            return self.params[step]
+        return next((param for param in self.params if step in (*param.names, *param.also)), None)
 
     def bind(self, arguments: list[Any] | dict[str, Any]) -> list[Any]:
         """Return the handler's arguments after the node. Raises Misread or InvalidParams."""
@@ -154,7 +176,7 @@ def _by_position(param: Param, arguments: list[Any], index: int) -> Any:
         return _convert(param, arguments[index], index)
     if param.optional:
         return None
-    raise InvalidParams("No more params")
+    raise MissingParam(param)
 
 
 def _convert(param: Param, value: Any, step: int | str) -> Any:

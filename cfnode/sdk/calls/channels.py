@@ -13,6 +13,7 @@ from typing import Any
 
 from cfnode.core.assets import Asset
 from cfnode.sdk.assets import chain_of, symbol_of, wire_asset
+from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, origin_of, rpc
@@ -27,6 +28,7 @@ from cfnode.swaps.timing import blocks_ms, lifetime_ms
 __all__ = [
     "ChannelArguments",
     "ChannelOrder",
+    "EstimateExpiry",
     "NewChannel",
     "chain_time",
     "estimated_expiry",
@@ -98,6 +100,17 @@ class ChannelOrder:
             "takeCommission": False,
         }
         return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class EstimateExpiry(Call[int]):
+    """Estimate when a chain reaches a channel's last block; return Unix milliseconds of chain time."""
+
+    chain: str
+    expiry_block: int
+
+    def steps(self, session: Session) -> Steps[int]:
+        return estimated_expiry(session, self.chain, self.expiry_block)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.assets import text_of
 from cfnode.core.foreign import block_number
 from cfnode.sdk.assets import asset_given, name_of
 from cfnode.sdk.calls import Call, T_co
@@ -117,7 +118,8 @@ class GetBook(ProviderCall[OrderBook]):
         calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
         pool_list, block = yield from rpc_batch(session, session.rpc_url, calls)
         if pool not in reading(session, read_pools, pool_list):
-            raise ValidationError.at("asset", f"there is no pool of {pool[0]} and {pool[1]}")
+            assets = " and ".join(map(text_of, pool))
+            raise ValidationError.at("asset", f"there is no pool of {assets}")
         params = [*pool_json(pool).values(), block]
         questions = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
         liquidity, prices = yield from rpc_batch(session, session.rpc_url, questions)

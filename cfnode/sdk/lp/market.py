@@ -12,6 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from cfnode.core.assets import text_of
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.sdk.amounts import whole_units
 from cfnode.sdk.assets import asset_given
@@ -57,8 +58,10 @@ class Market:
         """Return the feed's price of an asset in any spelling; raise ValidationError without one."""
         name = asset_given(asset, "asset").name
         if name not in self.prices:
-            names = ", ".join(self.prices) or "none"
-            raise ValidationError.at("asset", f"the feed has no price of {name} yet; it has: {names}")
+            names = ", ".join(map(text_of, self.prices)) or "none"
+            raise ValidationError.at(
+                "asset", f"the feed has no price of {text_of(name)} yet; it has: {names}"
+            )
         return self.prices[name]
 
     def owned(self, asset: AssetName) -> Decimal:

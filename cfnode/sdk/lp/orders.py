@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from cfnode.core.amm.range_positions import liquidity_for
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, text_of
 from cfnode.sdk.amounts import Quantity, base_units, base_units_or_none, whole_units
 from cfnode.sdk.assets import asset_given, name_of, wire_asset
 from cfnode.sdk.errors import Issue, ValidationError
@@ -130,7 +130,7 @@ class LimitOrder(_Order):
         return super().identity() | {"side": self.side}
 
     def __str__(self) -> str:
-        return f"{self.side} order {self.id} of {self.asset} at tick {self.tick}"
+        return f"{self.side} order {self.id} of {text_of(self.asset)} at tick {self.tick}"
 
 
 class _Range(_Order):
@@ -160,7 +160,7 @@ class _Range(_Order):
         return *self.pool, "range", self.id
 
     def __str__(self) -> str:
-        return f"range order {self.id} of {self.asset} from tick {self.lower} to {self.upper}"
+        return f"range order {self.id} of {text_of(self.asset)} from tick {self.lower} to {self.upper}"
 
 
 @dataclass(frozen=True, init=False)
@@ -294,14 +294,13 @@ def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
     pools_of_chain, keys, issues = set(pools), set[Key](), list[Issue]()
     for place, order in enumerate(orders):
         if order.key in keys:
-            text = f"orders[{place}].id: {order.id} is given twice for {order.asset}, {order.key[2]}"
+            text = f"orders[{place}].id: {order.id} is given twice for {text_of(order.asset)}, {order.key[2]}"
             issues.append(Issue(f"orders[{place}].id", text))
         keys.add(order.key)
         if order.pool not in pools_of_chain:
-            names = ", ".join(sorted(base for base, quote in pools_of_chain if quote == order.quote))
-            text = f"orders[{place}].asset: there is no pool of {order.asset} and {order.quote}"
-            issues.append(
-                Issue(f"orders[{place}].asset", f"{text}; pools of {order.quote}: {names or 'none'}")
-            )
+            names = ", ".join(sorted(text_of(base) for base, quote in pools_of_chain if quote == order.quote))
+            quote = text_of(order.quote)
+            text = f"orders[{place}].asset: there is no pool of {text_of(order.asset)} and {quote}"
+            issues.append(Issue(f"orders[{place}].asset", f"{text}; pools of {quote}: {names or 'none'}"))
     if issues:
         raise ValidationError.of(issues)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.assets import text_of
 from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc_batch
@@ -37,7 +38,7 @@ def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
     pools = reading(session, read_pools, pool_list)
     selected = [pool for pool in pools if name in (None, pool[0])]
     if not selected and name is not None:
-        raise ValidationError.at("asset", f"there is no pool of {name}")
+        raise ValidationError.at("asset", f"there is no pool of {text_of(name)}")
     account, orders = account_of(session), list[OpenOrder]()
     for part in _parts(selected):
         questions = [("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in part]

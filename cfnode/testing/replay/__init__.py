@@ -30,7 +30,7 @@ from os import PathLike
 from pathlib import Path
 
 from cfnode.core import ss58
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, text_of
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
 from cfnode.sdk.amounts import Quantity
@@ -169,7 +169,9 @@ def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
     for asset in amounts:
         if asset not in first_prices and asset != QUOTE:
             start = time_text(timeline.start)
-            raise ReplayError(f"the file of prices has no price of {asset} at or before the start, {start}")
+            raise ReplayError(
+                f"the file of prices has no price of {text_of(asset)} at or before the start, {start}"
+            )
     return {asset: _units(amount, asset, asset) for asset, amount in amounts.items()}
 
 

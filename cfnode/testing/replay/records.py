@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from cfnode.core.assets import ASSETS, asset_in_text
+from cfnode.core.assets import ASSETS, asset_in_text, asset_text, text_of
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.amounts import base_units
 from cfnode.sdk.errors import ValidationError
@@ -81,7 +81,8 @@ def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> N
     for price in prices:
         first.setdefault(price.asset, price.time)
     faults = [
-        f"line {swap.line}: the file of prices has no price of {asset} at or before {time_text(swap.time)}"
+        f"line {swap.line}: the file of prices has no price of {text_of(asset)} at or before "
+        f"{time_text(swap.time)}"
         for swap in sorted(swaps, key=lambda swap: swap.line)
         for asset in (swap.source, swap.destination)
         if asset != QUOTE and first.get(asset, swap.time + 1) > swap.time
@@ -168,7 +169,7 @@ def _swap(cells: Sequence[str], line: int) -> Swap:
     time, source_text, destination_text, amount = cells
     source, destination = _pooled(source_text), _pooled(destination_text)
     if source == destination:
-        raise ValueError(f"expected two assets, not {source} twice")
+        raise ValueError(f"expected two assets, not {text_of(source)} twice")
     try:
         units = base_units(amount, ASSETS[source])
     except ValidationError as error:
@@ -183,7 +184,7 @@ def _pooled(text: str) -> str:
     """
     asset = asset_in_text(text)
     if asset.name in _NO_POOL:
-        raise ValueError(f"{asset.name} has no pool")
+        raise ValueError(f"{asset_text(asset)} has no pool")
     return asset.name
 
 

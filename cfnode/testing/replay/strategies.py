@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cfnode.core.assets import text_of
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp import LimitOrder, Market, RangeOrder, RangeOrderByAmounts, Strategy
 from cfnode.sdk.lp.orders import Order, check_orders
@@ -65,8 +66,8 @@ def orders_of(strategy: Strategy, market: Market, seconds: float) -> list[Order]
     for order in result:
         for asset in order.pool:
             if asset not in market.prices and asset != QUOTE:
-                text = f"the strategy returned {order}, and the file of prices has no price of {asset} yet"
-                raise StrategyError(f"{place_of(market)}: {text}")
+                missing = f"the file of prices has no price of {text_of(asset)} yet"
+                raise StrategyError(f"{place_of(market)}: the strategy returned {order}, and {missing}")
     return result
 
 

@@ -21,7 +21,7 @@ def lp(place: Market, *arguments: str) -> Result:
 
 def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
     done = lp(place, "set-limit", "eth", "sell", "0.5", "--price", "2900", "--id", "7")
-    assert done.output.startswith("set: sell order 7 of Eth: 0.5 Eth at 2900."), done.output
+    assert done.output.startswith("set: sell order 7 of ETH: 0.5 ETH at 2900."), done.output
     again = lp(place, "set-limit", "eth", "sell", "0.5", "--price", "2900", "--id", "7", "--json")
     order = json.loads(again.output)
     assert order["changed"] is False
@@ -30,10 +30,10 @@ def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
     (sell, buy) = json.loads(lp(place, "orders", "--asset", "ETH", "--json").output)
     assert sell == order["order"] | {"originalAmount": str(ETHER // 2), "feesEarned": {"Usdc": "0"}}
     assert (buy["side"], buy["amount"]) == ("buy", str(100 * 10**6))
-    assert "100 Usdc" in lp(place, "orders").output
+    assert "100 USDC" in lp(place, "orders").output
     book = json.loads(lp(place, "book", "Ethereum/ETH", "--json").output)
     assert {"tick": sell["tick"], "price": sell["price"], "amount": sell["amount"]} in book["asks"]
-    assert "0.5 Eth" in lp(place, "book", "ETH").output
+    assert "0.5 ETH" in lp(place, "book", "ETH").output
 
     closed = json.loads(lp(place, "cancel", "ETH", "buy", "--json").output)
     assert [(each["side"], each["amount"]) for each in closed] == [("buy", buy["amount"])]
@@ -44,7 +44,7 @@ def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
 def test_a_range_order_is_set_by_prices_and_amounts_or_by_ticks_and_liquidity(place: Market) -> None:
     terms = ("set-range", "eth", "--id", "3", "--price", "2500", "3100", "--amounts", "5", "15000")
     done = lp(place, *terms)
-    assert done.output.startswith("set: range order 3 of Eth: liquidity "), done.output
+    assert done.output.startswith("set: range order 3 of ETH: liquidity "), done.output
     again = json.loads(lp(place, *terms, "--json").output)
     assert again["changed"] is False
     (stands,) = json.loads(lp(place, "orders", "--json").output)
@@ -64,7 +64,7 @@ def test_a_range_order_is_set_by_prices_and_amounts_or_by_ticks_and_liquidity(pl
 def test_balances_are_in_whole_units_or_in_base_units(place: Market) -> None:
     amounts = json.loads(lp(place, "balances", "--json").output)
     assert 99 * ETHER < int(amounts["Eth"]) <= 100 * ETHER
-    (line,) = [line for line in lp(place, "balances").output.splitlines() if line.startswith("Eth ")]
+    (line,) = [line for line in lp(place, "balances").output.splitlines() if line.startswith("ETH ")]
     assert line.split()[1].startswith("99.")
 
 
@@ -82,7 +82,7 @@ def test_fills_are_printed_by_block(tmp_path: Path) -> None:
             ["Eth"],
         )
         printed = lp(place, "fills").output
-        assert printed.startswith(f"block {block['blockNumber']}: buy order 3 of Eth gave 280")
+        assert printed.startswith(f"block {block['blockNumber']}: buy order 3 of ETH gave 280")
 
 
 def test_what_is_wrong_is_named(place: Market) -> None:
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_named(place: Market) -> None:
         (("set-limit", "ETH", "sell", "1", "--id", "1"), "give --price PRICE or --tick TICK"),
         (("set-limit", "ETH", "sell", "0", "--id", "1", "--tick", "1"), "expected an amount above 0"),
         (("set-limit", "ETH", "sell", "1", "--id", "1", "--tick", "900000"), "expected a tick from"),
-        (("set-limit", "USDC", "sell", "1", "--id", "1", "--tick", "1"), "there is no pool of Usdc and Usdc"),
+        (("set-limit", "USDC", "sell", "1", "--id", "1", "--tick", "1"), "there is no pool of USDC and USDC"),
         (("set-limit", "ETH", "ask", "1", "--id", "1", "--tick", "1"), "Choose from sell, buy"),
         ((*RANGE, "--liquidity", "1"), "give --price LOW HIGH or --tick LOW HIGH"),
         ((*RANGE, "--tick", "1", "2"), "give --amounts ASSET USDC or --liquidity NUMBER"),

@@ -125,7 +125,7 @@ def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
             (tick - 50, 5 * DOLLAR),
             (tick - 51, 5 * DOLLAR),
         ]
-        with pytest.raises(ValidationError, match="there is no pool of Eth and Btc"):
+        with pytest.raises(ValidationError, match="there is no pool of ETH and BTC"):
             lp.get_book("ETH", quote="BTC")
         assert ("Eth", "Usdc") in lp.get_pools()
 
@@ -136,9 +136,9 @@ def test_faults_are_found_before_anything_is_sent(place: Market) -> None:
     with place.client() as lp:
         with pytest.raises(ValidationError, match="3 is given twice"):
             lp.set_orders([order, LimitOrder("ETH", "sell", 3, "1", tick=5)])
-        with pytest.raises(ValidationError, match="there is no pool of Eth and Btc"):
+        with pytest.raises(ValidationError, match="there is no pool of ETH and BTC"):
             lp.set_orders([LimitOrder("ETH", "sell", 3, "1", tick=5, quote="BTC")])
-        with pytest.raises(ValidationError, match="there is no pool of Usdc"):
+        with pytest.raises(ValidationError, match="there is no pool of USDC"):
             lp.get_orders("USDC")
         with pytest.raises(ValidationError, match="expected 1 to 1000"):
             lp.get_book("ETH", 0)
@@ -169,7 +169,7 @@ def test_what_the_chain_refuses_is_reported_with_what_stands(place: Market) -> N
         assert (error.unsure, error.unsent, error.cause) == ((), (), None)
         assert error.standing is not None
         assert [each.order for each in error.standing] == [good]
-        assert "1 orders changed, 1 refused (first: sell order 2 of Eth" in error.message
+        assert "1 orders changed, 1 refused (first: sell order 2 of ETH" in error.message
 
 
 def test_orders_are_cancelled_on_exit_also_by_an_error(place: Market) -> None:

@@ -80,7 +80,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"tick": 1, "amount": "0.000"}, "amount", "expected an amount above 0"),
     ({"tick": 1, "amount": -1}, "amount", "expected an amount above 0"),
     ({"tick": 1, "amount": 2**128}, "amount", "below 2^128"),
-    ({"tick": 1, "amount": "0.123456789"}, "amount", "Btc has 8 decimals, and 0.123456789 has more"),
+    ({"tick": 1, "amount": "0.123456789"}, "amount", "BTC has 8 decimals, and 0.123456789 has more"),
     ({"tick": 1, "amount": 0.5}, "amount", "expected text or a Decimal"),
     ({"tick": 1, "side": "ask"}, "side", 'expected "sell" or "buy"'),
     ({"tick": 1, "id": -1}, "id", "expected a whole number from 0 to 2^64"),
@@ -161,4 +161,4 @@ def test_orders_together_have_no_id_twice_and_known_pools() -> None:
     with pytest.raises(ValidationError) as caught:
         check_orders(again, [("Btc", "Usdc"), ("Eth", "Usdc")])
     assert [issue.field for issue in caught.value.issues] == ["orders[3].id", "orders[4].asset"]
-    assert "there is no pool of Sol and Usdc; pools of Usdc: Btc, Eth" in caught.value.message
+    assert "there is no pool of SOL and USDC; pools of USDC: BTC, ETH" in caught.value.message

@@ -143,6 +143,7 @@ SCHEMAS: dict[str, Schema] = {
         **ASSET,
         "depositAddress": "text",
         "expiryBlock": "number",
+        "estimatedExpiryTime": "time",
         "blockHash": "hash",
     },
     "lp withdraw": {**TRANSACTION, **ASSET, "amount": "amount", "egress": "text"},

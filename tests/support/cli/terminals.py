@@ -19,6 +19,7 @@ def _terminal(columns: int) -> dict[str, str]:
 
 PLACES: dict[str, dict[str, str]] = {
     "80 columns": _terminal(80),
+    "80 columns without colour": _terminal(80) | {"NO_COLOR": "1"},
     "60 columns": _terminal(60),
     "60 columns without colour": _terminal(60) | {"NO_COLOR": "1"},
     "140 columns": _terminal(140),
