@@ -7,6 +7,7 @@ first two bytes of BLAKE2b-512 over `SS58PRE` ‖ prefix ‖ account. A prefix u
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import base58
@@ -18,6 +19,8 @@ ACCOUNT_LENGTH = 32
 CHECKSUM_LENGTH = 2
 MAX_PREFIX = 16383
 MAX_SS58_TEXT = 64  # the longest we accept (an ECDSA key, 37 bytes) takes 51 characters
+MAX_KEPT_ADDRESSES = 4_096
+"""Addresses that are kept, since documents and books name few accounts many times."""
 ALPHABET = frozenset(base58.BITCOIN_ALPHABET.decode())
 
 
@@ -32,6 +35,7 @@ class Ss58Error(ValueError):
         self.official = official
 
 
+@lru_cache(maxsize=MAX_KEPT_ADDRESSES)
 def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
     """Return the address of an account id (32 bytes) or of a compressed secp256k1 public key (33 bytes).
 

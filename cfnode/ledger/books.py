@@ -10,9 +10,10 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, select, update
 
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS
@@ -44,6 +45,11 @@ log = logging.getLogger("cfnode.ledger")
 ALL_ACCOUNTS = "all"
 Balances = Mapping[tuple[str, str], int]
 """Free balances by account (SS58) and asset."""
+_BLOCK_HASH: Final = select(schema.blocks.c.hash).where(schema.blocks.c.number == bindparam("block"))
+_TIP: Final = select(schema.blocks.c.number, schema.blocks.c.hash).where(
+    schema.blocks.c.number == select(func.max(schema.blocks.c.number)).scalar_subquery()
+)
+"""Statements that are made once, since each block needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +147,8 @@ class Books:
 
     def hash_of(self, number: int) -> str | None:
         """Return the hash of a block (0x-hex); None if the books lack it."""
-        table = schema.blocks.c
         with self.database.reading() as connection:
-            block_hash: str | None = connection.execute(
-                select(table.hash).where(table.number == number)
-            ).scalar()
+            block_hash: str | None = connection.execute(_BLOCK_HASH, {"block": number}).scalar()
             return block_hash
 
     def gaps(self) -> list[Gap]:
@@ -175,7 +178,7 @@ class Books:
             rows = rows_of(block, self._known_at(connection))
             if rows:
                 _add_prices(rows, block.number, prices)
-            connection.execute(insert(schema.blocks), _block_row(block))
+            connection.execute(_insertion(schema.blocks.name), _block_row(block))
             insert_rows(connection, rows)
             note_heights(connection, block)
             note_changes(connection, block.number, time.time_ns() // 1_000_000, rows)
@@ -249,7 +252,12 @@ def insert_rows(connection: Connection, rows: Rows) -> None:
     """Insert the rows of a block or an event."""
     for name, values in rows.items():
         if values:
-            connection.execute(insert(schema.metadata.tables[name]), values)
+            connection.execute(_insertion(name), values)
+
+
+@cache
+def _insertion(table: str) -> Insert:
+    return insert(schema.metadata.tables[table])
 
 
 def _bytes(account: str) -> bytes:
@@ -270,16 +278,13 @@ def _set(connection: Connection, name: str, value: str) -> None:
 
 
 def _tip(connection: Connection) -> Head | None:
-    table = schema.blocks.c
-    newest = select(func.max(table.number)).scalar_subquery()
-    row = connection.execute(select(table.number, table.hash).where(table.number == newest)).first()
+    row = connection.execute(_TIP).first()
     return None if row is None else Head(*row)
 
 
 def _has(connection: Connection, block: DecodedBlock) -> bool:
     """Return whether the block is in the books. Raises WrongChain if another one has its number."""
-    table = schema.blocks.c
-    known_hash = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
+    known_hash = connection.execute(_BLOCK_HASH, {"block": block.number}).scalar()
     if known_hash is not None and known_hash != block.hash:
         raise WrongNodeChain(other_block(block.number, block.hash, known_hash))
     return known_hash is not None

@@ -137,8 +137,9 @@ def _set_up_postgres(connection: Any, _record: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     mode = connection.get_execution_options().get("cfnode_writes")
-    if mode:
+    if mode and connection.info.get("synchronous") != mode:
         connection.exec_driver_sql(f"PRAGMA synchronous = {mode}")
+        connection.info["synchronous"] = mode
     connection.exec_driver_sql("BEGIN IMMEDIATE" if mode else "BEGIN")
 
 

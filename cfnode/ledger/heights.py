@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from cfnode.ledger import schema
 from cfnode.ledger.decoding import DecodedBlock
@@ -18,12 +18,16 @@ __all__ = ["heights", "note_heights"]
 
 HEIGHTS_ROW: Final = "heights"
 _PALLET: Final = "ChainTracking"
+_STORED: Final = select(schema.ledger.c.value).where(schema.ledger.c.name == HEIGHTS_ROW)
+_CHANGE: Final = (
+    update(schema.ledger).where(schema.ledger.c.name == HEIGHTS_ROW).values(value=bindparam("heights"))
+)
+"""Statements that are made once, since each block needs them."""
 
 
 def heights(connection: Connection) -> dict[str, int]:
     """Return the last witnessed block of each foreign chain."""
-    table = schema.ledger.c
-    text = connection.execute(select(table.value).where(table.name == HEIGHTS_ROW)).scalar()
+    text = connection.execute(_STORED).scalar()
     by_chain: dict[str, int] = json.loads(text) if text else {}
     return by_chain
 
@@ -37,11 +41,11 @@ def note_heights(connection: Connection, block: DecodedBlock) -> None:
     merged = stored | {chain: max(height, stored.get(chain, 0)) for chain, height in witnessed.items()}
     if merged == stored:
         return
-    table, value = schema.ledger, json.dumps(merged, sort_keys=True)
+    value = json.dumps(merged, sort_keys=True)
     if stored:
-        connection.execute(update(table).where(table.c.name == HEIGHTS_ROW).values(value=value))
+        connection.execute(_CHANGE, {"heights": value})
     else:
-        connection.execute(insert(table), {"name": HEIGHTS_ROW, "value": value})
+        connection.execute(insert(schema.ledger), {"name": HEIGHTS_ROW, "value": value})
 
 
 def _witnessed(block: DecodedBlock) -> dict[str, int]:

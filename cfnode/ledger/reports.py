@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Select, Table, bindparam, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.block_times import blocks_between, times_of
@@ -66,14 +67,24 @@ def related(
     """
     by_value: dict[Any, list[Record]] = defaultdict(list)
     keys = sorted({value for value in values if value is not None})
-    query = select(table).where(table.c[column].in_(keys)).order_by(*table.primary_key.columns)
-    if of_chains := sorted(set(chains)):
-        query = query.where(table.c.chain.in_(of_chains))
+    if not keys:
+        return by_value
+    of_chains = sorted(set(chains))
+    query = _related(table, column, of_chains=bool(of_chains))
     names = table.columns.keys()
-    for row in connection.execute(query).all() if keys else ():
+    for row in connection.execute(query, {"keys": keys, **({"chains": of_chains} if of_chains else {})}):
         record = dict(zip(names, row, strict=True))  # a third of the time of a row's own mapping
         by_value[record[column]].append(record)
     return by_value
+
+
+@cache
+def _related(table: Table, column: str, *, of_chains: bool) -> Select[Any]:
+    """Return the query of `related`, which is made once."""
+    query = select(table).where(table.c[column].in_(bindparam("keys", expanding=True)))
+    if of_chains:
+        query = query.where(table.c.chain.in_(bindparam("chains", expanding=True)))
+    return query.order_by(*table.primary_key.columns)
 
 
 # Channels
@@ -108,10 +119,16 @@ def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 def swap_records(connection: Connection, numbers: list[int]) -> Iterator[Record]:
     """Yield the records of swap requests, by their numbers, as the report `swaps` has them."""
-    table, blocks = schema.requests, schema.blocks.c
-    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
-    query = query.where(table.c.request.in_(numbers)).order_by(*table.primary_key.columns)
-    yield from _swaps(connection, [dict(row) for row in connection.execute(query).mappings()])
+    rows = connection.execute(_REQUESTS, {"numbers": numbers}).mappings()
+    yield from _swaps(connection, [dict(row) for row in rows])
+
+
+_REQUESTS: Final = (
+    select(schema.blocks.c.time, schema.requests)
+    .join(schema.blocks, schema.blocks.c.number == schema.requests.c.block)
+    .where(schema.requests.c.request.in_(bindparam("numbers", expanding=True)))
+    .order_by(*schema.requests.primary_key.columns)
+)
 
 
 def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 import base58
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, insert, select, union
+from sqlalchemy import Connection, Select, Table, and_, bindparam, func, insert, select, union
 
 from cfnode.core.addresses import NETWORKS, BitcoinNetwork, address_to_text, chain_of_address
 from cfnode.ledger import schema
@@ -41,6 +41,19 @@ _CHANNELS: Final = (
     .limit(MAX_CHANNELS_OF_ADDRESS)
 )
 """The channels of a chain with an address, the newest first."""
+_NEWEST: Final = select(func.max(schema.blocks.c.number)).scalar_subquery()
+_NOW: Final = select(schema.blocks.c.time).where(schema.blocks.c.number == _NEWEST)
+_EXPECTATIONS: Final = schema.expectations.c
+_JUST_OPENED: Final = (
+    select(_EXPECTATIONS.block, _EXPECTATIONS.time, _EXPECTATIONS.opening)
+    .where(_EXPECTATIONS.chain == bindparam("chain"), _EXPECTATIONS.channel == bindparam("channel"))
+    .where(_EXPECTATIONS.opening.is_not(None), _EXPECTATIONS.block > _NEWEST)
+    .order_by(_EXPECTATIONS.block)
+)
+"""Channels of a number that the swap service opened after the newest block of the books."""
+_EXPECTED: Final = select(_EXPECTATIONS.amount).where(
+    *(_EXPECTATIONS[name] == bindparam(name) for name in ("chain", "channel", "block"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +82,25 @@ class SwapEvents:
         self._swaps: dict[int, list[FoundEvent]] = {}
         self._requests: dict[int, list[FoundEvent]] = {}
 
-    @property
+    @cached_property
     def network(self) -> BitcoinNetwork:
         """The network that the chain's addresses belong to."""
         table = schema.ledger.c
         name = self._connection.execute(select(table.value).where(table.name == "network")).scalar()
         return NETWORKS[name or "Mainnet"]
 
-    @property
+    @cached_property
     def now(self) -> int:
         """The time of the newest block, Unix ms."""
-        table = schema.blocks.c
-        newest = select(func.max(table.number)).scalar_subquery()
-        return self._connection.execute(select(table.time).where(table.number == newest)).scalar() or 0
+        return self._connection.execute(_NOW).scalar() or 0
 
     def height(self, chain: str) -> int:
         """Return the last witnessed block of a foreign chain, 0 if none was witnessed."""
-        return heights(self._connection).get(chain, 0)
+        return self._heights.get(chain, 0)
+
+    @cached_property
+    def _heights(self) -> dict[str, int]:
+        return heights(self._connection)
 
     def explanation(self, block: int, index: int) -> tuple[str, str]:
         """Return name and text of the error for which a payout was ignored; ("Unknown", "") without one."""
@@ -96,8 +111,7 @@ class SwapEvents:
 
     def expected(self, channel: ChannelId) -> int | None:
         """Return the amount that was expected on a channel of the swap service; None without one."""
-        query = select(schema.expectations.c.amount).where(*_is_channel(channel))
-        amount: int | None = self._connection.execute(query).scalar()
+        amount: int | None = self._connection.execute(_EXPECTED, _key_of(channel)).scalar()
         return amount
 
     def key_change(self) -> Place | None:
@@ -137,15 +151,12 @@ class SwapEvents:
 
     def _just_opened(self, chain: str, channel: int) -> list[FoundEvent]:
         """Return openings by the swap service whose blocks are not in the books yet, as it stored them."""
-        table, newest = schema.expectations.c, select(func.max(schema.blocks.c.number)).scalar_subquery()
-        query = select(table.block, table.time, table.opening).where(
-            table.chain == chain, table.channel == channel, table.opening.is_not(None), table.block > newest
-        )
+        rows = self._connection.execute(_JUST_OPENED, {"chain": chain, "channel": channel})
         return [
             FoundEvent(
                 row.block, "0x", row.time, _LAST_INDEX, "Swapping", Name.SWAP_CHANNEL, fields_of(row.opening)
             )
-            for row in self._connection.execute(query.order_by(table.block))
+            for row in rows
         ]
 
     def _address(self, address: Any) -> list[FoundEvent]:
@@ -237,10 +248,9 @@ def _is_opening(event: FoundEvent) -> bool:
     return opened_channel(event.name, event.fields) is not None
 
 
-def _is_channel(channel: ChannelId) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that a row of `expectations` is of a channel."""
-    table = schema.expectations.c
-    return table.chain == channel.chain, table.channel == channel.number, table.block == channel.block
+def _key_of(channel: ChannelId) -> dict[str, Any]:
+    """Return the key of a channel in `expectations`."""
+    return {"chain": channel.chain, "channel": channel.number, "block": channel.block}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +275,7 @@ def expect(database: Database, opened: ServiceChannel) -> None:
 def note_expected(connection: Connection, opened: ServiceChannel) -> None:
     """Store the amount that is expected on a channel, in a transaction of the caller's."""
     table, channel = schema.expectations, opened.channel
-    if connection.execute(select(table.c.amount).where(*_is_channel(channel))).first() is None:
-        row = {"chain": channel.chain, "channel": channel.number, "block": channel.block,
-               "amount": opened.expected, "time": opened.time,
+    if connection.execute(_EXPECTED, _key_of(channel)).first() is None:
+        row = {**_key_of(channel), "amount": opened.expected, "time": opened.time,
                "opening": None if opened.fields is None else fields_text(opened.fields)}  # fmt: skip
         connection.execute(insert(table), row)

@@ -28,6 +28,14 @@ class MemoryState:
         self.nodes[child] = {path: node for path, node in done.nodes.items() if node is not None}
         return done.root
 
+    def copy(self) -> MemoryState:
+        """A state of its own with the same content."""
+        copied = MemoryState.__new__(MemoryState)
+        copied.storage = {child: dict(pairs) for child, pairs in self.storage.items()}
+        copied.nodes = {child: dict(nodes) for child, nodes in self.nodes.items()}
+        copied._sorted, copied.root = dict(self._sorted), self.root
+        return copied
+
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
         return self.storage.get(child, {}).get(key)
 

@@ -20,8 +20,8 @@ from tests.support.swaps.rooms import Rooms
 SEED = int(os.environ.get("CFNODE_TEST_SEED", repeats(random.randrange(10**6), 0)))
 PARTS = 10
 LIVES = repeats(2_000, 50) // PARTS
-STEPS, LOOK = 9, repeats(3, 5)
-"""Steps of a life, and after how many of them the statuses are read."""
+STEPS = 9
+"""Steps of a life."""
 
 
 def played(seed: int, folder: Path, *, recomputes: bool = False) -> Life:
@@ -29,10 +29,9 @@ def played(seed: int, folder: Path, *, recomputes: bool = False) -> Life:
     life = Life(seed)
     rooms = Rooms(life, folder)
     try:
-        for step in range(1, STEPS + 1):
+        for _ in range(STEPS):
             life.step()
-            if step % LOOK == 0:
-                rooms.agree_on_statuses()
+            rooms.agree_on_changes()
         life.rest()
         rooms.agree()
         if recomputes:

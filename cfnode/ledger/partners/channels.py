@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, and_, bindparam, select
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import partner_channels
@@ -15,9 +15,9 @@ __all__ = ["has_channel", "is_at", "is_channel"]
 
 def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
     """Return whether a channel was opened for a partner."""
-    query = select(partner_channels.c.id).where(partner_channels.c.partner == partner, is_channel(channel))
+    key = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     with database.reading() as connection:
-        return connection.execute(query.limit(1)).first() is not None
+        return connection.execute(_OF_PARTNER, {"partner": partner, **key}).first() is not None
 
 
 def is_channel(channel: ChannelId) -> ColumnElement[bool]:
@@ -29,6 +29,12 @@ def is_channel(channel: ChannelId) -> ColumnElement[bool]:
         table.opened == channel.block,
     )
     return and_(*conditions, table.state == "opened")
+
+
+_OF_PARTNER: Final = select(partner_channels.c.id).where(
+    *(partner_channels.c[name] == bindparam(name) for name in ("partner", "chain", "channel", "opened")),
+    partner_channels.c.state == "opened",
+)
 
 
 def is_at(columns: Any) -> ColumnElement[bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 from cfnode.core import ss58
@@ -145,7 +144,6 @@ def _hex(value: Any) -> str:
     return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
-@lru_cache(maxsize=4_096)
 def account_text(account: bytes) -> str:
     """Return an account id as SS58. Raises ValueError unless it has 32 bytes."""
     if len(account) != 32:

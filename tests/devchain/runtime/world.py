@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from cfnode.core.aura import SLOT_MS
@@ -11,7 +14,7 @@ from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.core.trie import EMPTY_ROOT
+from cfnode.core.trie import EMPTY_ROOT, TrieUpdate
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
@@ -59,10 +62,18 @@ class World:
         """Slots without a block so far: time that has passed."""
         self.verifies = True
         """Whether each block is executed a second time, as an importer does."""
+        self.has_trie = True
+        """Whether the state's roots are those of its trie, which most tests do not need."""
+
+    def copy(self) -> World:
+        """A chain of its own that goes on from the same best block."""
+        copied = copy(self)
+        copied.state, copied.hashes, copied.bodies = self.state.copy(), list(self.hashes), list(self.bodies)
+        return copied
 
     @property
     def journal(self) -> Journal:
-        return Journal(self.state)
+        return Journal(self.state) if self.has_trie else _WithoutTrie(self.state)
 
     @property
     def next_slot(self) -> int:
@@ -159,6 +170,20 @@ class World:
         """The pool's question."""
         arguments = (source, body_of(extrinsic), self.header.hash)
         return self.api("TaggedTransactionQueue_validate_transaction", *arguments)
+
+
+class _WithoutTrie(Journal):
+    """A journal whose root is a hash of the one before and of what has changed."""
+
+    def _update_trie(self, child: bytes, values: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
+        digest = blake2b(self._state.root, digest_size=32)
+        for key, value in sorted(values.items()):
+            digest.update(encode_compact(len(key)) + key)
+            digest.update(b"-" if value is None else b"+" + encode_compact(len(value)) + value)
+        return TrieUpdate(root=digest.digest(), nodes={})
+
+    def _read(self, key: bytes, child: bytes) -> bytes | None:
+        return self._state.get(key, child)
 
 
 def body_of(extrinsic: bytes) -> bytes:

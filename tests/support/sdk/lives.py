@@ -14,6 +14,7 @@ from cfnode.ledger.decoding import DecodedBlock
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
+from tests.runtime.memory_state import MemoryState
 from tests.sdk.scripted import NODE, Script, session
 from tests.support.devchain.vault_swaps import BITCOIN, transaction
 from tests.support.swaps.lives import BROKER, EVM, PROVIDERS, Call, Life
@@ -59,11 +60,16 @@ class PayoutsOfLife(Life):
         self.kept: list[dict[bytes, bytes | None]] = []
         self.rotates_always = rotates_always
         super().__init__(seed)
+        for state in self.began.states:
+            self._keep(state)
 
-    def _note(self) -> Any:
+    def _keep(self, state: MemoryState) -> None:
         keys = [self.world.metadata.storage_key(pallet, item) for pallet, item in KEPT]
-        self.kept.append({key: self.world.state.get(key) for key in keys})
-        return super()._note()
+        self.kept.append({key: state.get(key) for key in keys})
+
+    def _note(self) -> None:
+        super()._note()
+        self._keep(self.world.state)
 
     def step(self) -> None:
         names, weights = zip(*self.weights.items(), strict=True)

@@ -7,12 +7,15 @@ is (`tests.support.swaps.model`), `world` the chain.
 
     life = Life(seed=7)
     life.live(30)
+
+All lives of a release begin with the same blocks, which are made once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
@@ -20,21 +23,24 @@ from cfnode.core.addresses import NETWORKS, EncodedAddress, parse_address, scrip
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.keys import Keypair
-from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES, DevGenesis
+from cfnode.devchain.runtime.config import DOLLAR, FLIP, USD_PRICES, DevGenesis
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE
 from cfnode.ledger.decoding import DecodedBlock, decoded
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import Swapper
-from tests.devchain.runtime.world import ALICE, BOB
+from tests.devchain.runtime.world import World
+from tests.runtime.memory_state import MemoryState
 from tests.support.devchain.vault_swaps import encoded
 from tests.support.swaps.model import Channel, Deposit, Model
 
-__all__ = ["AFFILIATE", "BROKER", "OTHER", "PARTNERS", "PROVIDERS", "Life"]
+__all__ = ["AFFILIATE", "BROKER", "OTHER", "PARTNERS", "PROVIDERS", "Beginning", "Life"]
 
 PARTNERS: Final = ("one", "two")
-"""Partners of ALICE, whose channels its account opens."""
-BROKER, OTHER, AFFILIATE = ALICE.repeatable(), BOB.repeatable(), Keypair.from_suri("//Eve")
-PROVIDERS: Final = tuple(Keypair.from_suri(each).repeatable() for each in ("//Charlie", "//Dave"))
+"""Partners of BROKER, whose channels its account opens."""
+BROKER, OTHER, AFFILIATE, *PROVIDERS = (
+    Keypair.from_suri(f"//{name}", "ed25519") for name in ("Alice", "Bob", "Eve", "Charlie", "Dave")
+)
+"""Keys whose signatures of a message are the same each time, and cheap."""
 RECYCLED: Final = {
     "Ethereum": ("Eth", "Usdc", "Flip", "Usdt"),
     "Arbitrum": ("ArbEth", "ArbUsdc"),
@@ -50,6 +56,21 @@ HOUR, DAY = 600, 14_400
 NEVER: Final = 2**255
 """A minimum price that no pool gives."""
 EVENTS: Final = ("System", "Events")
+QUIET_BLOCKS: Final = 4
+"""Blocks without a change after which a life has come to rest: a transaction takes fewer."""
+
+
+def new_address(chain: str, random: Random) -> EncodedAddress:
+    """An address by chance."""
+    data = random.randbytes(32)
+    if chain == "Bitcoin":
+        return parse_address(chain, script_to_text(("P2WPKH", data[:20]), NETWORKS["Development"]))
+    return CHAINS[chain].address, data if chain in ("Solana", "Assethub") else data[:20]
+
+
+def worth(asset: str, dollars: float) -> int:
+    """So many dollars' worth of an asset, at the price of genesis."""
+    return int(dollars * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +81,16 @@ class Call:
     pallet: str
     name: str
     arguments: dict[str, Any]
-    done: Callable[[list[tuple[str, Any]]], None] = lambda events: None
+    done: Callable[[list[tuple[str, Any]]], None] | None = None
 
 
-class Life(Swapper):
-    """A life; `live` goes on with it. `steps` are those taken, `refused` the errors of calls that failed, as
-    some must.
-    """
+class Blocks(Swapper):
+    """A chain whose blocks are kept as the books read them: `history`."""
 
-    def __init__(self, seed: int, release: str = DEFAULT_RELEASE) -> None:
-        self.seed, self.random = seed, Random(seed)
-        self.model, self.history, self.steps = Model(), list[DecodedBlock](), list[str]()
-        self.refused: list[str] = []
-        self._amounts: set[tuple[str, int]] = set()
-        self._failing: list[tuple[EncodedAddress, str]] = []
-        self._held: list[str] = []
-        super().__init__(BROKER, DevGenesis(release=release))
-        self.world.verifies = False
-        self._note()
-        names = [each.name for each in ASSETS.values()]
-        chains = {each.chain for each in self.world.runtime.composition.release.assets}
-        self._chains = [
-            *self.random.sample([each for each in RECYCLED if each in chains], 2),
-            *self.random.sample(sorted(OTHERS), self.random.randint(0, 1)),
-        ]
-        self._assets = {
-            chain: [each for each in (RECYCLED | OTHERS)[chain] if each in names] for chain in self._chains
-        }
-        self._begin()
-
-    # Blocks
+    def __init__(self, world: World) -> None:
+        self.world, self.pair, self.model = world, BROKER, Model()
+        self.history, self.refused = list[DecodedBlock](), list[str]()
+        world.verifies = world.has_trie = False
 
     def block(self, *calls: Call) -> None:
         """Make a block with calls, and note what happened."""
@@ -107,62 +108,104 @@ class Life(Swapper):
             nonces[account] += 1
         outcomes = self.world.block(*extrinsics)
         first = len(self.world.bodies[-1]) - len(calls)
-        by_extrinsic = self._note()
+        self._note()
+        by_extrinsic = self._by_extrinsic() if any(each.done is not None for each in calls) else {}
         for place, (each, (included, outcome)) in enumerate(zip(calls, outcomes, strict=True)):
             assert included == "Ok", (each, outcome)
-            if outcome[0] == "Ok":
-                each.done(by_extrinsic.get(first + place, []))
-            else:
+            if outcome[0] != "Ok":
                 self.refused.append(f"{each.name}: {self.error_name(outcome[1])}")
+            elif each.done is not None:
+                each.done(by_extrinsic.get(first + place, []))
         self.model.receive(
             self.world.header.number,
             [(each.index, each.pallet, each.name, each.fields) for each in self.history[-1].events],
         )
 
-    def _note(self) -> dict[int, list[tuple[str, Any]]]:
-        """Keep the newest block as the books read it; its events by extrinsic."""
+    def _note(self) -> None:
+        """Keep the newest block as the books read it."""
         world, number = self.world, self.world.header.number
         data = world.state.get(world.metadata.storage(*EVENTS).key())
         events = decoded(world.metadata, data, number)
         time, spec = world.stored("Timestamp", "Now"), world.runtime.composition.release.spec_version
         hashes = [f"0x{each.hex()}" for each in world.hashes[-2:]]
         self.history.append(DecodedBlock(number, hashes[1], hashes[0], time, spec, events, world.metadata))
+
+    def _by_extrinsic(self) -> dict[int, list[tuple[str, Any]]]:
+        """The events of the newest block, name and fields, by extrinsic."""
         found: dict[int, list[tuple[str, Any]]] = {}
-        for event, (phase, *_) in zip(events, world.events(), strict=True):
+        for event, (phase, *_) in zip(self.history[-1].events, self.world.events(), strict=True):
             if isinstance(phase, tuple):
                 found.setdefault(phase[1], []).append((event.name, event.fields))
         return found
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Roles, money to lend, and where providers want to have their assets back."""
-        register = [Call(OTHER, "Swapping", "register_as_broker", {})]
+        register = [Call(each, "Swapping", "register_as_broker", {}) for each in (BROKER, OTHER)]
         register += [Call(each, "LiquidityProvider", "register_lp_account", {}) for each in PROVIDERS]
         self.block(*register)
+        random = Random(0)
         for provider in PROVIDERS:
-            addresses = [self.address(chain) for chain in (*RECYCLED, *OTHERS)]
+            addresses = [new_address(chain, random) for chain in (*RECYCLED, *OTHERS)]
             name = "register_liquidity_refund_address"
             self.block(*(Call(provider, "LiquidityProvider", name, {"address": each}) for each in addresses))
-        lent = [each for assets in self._assets.values() for each in assets]
-        depths = [{"asset": each, "amount": self.worth(each, 20_000)} for each in lent]
+        known = {each.name for each in self.world.runtime.composition.release.assets}
+        lent = [each for assets in (RECYCLED | OTHERS).values() for each in assets if each in known]
+        depths = [{"asset": each, "amount": worth(each, 20_000)} for each in lent]
         self.block(*(Call(None, "Dev", "set_boost_depth", each) for each in depths))
         assert self.refused == []
+
+
+class Beginning(Blocks):
+    """The first blocks of all lives, and the state after each: not to be changed."""
+
+    def __init__(self, release: str) -> None:
+        funded = tuple((each.account, 1_000 * FLIP) for each in (BROKER, OTHER, *PROVIDERS))
+        super().__init__(World(DevGenesis(release=release, funded=funded)))
+        self.states: list[MemoryState] = []
+        self.begin()
+
+    def _note(self) -> None:
+        super()._note()
+        self.states.append(self.world.state.copy())
+
+
+beginning = lru_cache(maxsize=2)(Beginning)
+"""The beginning of a release's lives, which is made once."""
+
+
+class Life(Blocks):
+    """A life; `live` goes on with it. `steps` are those taken, `refused` the errors of calls that failed, as
+    some must.
+    """
+
+    def __init__(self, seed: int, release: str = DEFAULT_RELEASE) -> None:
+        self.began = beginning(release)
+        super().__init__(self.began.world.copy())
+        self.history += self.began.history
+        self.seed, self.random, self.steps = seed, Random(seed), list[str]()
+        self._amounts: set[tuple[str, int]] = set()
+        self._failing: list[tuple[EncodedAddress, str]] = []
+        self._held: list[str] = []
+        names = [each.name for each in ASSETS.values()]
+        chains = {each.chain for each in self.world.runtime.composition.release.assets}
+        self._chains = [
+            *self.random.sample([each for each in RECYCLED if each in chains], 2),
+            *self.random.sample(sorted(OTHERS), self.random.randint(0, 1)),
+        ]
+        self._assets = {
+            chain: [each for each in (RECYCLED | OTHERS)[chain] if each in names] for chain in self._chains
+        }
+        self.random.randbytes(14 * 32)  # as lives did that began by themselves
 
     # What is new in each life
 
     def address(self, chain: str) -> EncodedAddress:
         """A new address."""
-        data = self.random.randbytes(32)
-        if chain == "Bitcoin":
-            return parse_address(chain, script_to_text(("P2WPKH", data[:20]), NETWORKS["Development"]))
-        return CHAINS[chain].address, data if chain in ("Solana", "Assethub") else data[:20]
-
-    def worth(self, asset: str, dollars: float) -> int:
-        """So many dollars' worth of an asset, at the price of genesis."""
-        return int(dollars * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
+        return new_address(chain, self.random)
 
     def amount(self, asset: str, dollars: float) -> int:
         """An amount of about so many dollars that no other deposit of the life has."""
-        amount = self.worth(asset, dollars) + self.random.randrange(1, 1_000)
+        amount = worth(asset, dollars) + self.random.randrange(1, 1_000)
         while (asset, amount) in self._amounts:
             amount += 1
         self._amounts.add((asset, amount))
@@ -183,10 +226,15 @@ class Life(Swapper):
         getattr(self, f"_{name}")()
 
     def rest(self, blocks: int = 12) -> None:
-        """Nothing is held back any more, and blocks go by."""
+        """Nothing is held back any more, and blocks go by, until some of them are quiet."""
         self._release()
+        quiet = 0
         for _ in range(blocks):
+            changes = self.model.changes
             self.block()
+            quiet = quiet + 1 if self.model.changes == changes else 0
+            if quiet == QUIET_BLOCKS:
+                return
 
     def _wait(self) -> None:
         for _ in range(self.random.randint(1, 7)):
@@ -226,7 +274,7 @@ class Life(Swapper):
         target = self.random.choice([each for each in self._targets() if each != source])
         where = ASSETS[target].chain
         destination, back = self.address(where), self.address(chain)
-        fair = (self.worth(target, 10**6) << 128) // self.worth(source, 10**6) * 95 // 100
+        fair = (worth(target, 10**6) << 128) // worth(source, 10**6) * 95 // 100
         limits = refund(
             chain,
             refund_address=back,
@@ -432,7 +480,7 @@ class Life(Swapper):
         """A provider swaps what it owns: no swap of a user's, and without a channel."""
         one = self.random.choice(PROVIDERS)
         owned = [(each, self.balance(one.account, each)) for each in self._targets()]
-        for asset, amount in [each for each in owned if each[1] > self.worth(each[0], 100)][:1]:
+        for asset, amount in [each for each in owned if each[1] > worth(each[0], 100)][:1]:
             arguments = {
                 "amount": amount // 2,
                 "input_asset": asset,

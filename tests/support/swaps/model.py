@@ -88,6 +88,7 @@ class Payout:
     call: int | None = None
     """The broadcast of the call that pays a failed one again."""
     broadcast: int | None = None
+    swap: Swap | None = None
 
 
 @dataclass(eq=False)
@@ -134,10 +135,24 @@ class Swap:
         return sum(each.amount for each in self.payouts if each.side == side and each.state != "ignored")
 
 
+@dataclass
+class Facts:
+    """Channels, deposits and swaps."""
+
+    channels: list[Channel] = field(default_factory=list)
+    deposits: list[Deposit] = field(default_factory=list)
+    swaps: list[Swap] = field(default_factory=list)
+
+
 class Model:
     """All that a life has done; `receive` takes what the chain says after each block."""
 
     def __init__(self) -> None:
+        self._touched: dict[Channel | Deposit | Swap, None] = {}
+        self.changes = 0
+        """How often a channel, a deposit or a swap has changed."""
+        self.heights: dict[str, int] = {}
+        """The newest block of each foreign chain that was witnessed."""
         self.channels: list[Channel] = []
         self.deposits: list[Deposit] = []
         self.swaps: dict[int, Swap] = {}
@@ -150,12 +165,46 @@ class Model:
     def opened(self, channel: Channel) -> None:
         """A channel is open."""
         self.channels.append(channel)
+        self._touch(channel)
 
     def paying(self, deposit: Deposit) -> None:
         """A deposit was handed to the chain."""
         self.deposits.append(deposit)
+        self._touch(deposit)
         if deposit.channel is not None:
             deposit.channel.deposits.append(deposit)
+
+    def _touch(self, *facts: Channel | Deposit | Swap | None) -> None:
+        self._touched.update((each, None) for each in facts if each is not None)
+        self.changes += 1
+
+    def touched(self) -> Facts:
+        """What may have changed since the last time: a change of a channel, a deposit or a swap may be one of
+        all that belong together, and of all channels with the same number or address.
+        """
+        swaps, deposits = set[Swap](), set[Deposit]()
+        numbers, addresses = set[tuple[str, int]](), set[EncodedAddress]()
+        for each in self._touched:
+            deposit = each.deposit if isinstance(each, Swap) else each if isinstance(each, Deposit) else None
+            swap = each if isinstance(each, Swap) else None if deposit is None else deposit.swap
+            channel = each if isinstance(each, Channel) else None if deposit is None else deposit.channel
+            swaps |= {swap} if swap is not None else set()
+            deposits |= {deposit} if deposit is not None else set()
+            if channel is not None:
+                numbers.add((channel.chain, channel.number))
+                addresses.add(channel.address)
+        self._touched.clear()
+        return Facts(
+            [each for each in self.channels
+             if (each.chain, each.number) in numbers or each.address in addresses],
+            [each for each in self.deposits if each in deposits],
+            [each for each in self.swaps.values() if each in swaps],
+        )  # fmt: skip
+
+    def everything(self) -> Facts:
+        """All channels, deposits and swaps."""
+        self._touched.clear()
+        return Facts(self.channels, self.deposits, list(self.swaps.values()))
 
     def receive(self, number: int, events: Iterable[tuple[int, str, str, Any]]) -> None:
         """The events of a block: index, pallet, name and fields."""
@@ -166,6 +215,8 @@ class Model:
                 self._sent(pallet.removesuffix("Broadcaster"), name, fields)
             elif pallet == "Swapping":
                 self._swapped((number, index), name, fields)
+            elif name == "ChainStateUpdated":
+                self.heights[pallet.removesuffix("ChainTracking")] = fields["new_chain_state"]["block_height"]
 
     # Deposits
 
@@ -178,6 +229,7 @@ class Model:
             asset = witness.get("asset") or witness["input_asset"]
             deposit = self._paid(asset, witness.get("amount") or witness["deposit_amount"])
             deposit.place, deposit.fate, deposit.is_final = place, "rejected", True
+            self._touch(deposit)
         elif name == "BatchBroadcastRequested":
             self._batched(chain, fields["broadcast_id"], fields["egress_ids"])
         elif name == "CcmBroadcastRequested":
@@ -187,6 +239,7 @@ class Model:
         elif name == "FailedForeignChainCallExpired":
             for payout in self._failed_with(chain, fields["broadcast_id"]):
                 payout.state = "expired"
+                self._touch(payout.swap)
             self._move(chain, fields["broadcast_id"], ("aborted",), "expired")
 
     def _paid(self, asset: str, amount: int) -> Deposit:
@@ -197,6 +250,7 @@ class Model:
     def _counted(self, place: Place, name: str, action: Any, deposit: Deposit) -> None:
         kind, about = (action, {}) if isinstance(action, str) else action
         deposit.is_final = deposit.is_final or name == "DepositFinalised"
+        self._touch(deposit)
         if kind == "BoostersCredited":
             return
         deposit.place, deposit.is_boosted = place, name == "DepositBoosted"
@@ -217,6 +271,7 @@ class Model:
         swap = self.swaps.get(fields.get("swap_request_id", -1))
         if swap is None:
             return
+        self._touch(swap)
         if name == "SwapExecuted":
             swap.chunks.append((fields["swap_id"], fields["input_amount"], fields["output_amount"]))
             swap.earned += fields["broker_fee"]
@@ -247,6 +302,7 @@ class Model:
                 payout = Payout(side, fields["asset"], fields["amount"], "credited")
             else:
                 continue
+            payout.swap = swap
             swap.payouts.append(payout)
 
     def _await(self, swap: Swap, payout: Payout) -> None:
@@ -282,12 +338,14 @@ class Model:
         for payout in self._broadcasts.get((chain, number), ()):
             if payout.state in before:
                 payout.state = after
+                self._touch(payout.swap)
 
     def _not_taken(self, fields: Mapping[str, Any]) -> None:
         key = fields["asset"], fields["destination_address"], fields["amount"]
         found = [each for each in self._receivers.get(key, ()) if each.call is None]
         for payout in found[:1]:
             payout.state, payout.call = "failed", fields["broadcast_id"]
+            self._touch(payout.swap)
 
     def _failed_with(self, chain: str, number: int) -> list[Payout]:
         """The payouts of a chain that the call of a broadcast pays again."""

@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import trio
@@ -53,8 +55,8 @@ from cfnode.swaps.identity import ChannelId
 from tests.devchain.runtime.world import World
 from tests.ledger.contents import rows
 from tests.runtime.memory_state import MemoryState
-from tests.support.swaps.lives import BROKER, OTHER, PARTNERS, PROVIDERS, Life
-from tests.support.swaps.model import Channel, Deposit, Swap
+from tests.support.swaps.lives import BROKER, OTHER, PARTNERS, PROVIDERS, Beginning, Life
+from tests.support.swaps.model import Channel, Deposit, Facts, Swap
 
 __all__ = ["Rooms", "development_record", "entries_of"]
 
@@ -86,10 +88,10 @@ class Rooms:
         self.life = life
         self.chosen = Random(life.seed).choice([BROKER, OTHER, *PROVIDERS]).account
         self.index = SwapIndex(None)  # type: ignore[arg-type]  # it is given its blocks
-        self.database, self.private = (_new_database(folder / f"{name}.sqlite") for name in ("all", "chosen"))
+        self.database = _copied(folder / "all.sqlite", new_books(life.began))
+        self.private = _copied(folder / "chosen.sqlite", new_books(life.began, self.chosen))
         self._books, self._own = Books(self.database), Books(self.private)
         self._channels, self._read = 0, len(life.history)
-        self._begin()
 
     def close(self) -> None:
         """Close the databases."""
@@ -113,23 +115,6 @@ class Rooms:
         for block in new:
             self.index.receive(*entries_of(block))
 
-    def _begin(self) -> None:
-        """Books that begin after the newest block, with partners and webhooks."""
-        world, anchor = self.life.world, self.life.history[-1]
-        head = Head(anchor.number, anchor.hash)
-        genesis = f"0x{world.genesis_hash.hex()}"
-        kept: tuple[tuple[Books, str, list[bytes] | None], ...] = (
-            (self._books, ALL_ACCOUNTS, None),
-            (self._own, ss58.encode(self.chosen), [self.chosen]),
-        )
-        for books, accounts, tracked in kept:
-            balances = trio.run(chain_balances, _Reader(world), head, tracked)
-            books.begin(genesis, "Development", accounts, anchor, balances)
-        for name in PARTNERS:
-            registry.add(self.database, Partner(name, 10))
-        for account in (None, ss58.encode(OTHER.account)):
-            add(self.database, "http://127.0.0.1:9/", account)
-
     def _opened(self, channel: Channel) -> None:
         partner = Partner(channel.owner, 10)
         reserved = access.reserve(self.database, partner, 0)
@@ -138,23 +123,27 @@ class Rooms:
 
     # Comparing
 
-    def agree_on_statuses(self) -> None:
-        """Statuses by channel, swap and transaction, and what partners see of them, are the model's."""
+    def agree_on_changes(self) -> None:
+        """Each room says what the model says, of all that may have changed since the last time."""
         self.follow()
-        self._statuses()
+        self._statuses(self.life.model.touched())
 
     def agree(self) -> None:
         """Each room says what the model says, and the books have the chain's balances to the unit."""
-        self.agree_on_statuses()
+        self.follow()
+        self._statuses(self.life.model.everything())
         self._webhooks()
         self._reports()
         self._statements()
         self._totals()
         self._page()
         self._own_books()
+        trio.run(self._balances)
+
+    async def _balances(self) -> None:
         for books in (self._books, self._own):
             assert rows(books.database, "unread") == []
-            outcome = trio.run(compare, _Reader(self.life.world), books)
+            outcome = await compare(_Reader(self.life.world), books)
             assert outcome is not None
             assert outcome.differences == (), outcome.differences
 
@@ -168,15 +157,17 @@ class Rooms:
         """What a development node and what a service of the books read."""
         dev = development_record(self.life.world, self.index)
         with self.database.reading() as connection:
-            yield [dev, BookRecord(SwapEvents(connection))]
+            records: list[Any] = [_Looked(dev), _Looked(BookRecord(SwapEvents(connection)))]
+            yield records
 
-    def _statuses(self) -> None:
+    def _statuses(self, facts: Facts) -> None:
+        """Statuses by channel, swap and transaction, and what partners see of them, are the model's."""
         with self._records() as (dev, books):
-            for channel in self.life.model.channels:
+            for channel in facts.channels:
                 self._channel_status(channel, [dev, books])
-            for swap in self.life.model.swaps.values():
+            for swap in facts.swaps:
                 self._swap_status(swap, [dev, books])
-            for deposit in self.life.model.deposits:
+            for deposit in facts.deposits:
                 self._transaction_status(deposit, [dev, books])
             for reference in ("999999", "1-Ethereum-1", "999999-Ethereum-1", "0x" + "ab" * 32):
                 assert [_status(each, reference) for each in (dev, books)] == [None, None]
@@ -191,6 +182,8 @@ class Rooms:
         assert document is not None, channel
         assert document["depositChannel"]["id"] == channel.text
         assert document["depositChannel"]["depositAddress"] == address_to_text(channel.address)
+        is_expired = self.life.model.heights.get(channel.chain, 0) > channel.expires_at
+        assert document["depositChannel"]["isExpired"] == is_expired, (channel, document)
         deposit = channel.latest
         if deposit is None:
             assert document["state"] == "WAITING", (channel, document)
@@ -198,7 +191,7 @@ class Rooms:
             assert "swapId" not in document, document
         else:
             self._deposit_document(deposit, document)
-        self._partners(channel.text, channel, document)
+        self._partners(records, channel.text, channel, document)
 
     def _swap_status(self, swap: Swap, records: list[SwapRecord]) -> None:
         found = [_status(each, str(swap.number)) for each in records]
@@ -208,7 +201,7 @@ class Rooms:
         else:
             assert found[1] is not None, swap
             self._deposit_document(swap.deposit, found[1])
-        self._partners(str(swap.number), swap.channel, found[1])
+        self._partners(records, str(swap.number), swap.channel, found[1])
 
     def _transaction_status(self, deposit: Deposit, records: list[SwapRecord]) -> None:
         chain = _chain_of(deposit)
@@ -223,7 +216,7 @@ class Rooms:
         else:
             assert found[1] is not None, deposit
             self._deposit_document(deposit, found[1])
-        self._partners(reference, deposit.channel, found[1])
+        self._partners(records, reference, deposit.channel, found[1])
 
     def _deposit_document(self, deposit: Deposit, document: dict[str, Any]) -> None:
         """A document is of this deposit, and says how far its swap is."""
@@ -247,22 +240,26 @@ class Rooms:
             wanted = sum(each.amount for each in swap.payouts if each.side == side)
             assert int(document.get(member, {}).get("amount", 0)) == wanted, (side, swap, document)
 
-    def _partners(self, reference: str, channel: Channel | None, document: dict[str, Any] | None) -> None:
+    def _partners(
+        self,
+        records: list[SwapRecord],
+        reference: str,
+        channel: Channel | None,
+        document: dict[str, Any] | None,
+    ) -> None:
         """A partner reads what is its own, and nothing else."""
-        with self.database.reading() as connection:
-            record = BookRecord(SwapEvents(connection))
-            for name in PARTNERS:
-                try:
-                    found = own_swap(record, self.database, name, reference)
-                except Problem:
-                    found = None
-                is_own = document is not None and channel is not None and channel.owner == name
-                assert (found is not None) == is_own, (reference, name, channel, document)
-                if found is not None and document is not None:
-                    assert (found.state, found.deposit_channel.id) == (
-                        document["state"],
-                        document["depositChannel"]["id"],
-                    )
+        for name in PARTNERS:
+            try:
+                found = own_swap(records[1], self.database, name, reference)
+            except Problem:
+                found = None
+            is_own = document is not None and channel is not None and channel.owner == name
+            assert (found is not None) == is_own, (reference, name, channel, document)
+            if found is not None and document is not None:
+                assert (found.state, found.deposit_channel.id) == (
+                    document["state"],
+                    document["depositChannel"]["id"],
+                )
 
     def _webhooks(self) -> None:
         """Each swap's last message has its state; those of an account are its own."""
@@ -462,6 +459,23 @@ class _Best:
         yield self.world.state
 
 
+class _Looked:
+    """A record in which each key is looked up once: it does not change meanwhile."""
+
+    def __init__(self, record: SwapRecord) -> None:
+        self._record = record
+        self._found: dict[Any, list[Entry]] = {}
+
+    def find(self, *key: Any) -> list[Entry]:
+        """The events with a key."""
+        if key not in self._found:
+            self._found[key] = self._record.find(*key)
+        return self._found[key]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._record, name)
+
+
 def _is_no_swap(deposit: Deposit) -> bool:
     """A rejected deposit of a liquidity provider's channel, or by way of a vault, has no status."""
     return deposit.fate == "rejected" and (deposit.channel is None or not deposit.channel.is_for_swaps)
@@ -500,8 +514,28 @@ def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
     ]
 
 
-def _new_database(path: Path) -> Database:
+@cache
+def new_books(beginning: Beginning, account: bytes | None = None) -> bytes:
+    """A file of books of all accounts or of one, begun with the newest block; with partners and webhooks."""
+    world, anchor = beginning.world, beginning.history[-1]
+    head, genesis = Head(anchor.number, anchor.hash), f"0x{world.genesis_hash.hex()}"
+    tracked = None if account is None else [account]
+    balances = trio.run(chain_balances, _Reader(world), head, tracked)
+    with TemporaryDirectory(prefix="cfnode-books-") as folder:
+        database = Database(sqlite_url(Path(folder) / "books.sqlite"))
+        database.migrate()
+        accounts = ALL_ACCOUNTS if account is None else ss58.encode(account)
+        Books(database).begin(genesis, "Development", accounts, anchor, balances)
+        if account is None:
+            for name in PARTNERS:
+                registry.add(database, Partner(name, 10))
+            for owner in (None, ss58.encode(OTHER.account)):
+                add(database, "http://127.0.0.1:9/", owner)
+        database.close()
+        return database.path.read_bytes()
+
+
+def _copied(path: Path, content: bytes) -> Database:
     path.unlink(missing_ok=True)
-    database = Database(sqlite_url(path))
-    database.migrate()
-    return database
+    path.write_bytes(content)
+    return Database(sqlite_url(path))
