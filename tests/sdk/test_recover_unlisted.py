@@ -131,10 +131,10 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
 
 
 def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
-    """Another account has sent it, and one receiver rejected its transfer: that one gets a call of its own."""
+    """Another account has sent it, and one receiver rejected its transfer, which gets its own call."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
-    half = Transfer(NATIVE, raw(refusing), ETHER)
-    found = offered(all_batch([], [], [half, Transfer(NATIVE, raw(other), ETHER)]))
+    half = Transfer(NATIVE_TOKEN, raw(refusing), ETHER)
+    found = offered(all_batch([], [], [half, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
     evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + found["rpc_result"]["data"]})
     for receiver, amount in ((other, ETHER), (refusing, 0)):
         with forgetful_chain("Ethereum", found, status("Ethereum", receiver, ETHER, found)) as server:
@@ -155,9 +155,9 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
 ) -> None:
     """With the vault's gas for coins, also at a node that replaces no code, and with a token's answer."""
     (other,), counting = receivers(1), evm.deploy("Counter")
-    token = raw(evm.deploy("Stubborn")) if is_token else NATIVE
+    token = raw(evm.deploy("Stubborn")) if is_token else NATIVE_TOKEN
     left_out = Transfer(token, raw(counting), ETHER)
-    found = offered(all_batch([], [], [left_out, Transfer(NATIVE, raw(other), ETHER)]))
+    found = offered(all_batch([], [], [left_out, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
 
     def refuse(document: Any) -> Any:
         is_replacing = document["method"] == "eth_call" and len(document["params"]) > 2
