@@ -134,7 +134,7 @@ ONGOING = [DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("
         pytest.param([ROTATION], Fate.EXPIRED, id="the key is another one"),
         pytest.param([ROTATION, [about(0, "CallResigned")]], Fate.BATCH_ON_OFFER, id="signed again"),
         pytest.param([[about(0, "TransactionBroadcastRequest")]], None, id="sent again"),
-        pytest.param([[succeeded(0, 1)]], None, id="sent by somebody"),
+        pytest.param([[succeeded(0, 1)]], None, id="sent by another account"),
     ],
 )
 def test_the_list_has_the_payouts_of_an_aborted_batch(

@@ -77,7 +77,7 @@ def test_a_provider_that_does_not_simulate_proves_nothing_about_the_call(evm: Ev
 # Once, and never twice
 
 
-@pytest.mark.parametrize("answer", [None, error(-32603, "internal error")])
+@pytest.mark.parametrize("answer", [None, error(-32603, "internal error"), error(-32000, "already known")])
 def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path) -> None:
     receiver, found = transfer()
     lost = answer and {"jsonrpc": "2.0", "id": None} | answer

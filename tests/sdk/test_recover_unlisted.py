@@ -131,7 +131,7 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
 
 
 def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
-    """Somebody has sent it, and one receiver rejected its transfer: that one gets a call of its own."""
+    """Another account has sent it, and one receiver rejected its transfer, which gets its own call."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
     half = Transfer(NATIVE_TOKEN, raw(refusing), ETHER)
     found = offered(all_batch([], [], [half, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
