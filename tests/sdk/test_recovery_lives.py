@@ -85,7 +85,7 @@ def pays(payload: Payload, wanted: Paid) -> bool:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_found_is_what_the_vaults_would_take(seed: int) -> None:
-    """Where each epoch has a key of its own, as on the main net, the receivers lead to the same calls.
+    """With a key of its own for each epoch, as on the main net, the receivers lead to the same calls.
 
     An epoch without a new key leaves calls that the chain has given up, and the vault takes: only a swap's
     events and the call's number lead to these.

@@ -136,7 +136,7 @@ def lend(broker: Swapper, amount: int) -> None:
 
 
 def lending_pool(broker: Swapper) -> tuple[int, int]:
-    """What the pool owns, and what of it is there."""
+    """Return the amount that the pool owns, and the available part of it."""
     (pool,) = broker.world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
     return pool["total_amount"], pool["available_amount"]
 

@@ -15,7 +15,7 @@ NETWORK, BROKER = 1_000, 1_000
 
 
 def worth(asset: str, dollars: int) -> int:
-    """That many dollars in the smallest unit of an asset."""
+    """Return an amount of dollars in the smallest unit of an asset."""
     return dollars * DOLLAR * 10 ** ASSETS[asset].decimals // USD_PRICES.get(asset, DOLLAR)
 
 

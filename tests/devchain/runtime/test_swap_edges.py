@@ -42,7 +42,7 @@ def swapped(broker: Swapper, swap_id: int) -> Any:
 
 
 def postponed(broker: Swapper) -> dict[int, tuple[int, str]]:
-    """What was put back in this block: until when, and why."""
+    """Return the swaps that were put back in this block: until when, and why."""
     return {
         each["swap_id"]: (each["execute_at"], each["reason"]) for each in broker.all_of("SwapRescheduled")
     }

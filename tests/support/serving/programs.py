@@ -47,7 +47,7 @@ class Program:
 
     @property
     def log(self) -> str:
-        """What it has logged."""
+        """Log of the program."""
         return self.log_path.read_text()
 
     @property
@@ -163,7 +163,7 @@ class Honest:
         return data
 
     def p99(self, seconds: float) -> float:
-        """That of requests for so long."""
+        """Return the 99th percentile of requests during some seconds."""
         times, until = [self.ask()], time.monotonic() + seconds
         while time.monotonic() < until:
             time.sleep(ASK_S)  # the rate of this client
