@@ -68,7 +68,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was skipped, and what would let it run."""
+    """Print the skipped tests, and what would let them run."""
     reports = terminalreporter.stats.get("skipped", [])
     lines = list(summary(report.longrepr[2].removeprefix("Skipped: ") for report in reports))
     if lines:
@@ -126,7 +126,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def hangups() -> Iterator[None]:
-    """What SIGHUP does is set back: a `run` in this process ignores it, and later processes inherit that."""
+    """Set the action of SIGHUP back: a `run` in this process ignores it, and later processes inherit that."""
     before = signal.getsignal(signal.SIGHUP)
     yield
     signal.signal(signal.SIGHUP, before)

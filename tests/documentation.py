@@ -112,7 +112,7 @@ def _blocks(page: str, text: str) -> Iterator[Block]:
 
 
 def block(page: str, start: str) -> str:
-    """What a test runs of the block that has the line `start`, or else a line that begins so."""
+    """Return the runnable part of the block that has the line `start`, or else a line that begins so."""
     (found,) = with_line(page, start)
     return found.runnable
 

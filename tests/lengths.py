@@ -15,7 +15,7 @@ WHOLE = "CFNODE_TEST_WHOLE"
 
 
 def repeats(whole: int, part: int) -> int:
-    """How often: `whole` with `--all`, else `part`."""
+    """Return the number of repetitions: `whole` with `--all`, else `part`."""
     return whole if os.environ.get(WHOLE) else part
 
 

@@ -16,7 +16,7 @@ from tests.process import NodeProcess
 
 
 def metadata_of(node: NodeProcess) -> Metadata:
-    """What the best block's runtime says of itself."""
+    """Return the metadata of the best block's runtime."""
     return decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
 
 

@@ -49,7 +49,7 @@ def fixed(argument: ast.expr, names: dict[str, object]) -> str:
 
 
 def takers_of_blocks() -> dict[tuple[str, str], Path]:
-    """Which module of the tests takes which block."""
+    """Return the test module that takes each block."""
     here = Path(__file__)
     tests = (ROOT / "tests").rglob("test_*.py"), (ROOT / "tests" / "support").rglob("*.py")
     modules = sorted(path for paths in tests for path in paths if path != here)

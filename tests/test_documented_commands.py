@@ -42,7 +42,7 @@ def commands_of(text: str) -> Iterator[str]:
 
 
 def fault(arguments: str) -> str | None:
-    """What a command line names that does not exist."""
+    """Return the name in a command line that does not exist; None for none."""
     command: click.Command = cli
     flags = {name for parameter in cli.params for name in (*parameter.opts, *parameter.secondary_opts)}
     words = arguments.split()

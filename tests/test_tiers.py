@@ -47,7 +47,7 @@ def test_with_two_one_after_the_other():
 
 
 def run(*arguments: str | Path) -> str:
-    """What a run of pytest with our tiers prints."""
+    """Return the output of a run of pytest with our tiers."""
     options = ("-c", ROOT / "pyproject.toml", "-p", "tests.conftest", "-n0")
     line = [sys.executable, "-m", "pytest", *options, *arguments]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=120)

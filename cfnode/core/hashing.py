@@ -64,7 +64,7 @@ def sha2_256(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class StorageHasher:
-    """How one key of a storage map becomes part of a storage key.
+    """Hasher of one key of a storage map, as a part of the storage key.
 
     `length` counts the bytes before the encoded key itself; `concat`: the encoded key follows them, so that
     it can be read back from a storage key.

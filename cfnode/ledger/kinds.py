@@ -1,4 +1,4 @@
-"""Whose swap a request is: a customer's, or one of the chain itself, which swaps its fees."""
+"""Owner of a swap request: a customer, or the chain itself, which swaps its fees."""
 
 from __future__ import annotations
 

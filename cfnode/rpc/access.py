@@ -40,7 +40,7 @@ _GROUPS: Final = {Access.BROKER: Group.BROKER, Access.LP: Group.LP}
 
 @dataclass(frozen=True, slots=True)
 class AccessDecision:
-    """What one request may do, or one WebSocket, whose handshake is the request."""
+    """Rights of one request, or of one WebSocket, whose handshake is the request."""
 
     address: str
     """The client's address: that of the other end, or the one that a trusted proxy names."""

@@ -59,7 +59,7 @@ class ShortRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestAdmission(Generic[C]):
-    """What a head allows each request of its connection that begins with these bytes."""
+    """Rights and head of the answer, for each request of a connection that begins with the same bytes."""
 
     head: bytes = field(repr=False)
     """The bytes of the head, with the empty line; it may hold a token."""

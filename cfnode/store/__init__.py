@@ -1,4 +1,4 @@
-"""What a node keeps on disk: the chain in a pruned LMDB database, and key files."""
+"""Data of a node on disk: the chain in a pruned LMDB database, and key files."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_bash_completes_commands_flags_and_values(bash: Bash) -> None:
 
 
 def completed(home: Path, *words: str) -> list[str]:
-    """What a shell offers for the last of the words."""
+    """Return what a shell offers for the last word of a line."""
     variables = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(
         command(),
@@ -138,7 +138,7 @@ def test_each_shell_has_a_script_that_asks_the_program(tmp_path: Path, shell: st
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_zsh_and_fish_are_answered_in_their_formats(tmp_path: Path, shell: str) -> None:
-    """What their scripts call, with the variables that they set."""
+    """The calls of both shells' scripts, with the variables that they set."""
     words = {"zsh": {"COMP_WORDS": "cfnode purge", "COMP_CWORD": "1"},
              "fish": {"COMP_WORDS": "cfnode purge", "COMP_CWORD": "purge"}}[shell]  # fmt: skip
     done = subprocess.run(

@@ -138,7 +138,7 @@ EVENTS = [
 
 
 def printed(*arguments: str) -> str:
-    """What `events` prints of a chain of three blocks with the same events."""
+    """Return the output of `events` for a chain of three blocks with the same events."""
 
     def answer(request: dict[str, Any]) -> bytes:
         number = request["params"][0] if request["params"] else None

@@ -26,7 +26,7 @@ Lie = Callable[["Served"], None]
 
 
 class Served:
-    """What a node with a small state answers, unless it lies."""
+    """Answers of a node with a small state, unless it lies."""
 
     def __init__(self) -> None:
         self.child = dict(CHILD)

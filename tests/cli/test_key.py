@@ -152,7 +152,7 @@ class TestGenerate:
 
 
 class TestSecretsOnStandardOutput:
-    """Where a shell sends standard output to a file, a device or nowhere."""
+    """Standard output of a command, sent to a file, a device or nowhere."""
 
     @pytest.mark.parametrize(
         "words",

@@ -41,7 +41,7 @@ BTC, ETH = {"chain": "Bitcoin", "asset": "BTC"}, {"chain": "Ethereum", "asset": 
 
 
 def answers(**changes: Any) -> dict[str, Any]:
-    """What a node answers to each method: its head is 4 s old, three blocks ahead of the final one."""
+    """Return a node's answer to each method: its head is 4 s old, three blocks ahead of the final one."""
     now = time.time()
     header = {"0xbest": "0x2d", None: "0x2d", "0xfinal": "0x2a"}
     age = {"0xbest": 4, "0xfinal": 22}

@@ -36,7 +36,7 @@ def tokens() -> Iterator[Token]:
 
 
 class OfficialNode:
-    """What the page asks an official node of a live network."""
+    """Answers of an official node of a live network to the page."""
 
     origin = "https://node.example"
     answers: dict[str, Any] = {

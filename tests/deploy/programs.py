@@ -28,7 +28,7 @@ def program(name: str, package: str = "") -> str:
 
 
 def output_of(*arguments: str | Path, code: int = 0) -> str:
-    """What a program printed, both streams; fails with it on another exit code."""
+    """Return both streams of a program's output; fail with it on another exit code."""
     done = subprocess.run(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S, check=False
     )

@@ -62,7 +62,7 @@ class Machine:
         self.shell.program("sudo", 'exec "$@"')
 
     def run(self, commands: str) -> str:
-        """What commands of the page print; the service is the site's node."""
+        """Run commands of the page at the site's node, and return their output."""
         for name, ours in self._names.items():
             commands = commands.replace(name, ours)
         service = re.match(r"sudo systemctl (.*) cfnode\n", commands)
@@ -114,7 +114,9 @@ def node_of_the_shop(proxy: Proxy) -> str:
 
 
 def channels_on_chain(machine: Machine, chain: Chain, first: int, best: int) -> tuple[Rows, int]:
-    """What the page's step prints after the last transaction of the primary has expired: channels, nonce."""
+    """Return the channels and the nonce that the page's step prints, once the primary's transactions have
+    expired.
+    """
     last = best + LIFETIME
     step = block(PAGE, "cfnode ledger run --account ACCOUNT --first-block FIRST").replace("LAST", str(last))
     books = machine.folder / "ledger.log"

@@ -34,7 +34,7 @@ def chain(tmp_path: Path) -> str:
 
 
 def official_volume(base: Path) -> ChainPaths:
-    """What the official node leaves: its database, a broker key, its identity."""
+    """Make a volume of the official node: its database, a broker key, its identity."""
     paths = with_rocksdb(ChainPaths(base, resolve_chain_id("berghain")))
     paths.keystore.mkdir(mode=0o700)
     broker = Keypair.from_suri("//Alice")

@@ -34,7 +34,7 @@ def justification_of(rig: Rig, block: bytes) -> Justification:
 
 
 async def follow(rig: Rig) -> None:
-    """What the finality task does at each new best block."""
+    """Play the finality task's part at each new best block."""
     await rig.finality.follow()
 
 

@@ -45,7 +45,9 @@ class Browser:
         self._command("url", url=url)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What an asynchronous script, run in the page, gives its last argument, a function."""
+        """Run an asynchronous script in the page; return the value that it passes to its last argument, a
+        function.
+        """
         return self._command("execute/async", script=script, args=arguments)
 
     def resize(self, width: int, height: int) -> None:
@@ -64,7 +66,7 @@ class Browser:
         self.devtools("Emulation.setEmulatedMedia", features=features)
 
     def screenshot(self, *, is_whole: bool = False) -> bytes:
-        """What is seen, or the whole page, as PNG."""
+        """Return the visible part of the page, or all of it, as PNG."""
         answer = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole)
         return base64.b64decode(answer["data"])
 

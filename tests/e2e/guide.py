@@ -63,7 +63,7 @@ def script(page: str, port: int) -> str:
 
 
 def differences(documented: str, printed: str) -> list[str]:
-    """Where the page and the shell differ, nothing if nowhere; `…` stands for any text in a line."""
+    """Return the differences between page and shell, empty for none; `…` stands for any text in a line."""
     lines, output = documented.rstrip().splitlines(), printed.rstrip().splitlines()
     if len(lines) == len(output) and all(map(stands_for, lines, output)):
         return []

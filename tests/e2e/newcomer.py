@@ -44,7 +44,7 @@ class Newcomer:
         self._write("trap 'kill -KILL $(jobs -p) 2> /dev/null' EXIT")
 
     def paste(self, commands: str) -> str:
-        """What commands print, each of which has to succeed."""
+        """Run commands, each of which has to succeed, and return their output."""
         self._write(commands.replace("127.0.0.1:9944", f"127.0.0.1:{self._port}"))
         self._write(f"printf '{END_WRITTEN}'")
         assert self._shell.stdout is not None

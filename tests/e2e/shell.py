@@ -28,7 +28,9 @@ class Shell:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def run(self, commands: str) -> str:
-        """What commands print, each of which has to succeed; the documented address is that of the node."""
+        """Run commands, each of which has to succeed, at the node instead of the documented address; return
+        the output.
+        """
         env = {**environment(self._home), **self._variables, "PATH": f"{self._home}:{os.environ['PATH']}"}
         if self._url is not None:
             env["CFNODE_URL"] = self._url

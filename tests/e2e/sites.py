@@ -97,7 +97,7 @@ class Site:
 
     @property
     def sets(self) -> int:
-        """How often the authorities have changed."""
+        """Number of changes of the authorities."""
         answer = self.call(
             "state_call", "GrandpaApi_current_set_id", "0x", self.call("chain_getFinalizedHead")
         )
@@ -163,7 +163,7 @@ def first_state(site: Site) -> int:
 
 
 class Places:
-    """Where the nodes of one chain run: on this machine, or each on a machine of its own."""
+    """Machines of the nodes of one chain: this one, or one for each node."""
 
     def __init__(
         self, stack: ExitStack, folder: Path, cfnode: Cfnode, machines: Sequence[Machine] = ()
@@ -186,7 +186,7 @@ class Places:
         return site
 
     def spec(self) -> Path:
-        """What the others know of the chain."""
+        """Return the chain specification for the other nodes."""
         path = self._folder / "spec.json"
         who = (self._who, *GENESIS_FLAGS)
         done = self._cfnode("export-chain-spec", "--dev", *who, "--light", "-o", str(path))

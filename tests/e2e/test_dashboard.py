@@ -238,7 +238,7 @@ def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str)
 
 def _details(site: Site) -> list[str]:
     """The pages of the swap whose payout failed, and of its channel."""
-    swap = next(each for each in report(site.database, "swaps", Period()) if each["state"] == "failed")
+    swap = next(record for record in report(site.database, "swaps", Period()) if record["state"] == "failed")
     return [f"swaps/{swap['request']}", f"channels/{swap['channel_id']}"]
 
 

@@ -54,7 +54,7 @@ def time_of_best(node: NodeProcess) -> int:
 
 
 def said(node: NodeProcess) -> dict[str, Any]:
-    """What both chains have to say the same of."""
+    """Return the answers that both chains have to give alike."""
     return {
         "version": node.call("state_getRuntimeVersion"),
         "nonce": nonce_of_bob(node),

@@ -59,7 +59,7 @@ class Machine:
             shutil.copy(path, target)
 
     def run(self, commands: str) -> str:
-        """What commands print in the project's folder, each of which has to succeed."""
+        """Run commands in the project's folder, each of which has to succeed, and return their output."""
         mounts = "\n".join(f"mount --bind {self.root / name} /{name}" for name in ("etc", "opt", "var/lib"))
         given = {
             "HOME": "/var/lib",

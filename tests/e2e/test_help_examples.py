@@ -114,7 +114,7 @@ def commands_below(command: click.Command, path: str) -> Iterator[tuple[str, cli
 def examples(command: click.Command) -> list[str]:
     """The command lines in a command's help, which are no part of a sentence."""
     text = CODE.sub("", f"{command.help or ''}\n{command.epilog or ''}")
-    return [" ".join(each.split()) for each in EXAMPLE.findall(text)]
+    return [" ".join(match.split()) for match in EXAMPLE.findall(text)]
 
 
 def lines_of_the_guide() -> set[str]:

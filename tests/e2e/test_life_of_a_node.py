@@ -36,7 +36,7 @@ def blocks(node: NodeProcess, count: int, *, finalize: bool = False) -> list[str
 
 
 def number_of(node: NodeProcess, block: str | None = None) -> int:
-    """What the state at a block says its number is (genesis stores none)."""
+    """Return the number in the state at a block (genesis stores none)."""
     raw = node.call("state_getStorage", NUMBER, *([block] if block else [])) or "0x"
     return int.from_bytes(bytes.fromhex(raw[2:]), "little")
 

@@ -52,7 +52,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def type_in(folder: Path, *arguments: str) -> str:
-    """What a command prints that has to succeed."""
+    """Run a command that has to succeed, and return its output."""
     done = subprocess.run(
         command(*arguments), capture_output=True, text=True, env=environment(folder), check=True
     )

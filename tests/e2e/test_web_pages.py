@@ -95,7 +95,7 @@ class Page:
         return found
 
     def attack(self, way: str, url: str) -> str:
-        """What the page sees of the answer to the spending calls."""
+        """Send the spending calls from the page, and return the part of the answers that the page sees."""
         seen: str = self._run(way, url)
         assert seen != "no result in time", way
         return seen
@@ -106,7 +106,7 @@ class Page:
 
 
 def affairs(node: NodeProcess, account: str) -> dict[str, Any]:
-    """What the chain says of both accounts, and where it stands: here each transaction makes a block."""
+    """Return the chain's data of both accounts, and its best block: here each transaction makes a block."""
     return {
         "head": node.call("chain_getBlockHash"),
         "pool": node.call("author_pendingExtrinsics"),

@@ -65,7 +65,7 @@ class Machine:
 
     @property
     def place(self) -> str:
-        """Where a node of this machine listens."""
+        """Address at which a node of this machine listens."""
         return f"/ip4/{self.address}/tcp/30333"
 
     @contextmanager

@@ -16,7 +16,7 @@ PAIR = sr25519.pair_from_seed(bytes.fromhex(SEED))
 
 
 class Alice:
-    """What the library wants of a key pair."""
+    """Key pair with the methods that the library calls."""
 
     ss58_address = ADDRESS
     public_key = PAIR[0]

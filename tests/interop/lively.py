@@ -39,7 +39,7 @@ def account(key: Keypair) -> str:
 
 @dataclass
 class Life:
-    """What a broker, a provider, a booster and some users do on a node that seals at once."""
+    """Steps of a broker, a provider, a booster and some users on a node that seals at once."""
 
     node: NodeProcess
     failed: dict[str, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Life:
 
     @cached_property
     def metadata(self) -> Metadata:
-        """What the runtime says of itself."""
+        """Return the runtime's metadata."""
         return metadata_of(self.node)
 
     def submit(self, pallet: str, name: str, **arguments: Any) -> list[Any]:
@@ -162,11 +162,11 @@ class Life:
         self.seen += [("Ethereum", next(sent))]
 
     def seen_of(self, chain: str, block: str) -> Any:
-        """What was seen of a chain in a block."""
+        """Return the witnessed events of a chain in a block."""
         return self.node.call("cf_ingress_egress_events", chain, block)
 
     def wallet_signs(self) -> list[Any]:
-        """What opens a channel for the account of a wallet, which has signed where refunds are to go."""
+        """Return the parameters of a channel for a wallet's account, which has signed its refund address."""
         remark = f"0x00005400{EVM_ADDRESS[2:]}"  # System.remark of the SCALE form of Eth(address)
         (payload, bounds) = self.node.call(
             "cf_encode_non_native_call", remark, 1000, 0, {"Eth": "PersonalSign"}

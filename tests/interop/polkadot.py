@@ -25,7 +25,9 @@ class Reader:
         self._metadata = ""
 
     def read(self, metadata: str, blocks: list[bytes]) -> list[Events]:
-        """What @polkadot/api says is in `System.Events` of blocks; metadata as the node gives it, in hex."""
+        """Return `System.Events` of blocks as @polkadot/api decodes them; metadata as the node gives it, in
+        hex.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         if metadata != self._metadata:
             self._metadata = metadata

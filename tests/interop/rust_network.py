@@ -86,7 +86,7 @@ class RustNetwork:
         self.order("dial", address=address)
 
     def count(self, event: str) -> int:
-        """How often something was reported."""
+        """Return the number of reports of a kind."""
         return sum(report["event"] == event for report in self.log)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -170,6 +170,6 @@ async def test_a_client_of_any_age_refuses_of_ours_only_what_it_refuses_of_the_o
 
 
 def sampled() -> dict[str, Case]:
-    """What each method is asked for, and which variants its runtime API answers with."""
+    """Return the parameters of each method, and the variants with which its runtime API answers."""
     rest: dict[str, Case] = {name: (name, PARAMS.get(name, []), {}) for name in REQUIRED if "." not in name}
     return rest | CASES | MORE_CASES

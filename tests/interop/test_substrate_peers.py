@@ -214,7 +214,7 @@ async def in_step(behind: Rig, chain: Rig) -> None:
 
 
 async def transactions_travel(one: Rig, other: Rig) -> None:
-    """What is submitted to a pool comes to the other one, both ways."""
+    """Check that a transaction of one pool comes to the other one, both ways."""
     for sender, pool, there in (("carol", one.pool, other.pool), ("dave", other.pool, one.pool)):
         sent = await pool.submit(tx(sender, 0, put("sent", sender)))
         await until(lambda there=there, sent=sent: sent in there)

@@ -51,7 +51,7 @@ def running(folder: Path, *arguments: str) -> Iterator[Path]:
 
 
 def found(log: Path, pattern: str) -> str:
-    """What the log says, once it does."""
+    """Wait for a match in the log, and return its group."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if match := re.search(pattern, log.read_text()):

@@ -34,7 +34,7 @@ class Received:
 
 @dataclass(slots=True)
 class Receiver:
-    """What came; `answer` writes an answer and returns whether the request counts as received."""
+    """Received requests; `answer` writes an answer and returns whether the request counts as received."""
 
     url: str
     answer: Callable[[BaseHTTPRequestHandler], bool]

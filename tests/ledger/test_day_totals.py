@@ -125,7 +125,7 @@ def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> 
     assert counted(database) == {(day, "fee", "opening", "Flip"): (2, 2 * most, 0) for day in range(10)}
     with database.writing() as connection:
         day_totals.forget_totals(connection, 9)
-        assert [each.day for each in totals_of(connection, 0, 99)] == [0, 1, 2, 3]
+        assert [total.day for total in totals_of(connection, 0, 99)] == [0, 1, 2, 3]
         assert counted_block(connection) == 7
     assert len(counted(database)) == 10
 
@@ -144,10 +144,10 @@ def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabas
         day_totals.forget_totals(connection, 5)
         assert counted_block(connection) == 4, "no counted block changes"
         day_totals.forget_totals(connection, 4)
-        assert [each.day for each in totals_of(connection, 0, 9)] == [0, 1]
+        assert [total.day for total in totals_of(connection, 0, 9)] == [0, 1]
         assert counted_block(connection) == 3
         day_totals.forget_totals(connection, 2)
-        assert [each.day for each in totals_of(connection, 0, 9)] == [0]
+        assert [total.day for total in totals_of(connection, 0, 9)] == [0]
         assert counted_block(connection) == 1
 
 

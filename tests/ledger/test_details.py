@@ -90,7 +90,7 @@ async def test_a_long_swap_is_cut(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    long = next(each for each in report(database, "swaps", Period()) if each["chunks"] == 3)
+    long = next(record for record in report(database, "swaps", Period()) if record["chunks"] == 3)
     monkeypatch.setattr(detail_module, "MAX_DETAIL_ROWS", 2)
     found = details(database, long["request"])
     assert (len(found.chunks), found.chunk_rows, found.swap.executed) == (2, 3, 3)

@@ -22,7 +22,7 @@ def account(public: bytes) -> str:
 
 
 def of(*accounts: bytes) -> Known:
-    """What books of these accounts know at first; of all accounts without any."""
+    """Return what books of these accounts know at first; of all accounts without any."""
     return Known(NETWORKS["Development"], frozenset(accounts) or None)
 
 

@@ -69,7 +69,7 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
     for number in range(day.head, 0, -repeats(1, 4)):
         Books(database).go_back(number + 1)
         newest = {each["request"]: each["state"] for each in found if each["block"] <= number}
-        books = {each["request"]: each["state"] for each in report(database, "swaps", Period())}
+        books = {record["request"]: record["state"] for record in report(database, "swaps", Period())}
         assert books == newest, number
     await followed(database, Source(day.url, first=1))
     assert rows(database, "changes") == found  # blocks that are read again change nothing

@@ -376,7 +376,7 @@ class Rig:
         return made
 
     def read(self, key: str, at: bytes | None = None) -> str | None:
-        """What `put` left at a block."""
+        """Return the value that `put` left at a block."""
         with self.chain.state(at or self.chain.best.hash) as state:
             value = state.get(b"data " + key.encode())
         return None if value is None else value.decode()

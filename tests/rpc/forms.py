@@ -106,7 +106,7 @@ def all_of(wanted: Requirement, *names: str) -> Requirement:
 
 
 def on(*names: str) -> Requirement:
-    """What can be switched on and off in a pallet."""
+    """Return the requirement of a pallet's safe mode: a bool for each function."""
     return all_of(a_bool, *(f"{name}_enabled" for name in names))
 
 
@@ -115,7 +115,7 @@ def optional(wanted: Requirement) -> Requirement:
 
 
 def failures(value: Any, wanted: Requirement, path: str = "") -> list[str]:
-    """Where a value is not what is required."""
+    """Return the places at which a value is not what is required."""
     if isinstance(wanted, tuple):
         tried = [failures(value, each, path) for each in wanted]
         return min(tried, key=len)

@@ -33,7 +33,7 @@ def swapping(name: str, words: str) -> Error:
 
 
 def refused(text: str) -> Error:
-    """What the runtime API says."""
+    """Return the error with which a runtime API refuses a call."""
     return {"code": -32021, "message": f"DispatchError: {text}"}
 
 
@@ -48,7 +48,7 @@ def params(data: str) -> Error:
 
 
 def misread(data: str, column: int) -> Error:
-    """What serde says of the request as `json.dumps` writes it."""
+    """Return serde's error for the request as `json.dumps` writes it."""
     return params(f"{data} at line 1 column {column}")
 
 

@@ -126,7 +126,7 @@ class Sampler:
                 return [True]
 
     def _by_chain(self, inner: int, one: Any) -> list[Any]:
-        """What may be there for a chain stands in the runtime's lists for each chain."""
+        """Return a pair for each chain, with None for all but one; empty if the type is not by chain."""
         definition = self.registry.type(inner).definition
         parts = [self.registry.type(part) for part in getattr(definition, "types", ())]
         if [part.path[-1:] for part in parts] != [("ForeignChain",), ("Option",)]:

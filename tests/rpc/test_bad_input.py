@@ -52,7 +52,7 @@ class Broker:
         return answer
 
     def costs(self) -> tuple[int, str, Any]:
-        """What a call could use up: a nonce, a block, a channel."""
+        """Return the figures that a call could change: nonce, block, channels."""
         nonce = self.answer("system_accountNextIndex", [ACCOUNT])["result"]
         head = self.answer("chain_getHead")["result"]
         return nonce, head, self.answer("broker_all_open_deposit_channels")["result"]
@@ -123,5 +123,5 @@ def test_what_just_fits_is_taken(broker: Broker, given: Any) -> None:
 
 
 def opened(channels: Any) -> int:
-    """How many deposit channels there are."""
+    """Return the number of deposit channels."""
     return sum(len(entry["chain_accounts"]) for _, _, entry in channels)

@@ -169,7 +169,7 @@ async def test_an_address_of_another_chain_is_refused(instant: Served) -> None:
 
 
 async def broadcaster_says(served: Served, block: str) -> list[str]:
-    """What the broadcaster of Ethereum says in a block."""
+    """Return the events of Ethereum's broadcaster in a block."""
     return [name for pallet, name, _ in await events_of(served, block) if pallet == "EthereumBroadcaster"]
 
 

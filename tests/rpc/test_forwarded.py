@@ -92,7 +92,7 @@ def test_any_header_names_an_address_or_none(headers: dict[str, bytes]) -> None:
 
 
 async def seconds_for(port: int, calls: int, **headers: str) -> float:
-    """How long these calls take on a connection of their own."""
+    """Return the seconds that these calls take on a connection of their own."""
     started = trio.current_time()
     async with Http(port) as http:
         for _ in range(calls):

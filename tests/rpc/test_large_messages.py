@@ -33,7 +33,7 @@ ATTEMPTS = 5
 
 
 def take(node: StandIn, *given: Any) -> int:
-    """How many arguments there were."""
+    """Return the number of arguments."""
     return len(given)
 
 

@@ -87,7 +87,7 @@ WAIT = Method("test_wait", wait_for_block, access=Access.BROKER, submits=True)
 
 
 async def make_block(node: Blocks) -> str:
-    """What the others wait for."""
+    """Make the block that the other calls wait for."""
     node.made.set()
     return "made"
 

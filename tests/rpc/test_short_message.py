@@ -43,7 +43,7 @@ def frame(
 
 
 def events(*pieces: bytes) -> list[Event]:
-    """What wsproto makes of received bytes."""
+    """Return wsproto's events for received bytes."""
     protocol = Connection(ConnectionType.SERVER)
     found: list[Event] = []
     for piece in pieces:

@@ -54,7 +54,7 @@ async def over_websocket(port: int, messages: list[Any], answers: list[Any], cod
 
 
 async def ask_and_stop(node: NodeProcess) -> tuple[list[Any], list[Any], list[int]]:
-    """What was answered over HTTP and WebSocket, and how the connections were closed."""
+    """Return the answers over HTTP and WebSocket, and how the connections were closed."""
     port = int(node.url.rpartition(":")[2])
     http_answers, ws_answers, codes = list[Any](), list[Any](), list[int]()
     async with Http(port) as http:

@@ -18,7 +18,7 @@ async def steps(turn: ClientTurn, name: str, count: int, order: list[str], size:
 
 
 async def rounds(until: trio.CancelScope, seen: list[int], order: list[str]) -> None:
-    """How many steps there were before each round of the loop."""
+    """Return the number of steps before each round of the loop."""
     while not until.cancel_called:
         seen.append(len(order))
         await trio.lowlevel.checkpoint()

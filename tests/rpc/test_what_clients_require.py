@@ -100,9 +100,9 @@ def required_methods() -> set[str]:
     table = notes[notes.index("### 5.1 ") : notes.index("### 5.2 ")]
     cells = re.findall(r"^\| ((?:chain|state|cf|lp|broker)_[^|]*?) \|", table, re.MULTILINE)
     found: set[str] = set()
-    for name, tail in (each for cell in cells for each in re.findall(r"(\w+_\w+)([^,]*)", cell)):
+    for name, tail in (match for cell in cells for match in re.findall(r"(\w+_\w+)([^,]*)", cell)):
         found.add(name)
-        found |= {name.rpartition("_")[0] + "_" + each for each in re.findall(r"/ ?(\w+)", tail)}
+        found |= {name.rpartition("_")[0] + "_" + match for match in re.findall(r"/ ?(\w+)", tail)}
     return found
 
 

@@ -16,7 +16,7 @@ Handler = Callable[["Request"], bytes | None]
 
 
 class Request:
-    """What arrived: `line` is the request line, `head` the headers, `body` everything after them."""
+    """A received request: `line` is the request line, `head` the headers, `body` everything after them."""
 
     def __init__(
         self, line: str, head: bytes, body: bytes, connection: socket.socket, release: threading.Event

@@ -24,7 +24,7 @@ from tests.support.sdk.documents import EXAMPLES
 
 @pytest.fixture
 def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """What the examples find on this machine: a node, its broker and its swap service."""
+    """The services of the examples on this machine: a node, its broker and its swap service."""
     states = iter(["WAITING", "SWAPPING", "COMPLETED"])
     environment = environment_answer()
     quotes = json.loads(shared("sdk-examples", "quote-v2-response.json").read_text())

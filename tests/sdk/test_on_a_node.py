@@ -25,7 +25,7 @@ EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
 
 
 def events(place: Place) -> list[tuple[str, Any]]:
-    """What the newest block says: pallets and their events."""
+    """Return the pallets and events of the newest block."""
     metadata = decode_metadata(bytes.fromhex(place.node.call("state_getMetadata")[2:]))
     data = bytes.fromhex(place.node.call("state_getStorage", EVENTS)[2:])
     return [record["event"] for record in metadata.event_codec.decode(data)]

@@ -81,7 +81,7 @@ class Provider(Script):
 
     @property
     def maximum(self) -> int:
-        """What the gas may cost, in wei."""
+        """Maximum cost of the gas, in wei."""
         return self.worth * MAX_FEE_PERCENT // 100 if self.max_fee is None else self.max_fee
 
     def prepare(self, *, replace: bool = False) -> UnsignedTransaction:
@@ -113,7 +113,7 @@ class Provider(Script):
         return {"gasLimit": hex(FULL), "transactions": waiting} | base
 
     def charged(self, sent: UnsignedTransaction) -> int | None:
-        """What a block charges for a transaction that uses all its gas; None if it leaves it out."""
+        """Return a block's charge for a transaction that uses all its gas; None if it leaves it out."""
         fields, base = sent.fields(), self.fee.base or 0
         highest: int = fields["gasPrice"] if sent.is_legacy else fields["maxFeePerGas"]
         tip = fields.get("maxPriorityFeePerGas", highest)
@@ -128,7 +128,7 @@ def _listed(sent: UnsignedTransaction) -> dict[str, Any]:
 
 
 def recovered(provider: Provider, fees: list[Fee]) -> int | None:
-    """What is paid for a recovery that goes on through blocks, and may raise its fee; None for nothing."""
+    """Return the fee that a recovery pays in these blocks, in which it may raise it; None for none."""
     random, sent = provider.random, None
     for fee in fees:
         provider.fee = fee

@@ -58,7 +58,7 @@ USED = "says that the call was sent already, in a simulation"
 
 
 def rows() -> dict[str, str]:
-    """What is read, by what the node does."""
+    """Return the guide's texts, by what the node does."""
     text = (ROOT / PAGE).read_text().partition("| the node | what you read |")[2].partition("\n\n")[0]
     cells = [[cell.strip() for cell in line.split("|")[1:3]] for line in text.splitlines()[2:]]
     return {lie: words.strip("`") for lie, words in cells}

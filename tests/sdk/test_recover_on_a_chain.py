@@ -152,7 +152,7 @@ def printed_command(node: NodeProcess, channel: str) -> list[str]:
 
 
 def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
-    """What a terminal has on its screen after a command that asks one question."""
+    """Return the screen of a terminal after a command that asks one question."""
     controller, terminal = pty.openpty()
     line = [sys.executable, "-m", "cfnode", *arguments]
     with subprocess.Popen(line, stdin=terminal, stdout=terminal, stderr=terminal, cwd=ROOT) as process:

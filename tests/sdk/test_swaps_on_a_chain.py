@@ -31,7 +31,7 @@ BLOCKS = 60
 
 @dataclass(frozen=True)
 class Kind:
-    """What is asked for: in which version, with what."""
+    """Kind of a request: its version and its options."""
 
     version: int
     boost: bool = False

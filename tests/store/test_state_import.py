@@ -40,7 +40,7 @@ def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
 
 
 def missing_after(importing: StateImport) -> list[MissingSubtrie]:
-    """What a walk over all rows misses; if nothing, the leftovers are deleted."""
+    """Return the rows that a walk over all rows misses; if none, delete the leftovers."""
     healing, missing = Healing(TARGET.state_root), list[MissingSubtrie]()
     while not healing.done:
         missing += importing.walk(healing, 2, 1).missing

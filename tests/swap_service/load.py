@@ -79,7 +79,7 @@ def serving(folder: Path, chain: Chain, database: str, *more: str) -> Iterator[S
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request got: its mark on the chain, status and body, and how often it was sent."""
+    """Answer to a request: its mark on the chain, status and body, and how often it was sent."""
 
     mark: int
     status: int
@@ -125,7 +125,7 @@ def _open(client: httpx.Client, urls: Sequence[str], key: str, mark: int, place:
 
 
 def marked_channels(chain: Chain) -> Counter[int]:
-    """How many channels the chain has opened, by their mark."""
+    """Return the number of channels that the chain has opened, by their mark."""
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
     hashes = [chain.chain.rpc("chain_getBlockHash", each) for each in range(1, head + 1)]
     return Counter(
@@ -138,7 +138,7 @@ def marked_channels(chain: Chain) -> Counter[int]:
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """What became of many requests at once, and of the swaps of some of the channels."""
+    """Outcome of many requests at once, and of the swaps of some of the channels."""
 
     answers: list[Answer]
     seconds: float

@@ -100,8 +100,8 @@ def test_the_books_have_the_opening_of_each_fact(reused: Reused, books: Database
     assert [row["opened"] for row in rows(books, "requests") if row["channel"]][:2] == blocks[:2]
     assert [row["opened"] for row in rows(books, "deposits")][:2] == blocks[:2]
     assert [row["opened"] for row in rows(books, "fees") if row["kind"] == "ingress"][:2] == blocks[:2]
-    assert [each["deposits"] for each in report(books, "channels", Period())][:3] == [1, 1, 0]
-    swaps = [each for each in report(books, "swaps", Period()) if each["channel_id"] is not None]
+    assert [record["deposits"] for record in report(books, "channels", Period())][:3] == [1, 1, 0]
+    swaps = [record for record in report(books, "swaps", Period()) if record["channel_id"] is not None]
     assert [(swap["channel_id"], swap["state"]) for swap in swaps][:2] == [
         (str(reused.channels[0]), "paid"),
         (str(reused.channels[1]), "refunded"),

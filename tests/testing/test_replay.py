@@ -84,7 +84,7 @@ def events_between(chain: DevChain, after: str, last: str) -> Iterator[Event]:
 
 
 def balance_changes(chain: DevChain, after: str, last: str) -> dict[str, int]:
-    """What the chain's events credit to the provider by asset, less what they debit, between two blocks."""
+    """Return the provider's credits less its debits by asset, between two blocks."""
     account, found = "0x" + ss58.decode(ACCOUNT)[1].hex(), dict[str, int]()
     signed = {"AccountCredited": ("amount_credited", 1), "AccountDebited": ("amount_debited", -1)}
     for event in events_between(chain, after, last):

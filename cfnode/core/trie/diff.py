@@ -20,7 +20,7 @@ from cfnode.core.trie.update import NodeReader
 
 
 class Change(Enum):
-    """How a key has changed."""
+    """Kind of a key's change."""
 
     ADDED = "added"
     MODIFIED = "modified"

@@ -45,7 +45,7 @@ MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class ChainFamily:
-    """What chains of one kind share: their threshold signer, and type expressions."""
+    """Family of chains: their threshold signer, and type expressions."""
 
     signer: str
     agg_key: str

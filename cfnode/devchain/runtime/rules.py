@@ -27,7 +27,7 @@ class TronEnergy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What pallets do in one release and not in another."""
+    """Rules of pallets that differ between releases."""
 
     # Foreign chains
 

@@ -67,7 +67,7 @@ def naive_root(pairs: dict[bytes, bytes], version: int) -> bytes:
 
 
 def naive_merkle_value(pairs: dict[bytes, bytes], below: dict[bytes, bytes], version: int) -> bytes:
-    """What the trie of `pairs` has for the node above `below`, which are all pairs that begin alike."""
+    """Return the merkle value of the trie's node above `below`, all of the `pairs` that begin alike."""
     whole, part = _nibbles(pairs), _nibbles(below)
     any_key = next(iter(part))
     cut = next(n for n in range(len(any_key) + 1) if _under(whole, any_key[:n]) == part)

@@ -35,7 +35,7 @@ def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
 
 
 def prove(state: Held, each: MissingSubtrie) -> bytes:
-    """What is missing, out of the proof of its key."""
+    """Return the missing entry, out of the proof of its key."""
     proof = build_proof(
         lambda path: state.node(path, each.child), lambda key: state.get(key, each.child), [each.key]
     )

@@ -116,7 +116,7 @@ def exhaustive(data: bytes) -> Iterator[bytes]:
 
 
 def unharmed(proof: Proof, mutations: Iterator[bytes]) -> tuple[int, int]:
-    """How many altered proofs still give the right values, and how many are refused."""
+    """Return the number of altered proofs that give the right values, and of those that are refused."""
     truth, right, refused = proof.read(proof.data), 0, 0
     for data in mutations:
         try:

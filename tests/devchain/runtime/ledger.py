@@ -26,7 +26,7 @@ _IGNORED = {"SwapEgressIgnored", "RefundEgressIgnored"}
 
 
 class Ledger:
-    """What should be inside, by asset, from the events of every block."""
+    """Expected contents of the chain by asset, from the events of every block."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -56,7 +56,7 @@ class Ledger:
             self._swapped(leg, swaps)
 
     def missing(self) -> dict[str, int]:
-        """How much more is inside than there should be, by asset; nothing if all is right."""
+        """Return the excess of the chain's contents by asset; empty if all is right."""
         found = inside(self.world)
         found.subtract(self._begin)
         found.subtract(self.flows)

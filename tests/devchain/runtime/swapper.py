@@ -73,7 +73,7 @@ class Swapper(Broker):
             return runtime.pallet(PoolsStorage).pool(asset).range_orders
 
     def balance(self, account: bytes, asset: str = "Usdc") -> int:
-        """What an account has earned."""
+        """Return the earned balance of an account."""
         amount: int = self.world.stored("AssetBalances", "FreeBalances", account, asset)
         return amount
 

@@ -155,8 +155,10 @@ def test_a_simulated_swap_has_the_output_of_the_real_one(source: str, target: st
         swapper.world.block()
         if swapper.all_of("SwapEgressScheduled"):
             break
-    request_id = max(each["swap_request_id"] for each in swapper.all_of("SwapEgressScheduled"))
-    (executed,) = [each for each in swapper.all_of("SwapExecuted") if each["swap_request_id"] == request_id]
+    request_id = max(event["swap_request_id"] for event in swapper.all_of("SwapEgressScheduled"))
+    (executed,) = [
+        event for event in swapper.all_of("SwapExecuted") if event["swap_request_id"] == request_id
+    ]
     (egress,) = swapper.all_of("SwapEgressScheduled")
     fees = executed["network_fee"], executed["broker_fee"]
     assert fees == (quoted["network_fee"], quoted["broker_fee"])

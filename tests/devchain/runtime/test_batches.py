@@ -25,7 +25,7 @@ def broker() -> Swapper:
 
 
 def sent_in_this_block(broker: Swapper) -> list[int]:
-    """How many transfers each batch of the block has."""
+    """Return the number of transfers of each batch of the block."""
     return [len(each["egress_ids"]) for each in broker.all_of("BatchBroadcastRequested")]
 
 
@@ -83,7 +83,9 @@ def test_egress_of_a_disabled_asset_waits_with_and_without_a_message(broker: Swa
 def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
     broker: Swapper, net: int, is_sent: bool
 ) -> None:
-    """What is too little is not kept for a later batch: the fee is withheld, the rest is in no account."""
+    """An amount below the limit is not kept for a later batch: the fee is withheld, the rest is in no
+    account.
+    """
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", 10**9)
     broker.deposit("Eth", "Btc", ETHER)

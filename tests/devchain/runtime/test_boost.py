@@ -136,7 +136,7 @@ def lend(broker: Swapper, amount: int) -> None:
 
 
 def lending_pool(broker: Swapper) -> tuple[int, int]:
-    """What the pool owns, and what of it is there."""
+    """Return the amount that the pool owns, and the available part of it."""
     (pool,) = broker.world.api("CustomRuntimeApi_cf_lending_pools", "Btc")
     return pool["total_amount"], pool["available_amount"]
 
@@ -551,7 +551,7 @@ def test_a_refund_with_a_message_fetches_first_and_then_calls(broker: Swapper) -
     assert names.count("EvmThresholdSigner.ThresholdSignatureRequest") == 2
     assert broker.event("TransactionRejectedByBroker")["broadcast_id"] == 2
     broker.blocks(1)
-    first, second = (each["transaction_payload"] for each in broker.all_of("TransactionBroadcastRequest"))
+    first, second = (event["transaction_payload"] for event in broker.all_of("TransactionBroadcastRequest"))
     assert (first["data"][:4].hex(), second["data"][:4].hex()) == ("5f8c0f9a", "5293178e")
     assert second["gas_limit"] == 100_000 + 90_000 + 4
     ways = (50_000 + 100_000 + 90_000 + 4) * 2_100_000_000

@@ -71,7 +71,7 @@ def test_a_broker_that_owns_nothing_may_leave_and_come_again(broker: Broker) -> 
 
 def test_a_broker_becomes_a_provider_and_a_broker_again_and_its_channels_stay(broker: Broker) -> None:
     def channels() -> list[tuple[str, bytes]]:
-        """What each open channel is for, and its owner."""
+        """Return the purpose and the owner of each open channel."""
         with broker.arranging() as runtime:
             lookups = (runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelLookup for chain in CHAINS)
             found = [each for lookup in lookups for _, each in lookup.items()]

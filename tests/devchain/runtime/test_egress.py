@@ -28,7 +28,7 @@ def broker() -> Swapper:
 
 
 def extrinsic_events(broker: Swapper) -> list[str]:
-    """What the block's extrinsics have done, the time's not counted."""
+    """Return the events of the block's extrinsics, without those of the timestamp."""
     return [
         f"{pallet}.{name}"
         for phase, pallet, name, _ in broker.world.events()

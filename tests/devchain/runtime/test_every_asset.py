@@ -15,7 +15,7 @@ NETWORK, BROKER = 1_000, 1_000
 
 
 def worth(asset: str, dollars: int) -> int:
-    """That many dollars in the smallest unit of an asset."""
+    """Return an amount of dollars in the smallest unit of an asset."""
     return dollars * DOLLAR * 10 ** ASSETS[asset].decimals // USD_PRICES.get(asset, DOLLAR)
 
 
@@ -36,8 +36,10 @@ def test_an_asset_comes_in_and_goes_out_whole(asset: str) -> None:
         finalised = broker.event("DepositFinalised")
         swap = finalised["action"][1]["swap_request_id"]
         broker.blocks(2)
-        (executed,) = [each for each in broker.all_of("SwapExecuted") if each["swap_request_id"] == swap]
-        (sent,) = [each for each in broker.all_of("SwapEgressScheduled") if each["swap_request_id"] == swap]
+        (executed,) = [event for event in broker.all_of("SwapExecuted") if event["swap_request_id"] == swap]
+        (sent,) = [
+            event for event in broker.all_of("SwapEgressScheduled") if event["swap_request_id"] == swap
+        ]
         assert (sent["asset"], sent["egress_fee"][1]) == (destination, destination)
         assert sent["amount"] + sent["egress_fee"][0] == executed["output_amount"]
         assert sent["egress_id"][0] == ASSETS[destination].chain

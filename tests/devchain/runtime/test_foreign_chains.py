@@ -113,7 +113,7 @@ class Channels(Broker):
         self.world.block()
 
     def set_state(self, chain: str, address: Any, new: Any) -> None:
-        """What the chain remembers about a channel's contract."""
+        """Set the stored state of a channel's contract."""
         with self.arranging() as runtime:
             lookup = runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelLookup
             details = lookup.known(address)

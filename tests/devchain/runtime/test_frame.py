@@ -66,7 +66,7 @@ class Purse(Pallet):
 
 
 class SafeStorage(PalletStorage):
-    """What a safe keeps."""
+    """Storage of a safe."""
 
     Gold = Map("Identity", "Owner", "u64")
     Doors = Value("u8", default=2)

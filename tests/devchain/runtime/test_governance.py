@@ -145,7 +145,7 @@ def test_a_new_fee_is_that_of_the_next_swap(chain: Governed) -> None:
     for _ in range(2):
         chain.deposit("Eth", "Btc", ETHER)
         chain.blocks(2)
-        swapped = next(each for each in chain.all_of("SwapExecuted") if each["output_asset"] == "Btc")
+        swapped = next(event for event in chain.all_of("SwapExecuted") if event["output_asset"] == "Btc")
         paid.append(swapped["network_fee"])
         chain.update("Swapping", dearer)
     assert paid[1] == pytest.approx(10 * paid[0], rel=0.01)

@@ -81,7 +81,7 @@ def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
     outputs = []
     for _ in range(6):
         market.world.block()
-        outputs += [each["output_amount"] for each in market.all_of("SwapExecuted")]
+        outputs += [event["output_amount"] for event in market.all_of("SwapExecuted")]
     assert len(outputs) == 3
     assert market.owned("Usdc") == before + sum(outputs)
 

@@ -34,7 +34,7 @@ def versus(theirs: dict[str, Metadata]) -> dict[str, Versus]:
 
 
 def faults(found: dict[tuple[str, str], Row | None], rows: list[Row]) -> dict[str, object]:
-    """What the tables lack, and what they have in vain."""
+    """Return the differences that the tables lack, and the rows that match none."""
     used = list(found.values())
     return {
         "differences without a row": [key for key, row in found.items() if row is None],

@@ -29,7 +29,7 @@ def swapped(broker: Swapper, source: str, target: str, amount: int, **terms: Any
 
 
 def executed(broker: Swapper, target: str) -> Any:
-    (found,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == target]
+    (found,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == target]
     return found
 
 

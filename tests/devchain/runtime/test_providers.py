@@ -135,7 +135,7 @@ def test_a_range_order_earns_its_share_of_the_fee(market: Market) -> None:
     assert order["fees_earned"]["base"] in (fee // 2, fee // 2 - 1)
     gone = {"id": 1, "option_tick_range": None, "size_change": ("Decrease", ("Liquidity", ALL))}
     assert market.order("update_range_order", **gone) == "Ok"
-    fees = [each["collected_fees"]["base"] for each in market.all_of("RangeOrderUpdated")]
+    fees = [event["collected_fees"]["base"] for event in market.all_of("RangeOrderUpdated")]
     assert fees == [order["fees_earned"]["base"], 0]
     earned = market.world.stored("LiquidityPools", "HistoricalEarnedFees", BOB.account, "Eth")
     assert earned == order["fees_earned"]["base"]

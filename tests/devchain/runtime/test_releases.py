@@ -85,7 +85,7 @@ def test_a_spec_version_selects_the_last_release_up_to_it(stated: int, expected:
 
 
 class Ledger(Pallet):
-    """What 2.2.3 has, and what 2.2.9 has in its place."""
+    """Storage of a pallet in 2.2.3, and its replacement in 2.2.9."""
 
     index = 200
     crate = "test_ledger"

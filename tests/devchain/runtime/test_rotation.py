@@ -68,7 +68,7 @@ def each_signer(event: str) -> list[str]:
 
 def phases(broker: Swapper) -> list[str]:
     """The phases that the block's events name."""
-    found = [each["new_phase"] for each in broker.all_of("RotationPhaseUpdated")]
+    found = [event["new_phase"] for event in broker.all_of("RotationPhaseUpdated")]
     return [each if isinstance(each, str) else each[0] for each in found]
 
 

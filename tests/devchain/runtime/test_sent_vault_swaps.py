@@ -149,7 +149,7 @@ def test_solanas_instruction_leaves_an_account_that_tells_the_swap(
     finalised = broker.event("DepositFinalised")
     seen = (account, finalised["block_height"])
     assert finalised["deposit_details"] == ("VaultSwapAccount", seen)
-    own = [each for each in broker.all_of("SwapRequested") if each["output_asset"] == "Eth"]
+    own = [event for event in broker.all_of("SwapRequested") if event["output_asset"] == "Eth"]
     assert own[0]["origin"] == ("Vault", {"tx_id": ("Solana", seen), "broker_id": broker.account})
     assert (finalised["amount"], own[0]["input_amount"]) == (amount, amount - finalised["ingress_fee"])
     if asset == "Sol":
@@ -210,7 +210,7 @@ def test_a_price_that_is_not_met_brings_the_bitcoin_back(broker: Swapper) -> Non
     refunded = broker.event("RefundEgressScheduled")
     paid = refunded["amount"] + refunded["egress_fee"][0] + refunded["refund_fee"]
     assert paid == BITCOIN - BTC_INGRESS
-    (transfer,) = [each for each in broker.all_of("BatchBroadcastRequested") if each["egress_ids"]]
+    (transfer,) = [event for event in broker.all_of("BatchBroadcastRequested") if event["egress_ids"]]
     assert transfer["egress_ids"] == [refunded["egress_id"]]
 
 
@@ -329,7 +329,7 @@ def test_a_too_small_deposit_and_one_that_a_broker_rejects_are_not_swapped(broke
     rejected = broker.event("TransactionRejectedByBroker")
     assert rejected["tx_id"] == {"tx_hashes": [TRANSACTION]}
     broker.world.block()
-    sent = [each["transaction_payload"]["data"] for each in broker.all_of("TransactionBroadcastRequest")]
+    sent = [event["transaction_payload"]["data"] for event in broker.all_of("TransactionBroadcastRequest")]
     left = ETHER - 70_000 * 2_100_000_000
     assert [data[:4].hex() for data in sent] == ["5f8c0f9a"]
     assert sent[0].endswith(address_on("Ethereum")[1] + left.to_bytes(32, "big"))

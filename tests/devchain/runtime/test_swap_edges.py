@@ -38,13 +38,13 @@ def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
 
 def swapped(broker: Swapper, swap_id: int) -> Any:
     """The `SwapExecuted` of a swap in this block, if any."""
-    return next((each for each in broker.all_of("SwapExecuted") if each["swap_id"] == swap_id), None)
+    return next((event for event in broker.all_of("SwapExecuted") if event["swap_id"] == swap_id), None)
 
 
 def postponed(broker: Swapper) -> dict[int, tuple[int, str]]:
-    """What was put back in this block: until when, and why."""
+    """Return the swaps that were put back in this block: until when, and why."""
     return {
-        each["swap_id"]: (each["execute_at"], each["reason"]) for each in broker.all_of("SwapRescheduled")
+        event["swap_id"]: (event["execute_at"], event["reason"]) for event in broker.all_of("SwapRescheduled")
     }
 
 
@@ -83,7 +83,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
         runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", ETHER)
     broker.blocks(2)
-    assert [each["amount"] for each in broker.all_of("BatchSwapFailed")] == [
+    assert [event["amount"] for event in broker.all_of("BatchSwapFailed")] == [
         2 * (ETHER - ETH_INGRESS),
         ETHER - ETH_INGRESS,
     ]
@@ -127,7 +127,7 @@ def test_the_fee_of_a_refund_in_flip_is_swapped_like_any_other(broker: Swapper) 
     limits = refund("Ethereum", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Flip", "Usdc", 1_000 * ETHER, refund_parameters=limits)
     broker.blocks(2)
-    fee = next(each for each in broker.all_of("SwapRequested") if each["request_type"] == "NetworkFee")
+    fee = next(event for event in broker.all_of("SwapRequested") if event["request_type"] == "NetworkFee")
     assert (fee["input_asset"], fee["output_asset"]) == ("Flip", "Flip")
     assert fee["input_amount"] == broker.event("RefundEgressScheduled")["refund_fee"]
     broker.blocks(2)
@@ -195,7 +195,7 @@ def test_the_remainder_of_a_division_is_in_the_last_chunks(broker: Swapper) -> N
     chunks = [broker.event("SwapScheduled")["input_amount"]]
     for _ in range(3):
         broker.blocks(2)
-        chunks += [each["input_amount"] for each in broker.all_of("SwapScheduled")]
+        chunks += [event["input_amount"] for event in broker.all_of("SwapScheduled")]
     quarter = BITCOIN // 4
     assert chunks == [quarter, quarter + 1, quarter + 1, quarter + 1]
 
@@ -212,7 +212,7 @@ def test_a_failing_chunk_keeps_the_one_behind_it_at_its_distance(broker: Swapper
         2: (due + 6, "PredecessorSwapFailure"),
     }
     broker.blocks(5)
-    aborted = [(each["swap_id"], each["reason"]) for each in broker.all_of("SwapAborted")]
+    aborted = [(event["swap_id"], event["reason"]) for event in broker.all_of("SwapAborted")]
     assert aborted == [(1, "MinPriceViolation"), (2, "PredecessorSwapFailure")]
     back = broker.event("RefundEgressScheduled")
     assert back["amount"] + back["egress_fee"][0] + back["refund_fee"] == 5 * ETHER - ETH_INGRESS

@@ -137,7 +137,7 @@ def test_a_token_pays_for_its_transport_by_a_swap_of_its_own(broker: Swapper) ->
     assert fee["input_amount"] + user["input_amount"] == 1_000 * USDC
     withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Eth")
     broker.blocks(2)
-    executed = {each["swap_id"]: each for each in broker.all_of("SwapExecuted")}
+    executed = {event["swap_id"]: event for event in broker.all_of("SwapExecuted")}
     # The rate, but no least fee; and no broker has a part in it.
     assert executed[1]["network_fee"] == part(1_000, fee["input_amount"]) < 500_000
     assert executed[1]["broker_fee"] == 0
@@ -153,7 +153,7 @@ def test_a_token_pays_for_its_transport_by_a_swap_of_its_own(broker: Swapper) ->
 def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
     broker.deposit("Usdc", "ArbUsdc", 100 * USDC)
     broker.blocks(2)
-    (executed,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == "ArbUsdc"]
+    (executed,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == "ArbUsdc"]
     assert executed["network_fee"] == 500_000
 
 
@@ -277,7 +277,7 @@ def test_every_chain_takes_deposits(broker: Swapper, asset: str, amount: int, fe
     finalised = broker.event("DepositFinalised")
     assert (finalised["amount"], finalised["ingress_fee"]) == (amount, fee)
     broker.blocks(2)
-    (executed,) = [each for each in broker.all_of("SwapExecuted") if each["input_asset"] == asset]
+    (executed,) = [event for event in broker.all_of("SwapExecuted") if event["input_asset"] == asset]
     assert executed["input_amount"] == amount - fee
 
 

@@ -12,7 +12,7 @@ HELD = ("EthereumIngressEgress", "TransactionsMarkedForRejection")
 
 
 def outcomes(release: str) -> list[str]:
-    """What becomes of two deposits of a marked transaction that are final in one block; then of a third."""
+    """Return the outcomes of two deposits of a marked transaction in one block; then of a third."""
     broker = Swapper(config=DevGenesis(release=release))
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     marked = broker.submit("EthereumIngressEgress", "mark_transaction_for_rejection", tx_id=TRANSACTION)

@@ -69,7 +69,7 @@ class Listener:
             self.says(each)
 
     def received(self, *kinds: int) -> list[object]:
-        """What has come of these kinds since the last time."""
+        """Return the messages of these kinds since the last call."""
         found: list[object] = []
         while True:
             try:

@@ -153,7 +153,7 @@ async def _disturb(authority: Peer, follower: Peer, mode: Path) -> None:
 
 
 def _lag(authority: Peer, follower: Peer) -> int:
-    """How many blocks the follower lacks, of all or of the final ones."""
+    """Return the number of blocks that the follower lacks, of all or of the final ones."""
     ours, theirs = follower.chain, authority.chain
     return max(theirs.best.number - ours.best.number, theirs.finalized.number - ours.finalized.number)
 

@@ -27,7 +27,7 @@ TYPES = "state_chain_runtime::runtime_apis::custom_api::types"
 
 
 class NewerApi(RuntimeApi):
-    """What comes after `CustomRuntimeApi` 20. The tests read its declarations only."""
+    """Declarations of `CustomRuntimeApi` after version 20. The tests read them only."""
 
     api = "CustomRuntimeApi"
 

@@ -46,7 +46,7 @@ class Accounts(defaultdict[str, "Counter[str]"]):
 
 
 def changes(after: Accounts, before: Accounts) -> Sheet:
-    """What is different, without what is not."""
+    """Return the entries that differ."""
     sheet: Sheet = {}
     for party in {*after, *before}:
         now, then = after[party], before[party]
@@ -89,7 +89,7 @@ class Stored:
 
 
 def inside(stored: Stored, names: dict[bytes, str]) -> Accounts:
-    """What the State Chain says is whose; `names` are those of accounts."""
+    """Return the amounts in the State Chain by owner; `names` are those of accounts."""
     accounts = Accounts()
     for who, asset, amount in stored.items("AssetBalances", "FreeBalances"):
         accounts.add(names.get(who, who.hex()), asset, amount)
@@ -193,7 +193,7 @@ class Outside:
         return accounts
 
     def transfers(self, chain: str, data: bytes) -> list[Transfer]:
-        """What a call of a chain's vault pays."""
+        """Return the payments of a call of a chain's vault."""
         selector, arguments = data[:4].hex(), data[4:]
         if selector == "5f8c0f9a":  # allBatch
             found = decode(_BATCH, arguments)[3]

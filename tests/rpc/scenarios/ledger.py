@@ -134,7 +134,9 @@ def accounts_agree(database: Database, story: Story, sheet: Sheet) -> None:
 
 
 def payouts_agree(database: Database, sheet: Sheet) -> None:
-    """What the books call paid has arrived; only the payout of a rejected deposit has no amount."""
+    """Check that each paid payout of the books has arrived; only the payout of a rejected deposit has no
+    amount.
+    """
     paid: dict[str, Counter[str]] = {}
     open_amount = set()
     for record in records(database, "payouts"):
@@ -152,7 +154,7 @@ def payouts_agree(database: Database, sheet: Sheet) -> None:
 
 
 def network_fees_agree(database: Database, sheet: Sheet) -> None:
-    """What the network has is its fees, until it swaps them into FLIP itself."""
+    """Check that the network has its fees, until it swaps them into FLIP itself."""
     if any(row["kind"] == "NetworkFee" for row in rows(database, "requests")):
         return
     fees = sum(row["amount"] for row in rows(database, "fees") if row["kind"] == "network")

@@ -77,7 +77,9 @@ class Pool:
 
 @dataclass
 class NetworkFee:
-    """What a request has come to and has paid: a rate of all of it, but never less than the minimum."""
+    """Network fee of a request: a rate of all its USDC, but never less than the minimum; and the paid
+    part.
+    """
 
     rate: int = NETWORK_RATE
     minimum: int = NETWORK_MINIMUM
@@ -97,7 +99,7 @@ NO_FEE = NetworkFee(0, 0)
 
 @dataclass(frozen=True)
 class Swapped:
-    """What a swap gives; `shares` are those of the broker and the affiliates, in the order of their fees."""
+    """Result of a swap; `shares` are those of the broker and the affiliates, in the order of their fees."""
 
     network: int
     shares: tuple[int, ...]
@@ -130,7 +132,9 @@ class Rules:
         return Swapped(network, shares, stable, output)
 
     def convert(self, source: str, target: str, wanted: int, rate: int = NETWORK_RATE) -> int:
-        """How much of one asset about buys an amount of another; `rate` is the network fee that is added."""
+        """Return how much of one asset buys about an amount of another; `rate` is the network fee that is
+        added.
+        """
         relative = self._cost(target) * ONE // self._yield(source)
         needed = -(-wanted * relative // ONE)
         factor = 10_000 * 10**9 // (10_000 - rate // 100)  # of nine decimals

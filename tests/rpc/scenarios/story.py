@@ -89,7 +89,7 @@ class EmittedEvents:
 
 
 class Story:
-    """What a test does with the node, kept in a transcript and in the books."""
+    """Steps of a test with the node, kept in a transcript and in the books."""
 
     def __init__(self, served: Served, metadata: Metadata, transcript: Transcript) -> None:
         self.served, self.metadata, self.transcript = served, metadata, transcript
@@ -246,17 +246,17 @@ class Story:
         return dict(self._names)
 
     def name(self, account: bytes, name: str) -> None:
-        """What the sheet is to call an account."""
+        """Name an account for the sheet."""
         self._names[account] = name
 
     def flip(self) -> tuple[int, int]:
-        """What the broker has to pay transactions with, and all there is."""
+        """Return the broker's FLIP for transactions, and the total supply."""
         stored = self.stored()
         account = stored.value("Flip", "Account", self.broker)
         return account["balance"], stored.value("Flip", "TotalIssuance")
 
     async def sheet(self) -> Sheet:
-        """What each party has more or less than at the beginning."""
+        """Return the gains and losses of each party since the beginning."""
         await self.new_events()
         after = inside(self.stored(), self._names)
         for party, amounts in self.outside.now().items():
@@ -319,7 +319,7 @@ class Story:
         return sum(output["amount"] for output in outputs)
 
     def _has_arrived(self, status: Any, sheet: Sheet) -> None:
-        """What the swap service says was sent is with the receiver, or never arrived there."""
+        """Check that the payouts of a status are with the receiver, or never arrived there."""
         bought, paid = (_name(status[f"{end}Chain"], status[f"{end}Asset"]) for end in ("dest", "src"))
         refund_address = status["fillOrKillParams"]["refundAddress"]
         for kind, asset, address in (

@@ -50,7 +50,7 @@ TOKEN_EGRESS = {"Ethereum": USDC_EGRESS, "Arbitrum": ARB_TOKEN_EGRESS, "Tron": T
 
 
 def divided(story: Story, swap: Swapped, gas: dict[str, int]) -> dict[str, Any]:
-    """Whose a bitcoin is after a swap, but for its output."""
+    """Return the parts of a bitcoin after a swap by owner, without its output."""
     return {
         USER: {"Btc": -BITCOIN},
         "broker": {"Usdc": swap.shares[0]},

@@ -66,7 +66,7 @@ class Transcript:
 
 
 def differences(written: list[Entry], played: list[Entry]) -> Iterator[str]:
-    """What is another value, what is new and what is gone, a line each."""
+    """Return changed, new and removed values, a line each."""
     matcher = SequenceMatcher(
         None, [_title(each) for each in written], [_title(each) for each in played], False
     )

@@ -113,7 +113,7 @@ def _params(kind: str) -> tuple[Param, ...]:
 
 
 def _answer(kind: str, text: str) -> Any:
-    """What the reader of a kind gives, or the data of its error."""
+    """Return the value of the reader of a kind, or the data of its error."""
     return _read(_params(kind), text)
 
 

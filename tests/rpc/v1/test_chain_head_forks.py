@@ -14,7 +14,7 @@ from tests.support.rpc.chain_head import Head, followed
 
 
 class Picture:
-    """What a client knows of the head of the chain, and what it relies on."""
+    """A client's view of the head of the chain, and the events that it relies on."""
 
     def __init__(self) -> None:
         self.parents: dict[str, str] = {}

@@ -67,7 +67,7 @@ class Grown:
 
 
 class Script:
-    """What is sent in each block."""
+    """Transactions of each block."""
 
     def __init__(self, chain: Subject) -> None:
         self._genesis = chain.genesis.hash

@@ -14,7 +14,7 @@ from tests.sdk.lp.place import ACCOUNT
 
 
 def orders_of(tick: int, number: int) -> list[Order]:
-    """What is to stand in a round: some orders are moved, some change their amount, some go or come."""
+    """Return the orders of a round: some are moved, some change their amount, some go or come."""
     ids = range(number % 3, number % 3 + 6)
     return [LimitOrder("ETH", "sell", n, f"0.0{number % 9 + 1}", tick=tick + 100 + n) for n in ids]
 

@@ -47,7 +47,9 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def faults(value: Any, schema: Schema, place: str = "", *, has_asset: bool = False) -> Iterator[str]:
-    """Where a document is not as its schema says; `has_asset`: an object around it names the asset."""
+    """Return the places at which a document differs from its schema; `has_asset`: an outer object names the
+    asset.
+    """
     if isinstance(schema, str):
         if not _KINDS[schema](value):
             yield f"{place}: {value!r} is not of the kind {schema}"

@@ -23,7 +23,7 @@ ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What a container mounts: keys of a well-known account, and a chain without boot nodes."""
+    """The folder that a container mounts: keys of a well-known account, and a chain without boot nodes."""
     for role in ("broker", "lp"):
         (tmp_path / "keys" / role).mkdir(parents=True)
         (tmp_path / "keys" / role / "signing_key_file").write_text(ALICE)

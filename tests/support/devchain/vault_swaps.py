@@ -42,7 +42,7 @@ TRANSACTION = b"\x77" * 32
 
 
 def transaction(broker: Swapper, extra: Any, source: str, destination: str, **changes: Any) -> Any:
-    """What the encoding gives, as `VaultSwapDetails<str>`."""
+    """Return the encoded vault swap, as `VaultSwapDetails<str>`."""
     kind, answer = encoded(broker, extra, source, destination, **changes)
     assert kind == "Ok", answer
     chain, details = answer

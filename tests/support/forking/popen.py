@@ -65,7 +65,7 @@ def _programs() -> tuple[str, ...]:
 
 
 def kind_of(arguments: Any) -> str:
-    """What a command line starts: `cfnode COMMAND`, `executor`, or the name of another program."""
+    """Return the program of a command line: `cfnode COMMAND`, `executor`, or another name."""
     if isinstance(arguments, str | bytes | os.PathLike):
         return Path(os.fsdecode(arguments).split()[0]).name
     words = [os.fsdecode(argument) for argument in arguments]

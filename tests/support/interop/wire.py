@@ -55,7 +55,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Case:
-    """What is sent. `batch`: how many calls a batch may have; 0: none, None: as many as fit."""
+    """Messages to send. `batch`: how many calls a batch may have; 0: none, None: as many as fit."""
 
     name: str
     frames: tuple[Frame, ...] = ()
@@ -236,7 +236,7 @@ CASES: Final = {"HTTP": http_cases(), "WebSocket": websocket_cases()}
 
 
 async def answers_of(port: int, case: Case) -> list[str]:
-    """What the server at this port answers, each as a line."""
+    """Return the answers of the server at this port, each as a line."""
     with trio.fail_after(PATIENCE_S):
         return await (over_http(port, case) if case.request else over_websocket(port, case))
 

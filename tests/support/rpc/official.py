@@ -24,14 +24,14 @@ def example(name: str) -> Any:
 
 
 def form(value: Any) -> str:
-    """What kind of scalar it is."""
+    """Return the kind of a scalar."""
     if isinstance(value, str):
         return "hex" if re.fullmatch(r"0x[0-9a-f]*", value) else "text"
     return {bool: "bool", int: "number", type(None): "null"}[type(value)]
 
 
 def differences(ours: Any, theirs: Any, path: str, loose: bool) -> list[str]:
-    """Where the shapes differ. `loose`: the example prints amounts as numbers that a node prints as hex."""
+    """Return the places where shapes differ. `loose`: amounts may be numbers where a node prints hex."""
     if ours is None or theirs is None:
         return []
     if isinstance(theirs, dict) and isinstance(ours, dict):

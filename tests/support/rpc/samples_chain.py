@@ -62,7 +62,7 @@ class Chain:
         yield SimpleNamespace(get=lambda key: values.get(key[:16], broadcast))
 
     async def read(self, block_hash: bytes, walk: Any, *_: Any) -> Any:
-        """What is read of that storage."""
+        """Return the result of a walk over that storage."""
         with self.state(block_hash) as state:
             return walk(state)
 

@@ -15,6 +15,6 @@ def ladder(tick: int, levels: int) -> list[Order]:
 
 
 def nonce(place: Market) -> int:
-    """How many transactions the provider has sent."""
+    """Return the number of transactions that the provider has sent."""
     found: int = place.node.call("system_accountNextIndex", ACCOUNT)
     return found

@@ -47,16 +47,16 @@ class Program:
 
     @property
     def log(self) -> str:
-        """What it has logged."""
+        """Log of the program."""
         return self.log_path.read_text()
 
     @property
     def sockets(self) -> int:
         """Its open sockets."""
         count = 0
-        for each in Path(f"/proc/{self.pid}/fd").iterdir():
+        for path in Path(f"/proc/{self.pid}/fd").iterdir():
             with suppress(OSError):
-                count += str(each.readlink()).startswith("socket:")
+                count += str(path.readlink()).startswith("socket:")
         return count
 
     def is_idle(self, share: float) -> bool:
@@ -124,7 +124,7 @@ class Honest:
     def _withheld_s(self) -> float:
         """Seconds for which program and client have waited for a processor so far."""
         files = f"/proc/{self._program.pid}/schedstat", "/proc/thread-self/schedstat"
-        return sum(int(Path(each).read_text().split()[1]) for each in files) / 1e9
+        return sum(int(Path(file).read_text().split()[1]) for file in files) / 1e9
 
     def _answer(self) -> int:
         """The status of the next answer; 0 if the port has closed the connection."""
@@ -163,7 +163,7 @@ class Honest:
         return data
 
     def p99(self, seconds: float) -> float:
-        """That of requests for so long."""
+        """Return the 99th percentile of requests during some seconds."""
         times, until = [self.ask()], time.monotonic() + seconds
         while time.monotonic() < until:
             time.sleep(ASK_S)  # the rate of this client

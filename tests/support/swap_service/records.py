@@ -194,7 +194,7 @@ class Record:
         return self.add(f"{chain}IngressEgress", name, key, broadcast_id=number)
 
     def about_broadcast(self, name: str, chain: str = "Arbitrum", number: int = 30, **fields: Any) -> Entry:
-        """What happened to a broadcast."""
+        """Return the events of a broadcast."""
         return self.add(f"{chain}Broadcaster", name, ("broadcast", chain, number), **fields)
 
     def rotated(self) -> None:

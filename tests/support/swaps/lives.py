@@ -361,7 +361,7 @@ class Life(Blocks):
         return found
 
     def _sighting(self, name: str, deposit: Deposit) -> Call:
-        """What the authorities see of a deposit; the driver says whose it is before the chain does."""
+        """Return the authorities' report of a deposit; the driver names its owner before the chain does."""
         assert deposit.channel is not None
         owner = self._owner(deposit.channel)
         if deposit not in self.model.deposits:
@@ -376,7 +376,9 @@ class Life(Blocks):
         return Call(None, "Dev", name, arguments)
 
     def _owner(self, channel: Channel) -> Channel:
-        """Whose a deposit to a channel's address is now: who pays to an old address pays its new owner."""
+        """Return the owner of a deposit to a channel's address now: a payment to an old address is its new
+        owner's.
+        """
         return next(each for each in reversed(self.model.channels) if each.address == channel.address)
 
     def _announce(self) -> None:

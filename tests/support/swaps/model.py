@@ -131,7 +131,7 @@ class Swap:
         return "done" if self.ended else "swapping"
 
     def paid(self, side: str) -> int:
-        """What left, or is on its way, on a side."""
+        """Return the amounts that have left, or are on their way, on a side."""
         return sum(each.amount for each in self.payouts if each.side == side and each.state != "ignored")
 
 

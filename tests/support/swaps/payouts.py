@@ -170,7 +170,7 @@ class PayoutLife:
         )
 
     def document(self) -> Evidence:
-        """What a status says: the events, and a call with a signature that was not checked."""
+        """Return a status: the events, and a call with a signature that was not checked."""
         call = None if self.waits else self.call
         return Evidence(
             "Ethereum",

@@ -154,7 +154,7 @@ class Rooms:
 
     @contextmanager
     def _records(self) -> Iterator[list[SwapRecord]]:
-        """What a development node and what a service of the books read."""
+        """Return the records of a development node and of a service over the books."""
         dev = development_record(self.life.world, self.index)
         with self.database.reading() as connection:
             records: list[Any] = [_Looked(dev), _Looked(BookRecord(SwapEvents(connection)))]
@@ -443,7 +443,7 @@ class _Reader(ChainReader):
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """What a development node's record reads of its node and its chain."""
+    """Values that a development node's record reads of its node and its chain."""
 
     world: World
     swaps: SwapIndex
@@ -498,7 +498,7 @@ def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
 
 
 def development_record(world: World, index: SwapIndex) -> SwapRecord:
-    """What a development node's swap service reads, at the best block of a world."""
+    """Return the record of a development node's swap service, at the best block of a world."""
     best: Any = _Best(world, index, {})
     record: SwapRecord = _IndexedSwaps(best, world.header.hash, world.metadata, best, {})
     return record

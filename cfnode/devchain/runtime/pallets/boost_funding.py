@@ -96,7 +96,7 @@ struct(
 
 @dataclass(frozen=True, slots=True)
 class BoostSplit:
-    """What each pool pays of a boost, and its share of the fee."""
+    """Parts of the pools in a boost: the amount of each, and its share of the fee."""
 
     lending: int
     lending_fee: int

@@ -1,4 +1,4 @@
-"""How far the node is behind, by what peers have proved, not by what they claim.
+"""Distance of the node behind the chain, by what peers have proved, not by what they claim.
 
 The proof is a block or a header that is linked to our tree. A claim is only a reason to ask (`catch_up.py`).
 """

@@ -172,7 +172,7 @@ async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> l
 
 
 def justified_only(authority: Peer, numbers: set[int]) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
-    """What a peer gives that has kept the justifications of a few blocks."""
+    """Return the justifications, by block, of a peer that has kept those of a few blocks."""
 
     def public(block: bytes) -> list[tuple[bytes, bytes]]:
         known = authority.chain.block_ref(block)

@@ -25,7 +25,7 @@ from tests.support.node.peers import KEYS, Peer, in_step, join, running
 
 
 def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None:
-    """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
+    """Records decide, not claims, and a new connection forgives nothing."""
     peer_set = PeerSet(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
         peer_set.update(peer, number, bytes(32))

@@ -16,7 +16,7 @@ __all__ = ["ScheduledEgress", "schedule_egress"]
 
 @dataclass(frozen=True, slots=True)
 class ScheduledEgress:
-    """What scheduling a transfer gives: its id, what will arrive, and the fee in the egress asset."""
+    """Result of scheduling a transfer: its id, the arriving amount, and the fee in the egress asset."""
 
     egress_id: tuple[str, int]
     amount: int

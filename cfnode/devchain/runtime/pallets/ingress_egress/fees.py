@@ -43,7 +43,7 @@ BATCH_ENERGY = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """What remains of an amount, and the fee that was reported, both in the amount's asset."""
+    """Remainder of an amount after a fee, and the reported fee, both in the amount's asset."""
 
     remaining: int
     fee: int

@@ -28,7 +28,7 @@ NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 @dataclass(frozen=True, slots=True)
 class ChannelOpening:
-    """What opening a channel gives; `address` is an account of the chain, heights are the chain's own."""
+    """Result of opening a channel; `address` is an account of the chain, heights are the chain's own."""
 
     channel_id: int
     address: Account

@@ -25,7 +25,7 @@ _PER_BASIS_POINT = 100
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """What was taken from a chunk, in USDC; the request knows what it has paid."""
+    """Fees taken from a chunk, in USDC; the request knows what it has paid."""
 
     request: values.SwapRequest
     network_fee: int

@@ -43,7 +43,7 @@ _SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron", "Bsc"}, {"Polkadot", "Assethu
 
 @dataclass(frozen=True, slots=True)
 class SwapChannelRequest:
-    """What a broker asks for; values as the call has them."""
+    """Terms of a channel that a broker requests; values as the call has them."""
 
     source_asset: str
     destination_asset: str
