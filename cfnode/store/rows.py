@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import TypeAlias
@@ -121,6 +121,24 @@ def tagged(value: bytes | None) -> bytes:
 
 def untagged(data: bytes) -> bytes | None:
     return data[1:] if data[0] else None
+
+
+def overlaid(
+    rows: Iterator[tuple[bytes, bytes]], changes: Iterator[tuple[bytes, bytes | None]]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield sorted rows with sorted changes laid over them; None is a deletion."""
+    change = next(changes, None)
+    for entry in rows:
+        while change is not None and change[0] < entry[0]:
+            if change[1] is not None:
+                yield change[0], change[1]
+            change = next(changes, None)
+        if change is None or change[0] != entry[0]:
+            yield entry
+    while change is not None:
+        if change[1] is not None:
+            yield change[0], change[1]
+        change = next(changes, None)
 
 
 class RowWalk(ABC):

@@ -18,6 +18,7 @@ from cfnode.core.state import TOP
 from cfnode.store.blocks import BlockTables, ChainMetadata
 from cfnode.store.errors import StateDiscarded, UnknownBlock
 from cfnode.store.overlays import OverlayEntry, OverlayTable, OverlayTree, layers
+from cfnode.store.rows import overlaid
 from cfnode.store.spill import UNTOUCHED, Branch, BranchView, OverlaySpill, SpillTable
 from cfnode.store.versioned import RowIndex, TableView, VersionedTable
 
@@ -75,6 +76,24 @@ class Layered:
             if self.get(child, key) is not None:
                 return key
 
+    def items_after(self, child: bytes, key: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys strictly after `key`, in order, with their values."""
+        rows = self._base.items_after(child, key)
+        if not self._overlays and not self._branches:
+            return rows
+        return overlaid(rows, self._changes_after(child, key))
+
+    def _changes_after(self, child: bytes, key: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield the keys strictly after `key` that a layer above the finalized table may have changed."""
+        layers: list[Walkable] = [*self._overlays, *self._branches]
+        while True:
+            next_keys = (layer.next_key(child, key) for layer in layers)
+            candidates = [candidate for candidate in next_keys if candidate is not None]
+            if not candidates:
+                return
+            key = min(candidates)
+            yield key, self.get(child, key)
+
 
 class _Ended(Layered):
     """The layers of a view whose `with` block is over: each read raises RuntimeError."""
@@ -85,6 +104,9 @@ class _Ended(Layered):
         raise RuntimeError("the state is read after its snapshot has ended")
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        raise RuntimeError("the state is read after its snapshot has ended")
+
+    def items_after(self, child: bytes, key: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise RuntimeError("the state is read after its snapshot has ended")
 
 
@@ -110,6 +132,14 @@ class StateView:
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
         return self._nodes.get(child, path)
+
+    def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys strictly after `key`, in order, with their values."""
+        return self._storage.items_after(child, key)
+
+    def nodes_after(self, path: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the paths strictly after `path` at which nodes have rows, in order, with these nodes."""
+        return self._nodes.items_after(child, path)
 
     def end(self) -> None:
         """Release the snapshot: its cursors would keep a reader slot of the database taken."""

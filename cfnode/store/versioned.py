@@ -24,6 +24,7 @@ from cfnode.store.rows import (
     decode_bucket,
     delimited,
     merged,
+    overlaid,
     tagged,
     untagged,
 )
@@ -164,11 +165,12 @@ class VersionedTable:
 class TableView(RowWalk):
     """A versioned table as it is read in one snapshot: at block `at`, or as it is now (None)."""
 
-    __slots__ = ("_after", "_current", "_rows", "_txn", "_undo")
+    __slots__ = ("_after", "_current", "_rows", "_txn", "_undo", "_undo_table")
 
     def __init__(self, table: VersionedTable, txn: Transaction, at: int | None) -> None:
         self._txn = txn
         self._current = table.current
+        self._undo_table = table.undo
         self._after = None if at is None else block_suffix(at + 1)
         self._rows = txn.cursor(table.current)
         self._undo = txn.cursor(table.undo)
@@ -181,6 +183,39 @@ class TableView(RowWalk):
         return next(
             (value for suffix, value in self.bucket(row[:ROW_LIMIT]) if suffix == wanted_suffix), None
         )
+
+    def items_after(self, child: bytes, key: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys strictly after `key`, in order, with their values."""
+        child_row = delimited(child)
+        whole = child_row + delimited(key)
+        begin, ended = len(child_row), whole[:ROW_LIMIT]
+        for row, data in self._rows_from(whole[:ROW_LIMIT]):
+            if not row.startswith(child_row[:ROW_LIMIT]):
+                return
+            if len(row) < ROW_LIMIT:
+                if row != ended:
+                    yield row[begin:-2].replace(b"\0\xff", b"\0"), data
+                continue
+            for suffix, value in decode_bucket(data):
+                long_row = row + suffix
+                if long_row > whole and long_row.startswith(child_row) and value is not None:
+                    yield long_row[begin:-2].replace(b"\0\xff", b"\0"), value
+
+    def _rows_from(self, row: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows from a row key on, in order, with their values."""
+        current = self._txn.cursor(self._current)
+        rows: Iterator[tuple[bytes, bytes]] = current.iternext() if current.set_range(row) else iter(())
+        return rows if self._after is None else overlaid(rows, self._undone_from(row, self._after))
+
+    def _undone_from(self, row: bytes, after: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+        """Yield the rows from a row key on that have changed since, with their values before."""
+        undo = self._txn.cursor(self._undo_table)
+        has_row = undo.set_range(row)
+        while has_row:
+            row = undo.key()[:-4]
+            if undo.set_range(row + after) and undo.key()[:-4] == row:
+                yield row, untagged(undo.value())
+            has_row = undo.set_range(row + _PAST_ALL_BLOCKS)
 
     def data(self, row: bytes) -> bytes | None:
         if self._after is not None and self._undo.set_range(row + self._after):

@@ -17,13 +17,13 @@ BEFORE = "938bd132"
 """The last commit whose range proofs were read as decoded nodes."""
 ROUNDS = 2
 STAGES = {
-    "serve": ("a range is read from a store and packed, for each entry", None),
+    "serve": ("a range is read from a store and packed, for each entry", 0.35),
     "read": ("the range is unpacked and proven", 0.45),
     "write": ("it is written", 0.75),
     "walk": ("all rows are compared with the state root", None),
 }
 """What each stage does, and the part of the time before that it may take now."""
-WHOLE, MAX_WHOLE = "all of it", 0.8
+WHOLE, MAX_WHOLE = "all of it", 0.55
 
 Row = tuple[str, str, str, bool | None]
 

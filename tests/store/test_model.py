@@ -1,7 +1,8 @@
 """The store against a plain dict per block: tables, forks, spilled blocks and windows in one machine.
 
 In whatever order blocks are added, fork, become final or are dropped, and whenever the process restarts,
-every readable state returns from `get`, `next_key` and `node` what the dict of its block has.
+every readable state returns from `get`, `next_key`, `node` and the walks in order what the dict of its block
+has.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.trie import OrderedState
 from cfnode.store import finality
 from cfnode.store.database import LmdbDatabase
 from cfnode.store.errors import StateDiscarded, UnknownBlock
@@ -210,13 +211,18 @@ class StoreMachine(RuleBasedStateMachine):
                         self.compare(state, child, self.storage[block].get(child, {}))
                         nodes = self.nodes[block].get(child, {})
                         assert all(state.node(key, child) == nodes.get(key) for key in (*KEYS, *nodes))
+                        in_order = [(path, node) for path, node in sorted(nodes.items()) if path]
+                        assert list(state.nodes_after(b"", child)) == in_order
 
-    def compare(self, state: State, child: bytes, contents: dict[bytes, bytes]) -> None:
+    def compare(self, state: OrderedState, child: bytes, contents: dict[bytes, bytes]) -> None:
         keys = sorted(contents)
         for key in {*KEYS, *keys}:
             assert state.get(key, child) == contents.get(key)
             index = bisect_right(keys, key)
             assert state.next_key(key, child) == (keys[index] if index < len(keys) else None)
+        for begin in (b"", b"a\0", LONG, LONG + b"\7" * 2):
+            behind = [(key, contents[key]) for key in keys if key > begin]
+            assert list(state.pairs_after(begin, child)) == behind
 
     @invariant()
     def every_other_state_is_discarded_or_unknown(self) -> None:

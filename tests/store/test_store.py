@@ -101,6 +101,8 @@ def test_a_view_kept_after_its_with_block_takes_no_reader_slot(store: Store) -> 
         kept[0].get(KEY)
     with pytest.raises(RuntimeError, match="its snapshot has ended"):
         kept[0].next_key(KEY)
+    with pytest.raises(RuntimeError, match="its snapshot has ended"):
+        kept[0].pairs_after(KEY)
 
 
 def test_genesis_nodes_are_those_of_the_trie_with_its_child_tries(store: Store) -> None:

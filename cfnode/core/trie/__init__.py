@@ -8,8 +8,9 @@ from cfnode.core.trie.diff import Change, differences
 from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.healing import Healing, MissingSubtrie, WalkFindings
 from cfnode.core.trie.proof import ProofState, decode_proof, encode_proof
+from cfnode.core.trie.range_builder import OrderedState, build_range
 from cfnode.core.trie.range_reader import read_range
-from cfnode.core.trie.ranges import Position, StateRange, build_range, is_child_root, trie_rows
+from cfnode.core.trie.ranges import Position, StateRange, is_child_root, trie_rows
 from cfnode.core.trie.recorder import Recorder, prove_keys
 from cfnode.core.trie.roots import RootOfSorted, ordered_root, root
 from cfnode.core.trie.update import NodeReader, TrieUpdate, update
@@ -22,6 +23,7 @@ __all__ = [
     "MissingNode",
     "MissingSubtrie",
     "NodeReader",
+    "OrderedState",
     "Position",
     "ProofState",
     "Recorder",

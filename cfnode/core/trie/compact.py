@@ -34,7 +34,8 @@ from cfnode.core.trie.errors import MissingNode, TrieError
 from cfnode.core.trie.nibbles import to_nibbles
 
 ESCAPE = b"\x01"
-_OMITTED = b"\x00"  # the entry of a child of no bytes
+OMITTED = b"\x00"
+"""The entry of a child of no bytes."""
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ def _open_node(items: Iterator[bytes], into: Unpacked) -> _OpenNode:
         value = _next(items)
         node.value, node.hashed = blake2_256(value), True
         into.entries[node.value] = value
-    return _OpenNode(node, [i for i, entry in enumerate(node.children or ()) if entry == _OMITTED])
+    return _OpenNode(node, [i for i, entry in enumerate(node.children or ()) if entry == OMITTED])
 
 
 def _next(items: Iterator[bytes]) -> bytes:
@@ -196,7 +197,7 @@ def _pack_trie(entries: dict[bytes, bytes], root: bytes, items: list[bytes]) -> 
             if is_hash_entry(entry) and entry[1:] in entries:
                 assert node.children is not None
                 child_hashes.append(entry[1:])
-                node.children[index] = _OMITTED
+                node.children[index] = OMITTED
         items.append(encode_node(node) if value is None else ESCAPE + encode_node(node))
         if value is not None:
             items.append(value)

@@ -31,20 +31,19 @@ from cfnode.core.trie.codec import (
     encode_node,
     is_hash_entry,
 )
-from cfnode.core.trie.compact import ESCAPE
+from cfnode.core.trie.compact import ESCAPE, OMITTED
 from cfnode.core.trie.errors import TrieError
 
-__all__ = ["LongPathsError", "TriePart", "path_nibbles", "read_part"]
+__all__ = ["LongPathsError", "TriePart", "hex_digits", "inline_pairs", "path_nibbles", "read_part"]
 
 _ENTRY_COST = 32
 """Nibbles that an entry counts besides its path: its value may have no byte."""
 
-_OMITTED = b"\x00"
 _NIBBLES = (*(bytes((nibble,)) for nibble in range(16)), b"")
 _HEX = (*"0123456789abcdef", "")
 _SHORT_LEAVES = tuple(bytes((0x20 | length,)) for length in range(31))
 """Headers of leaves with the value by hash, by the length of the partial key."""
-_ALL_OMITTED = tuple(_OMITTED * count for count in range(17))
+_ALL_OMITTED = tuple(OMITTED * count for count in range(17))
 _LEAF, _BRANCH = 0x40, 0x80
 
 
@@ -77,6 +76,8 @@ def read_part(
     """
     try:
         return _TrieReader(items, child, after, max_nibbles).read(at)
+    except TrieError:
+        raise
     except (IndexError, ValueError) as error:
         raise TrieError("compact proof ends early, or a key of it in the middle of a byte") from error
 
@@ -126,10 +127,10 @@ class _TrieReader:
             return TriePart(EMPTY_ROOT, at + 1)
         stack: list[_Frame] = []
         places: tuple[int, ...] = (0, 16)
-        pieces, left, end, hexed, row = [b"", _OMITTED], iter((1,)), b"", "", -1
+        pieces, left, end, hexed, row = [b"", OMITTED], iter((1,)), b"", "", -1
         while True:
             for slot in left:
-                if pieces[slot] != _OMITTED:
+                if pieces[slot] != OMITTED:
                     if self._mode != _MUTED:
                         self._place_entry(pieces[slot], hexed + _HEX[places[slot]])
                     continue
@@ -140,7 +141,7 @@ class _TrieReader:
                 if first == 1:
                     length = item[1] - _LEAF
                     stop = (length + 5) // 2
-                    if 0 <= length < 31 and item[stop:] == _OMITTED:
+                    if 0 <= length < 31 and item[stop:] == OMITTED:
                         packed, value = item[2:stop], items[at]
                         encoded = _SHORT_LEAVES[length] + packed + blake2_256(value)
                         at += 1
@@ -156,7 +157,7 @@ class _TrieReader:
                     entries = item[stop + 2 :]
                     if entries and entries == _ALL_OMITTED[len(nibbles) - 1]:
                         partial = _partial(item[1:stop], length)
-                        opened = item[: stop + 2], partial, None, False, [_OMITTED] * len(entries), nibbles
+                        opened = item[: stop + 2], partial, None, False, [OMITTED] * len(entries), nibbles
                 if packed is not None:
                     partial = packed.hex()
                     if length & 1:
@@ -204,7 +205,7 @@ class _TrieReader:
         encoded = encode_node(node)
         head = encoded[: len(encoded) - sum(map(len, entries))]
         places = (0, *(index for index, entry in enumerate(node.children or ()) if entry))
-        return (head, _hexed(node.partial), value, lacks_value, entries, places), at
+        return (head, hex_digits(node.partial), value, lacks_value, entries, places), at
 
     # --- collecting
 
@@ -255,7 +256,7 @@ class _TrieReader:
             if self._mode == _COLLECTING or self._is_wanted(hexed):
                 self._end_at(hexed)
             return
-        for key, value in _inline_pairs(entry[1:], hexed):
+        for key, value in inline_pairs(entry[1:], hexed):
             self._charge(len(key) + _ENTRY_COST)
             if self._mode == _SEEKING:
                 self._seek_pair(key, value)
@@ -277,18 +278,18 @@ class _TrieReader:
                 raise LongPathsError
 
 
-def _inline_pairs(encoded: bytes, hexed: str) -> Iterator[tuple[str, bytes]]:
+def inline_pairs(encoded: bytes, hexed: str) -> Iterator[tuple[str, bytes]]:
     """Yield the keys and values of a node within its parent's bytes.
 
     Each level takes four bytes of at most 31, so this recursion ends soon.
     """
     node = decode_node(encoded)
-    end = hexed + _hexed(node.partial)
+    end = hexed + hex_digits(node.partial)
     if node.value is not None:
         yield end, node.value
     for index, entry in enumerate(node.children or ()):
         if entry:
-            yield from _inline_pairs(entry[1:], end + _HEX[index])
+            yield from inline_pairs(entry[1:], end + _HEX[index])
 
 
 def _partial(packed: bytes, length: int) -> str:
@@ -301,7 +302,8 @@ def _partial(packed: bytes, length: int) -> str:
     return partial[1:]
 
 
-def _hexed(nibbles: bytes) -> str:
+def hex_digits(nibbles: bytes) -> str:
+    """Return nibbles in hexadecimal: `path_nibbles` reversed."""
     return nibbles.hex()[1::2]
 
 

@@ -15,11 +15,9 @@ Substrate, `prove_range_read_with_child_with_size` and state sync.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-from cfnode.core.hashing import blake2_256
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, State
 from cfnode.core.trie.codec import (
     EMPTY_NODE,
     EMPTY_ROOT,
@@ -29,15 +27,13 @@ from cfnode.core.trie.codec import (
     decode_node,
     is_hash_entry,
 )
-from cfnode.core.trie.compact import encode_compact_proof
-from cfnode.core.trie.errors import MissingNode, TrieError
-from cfnode.core.trie.nibbles import covering_key, to_key, to_nibbles
-from cfnode.core.trie.source import ByPath, CollectingSource, NodeSource
+from cfnode.core.trie.errors import TrieError
+from cfnode.core.trie.nibbles import to_key
+from cfnode.core.trie.source import ByPath, NodeSource
 
 __all__ = [
     "Position",
     "StateRange",
-    "build_range",
     "is_child_root",
     "trie_rows",
     "whole_key",
@@ -75,32 +71,6 @@ class _RangeWalk:
         return _decoded(self.source.node(child, path, merkle_value))
 
 
-class _Limited(CollectingSource):
-    """The visited part of our own state. After `max_bytes` and one key, all further entries are missing.
-
-    An entry counts at each visit: a state of equal entries is as much work as one of different ones.
-    """
-
-    def __init__(self, state: State, max_bytes: int) -> None:
-        super().__init__(ByPath(state))
-        self.any = False
-        self._left = max_bytes
-
-    def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
-        if self.any and self._left <= 0:
-            raise MissingNode(covering_key(path), merkle_value, child)
-        return super().node(child, path, merkle_value)
-
-    def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        if self.any and self._left <= 0:
-            raise MissingNode(key, hashed, child)
-        return super().value(child, key, hashed)
-
-    def _kept(self, entry: bytes) -> bytes:
-        self._left -= len(entry)
-        return super()._kept(entry)
-
-
 class _LastRow(ByPath):
     """Our own state, row by row. `row`: the path of the node that was read last."""
 
@@ -109,25 +79,6 @@ class _LastRow(ByPath):
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
         self.row = path
         return super().node(child, path, merkle_value)
-
-
-def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
-    """Return a compact proof of a part of the state after `start`, and where the next range begins.
-
-    The proof has about `max_bytes`, and at least one key unless no key follows. Raises TrieError if `start`
-    names an unknown child trie.
-    """
-    visited = _Limited(state, max_bytes)
-    walk = _RangeWalk(visited)
-    roots = [state.get(start[0]) or b""] if len(start) == 2 else []
-    with suppress(MissingNode):
-        for child, key, value in _walk_state(walk, state.root, start):
-            visited.any = True
-            if child == TOP and is_child_root(key, value):
-                roots.append(value)
-    present = {blake2_256(entry) for entry in visited.entries}
-    child_roots = [child_root for child_root in dict.fromkeys(roots) if child_root in present]
-    return encode_compact_proof(state.root, list(visited.entries), child_roots), walk.position
 
 
 def trie_rows(
@@ -154,57 +105,6 @@ def whole_key(path: bytes) -> bytes:
     if len(path) & 1:
         raise TrieError("a trie key ends in the middle of a byte")
     return to_key(path)
-
-
-def _walk_state(walk: _RangeWalk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Yield (child, key, value) after `start`, and keep `walk.position` up to date.
-
-    Raises MissingNode where the known part ends.
-    """
-    walk.position = start
-    if len(start) == 2:
-        yield from _walk_child(walk, start[0], _value_at(walk, root, start[0]), start[1])
-        walk.position = start[:1]
-    for key, value in _pairs(walk, TOP, root, start[0] if start else None):
-        walk.position = (key,)
-        yield TOP, key, value
-        if is_child_root(key, value):
-            yield from _walk_child(walk, key, value, None)
-            walk.position = (key,)
-    walk.position = None
-
-
-def _walk_child(
-    walk: _RangeWalk, name: bytes, root: bytes, after: bytes | None
-) -> Iterator[tuple[bytes, bytes, bytes]]:
-    child = name.removeprefix(CHILD_STORAGE_PREFIX)
-    walk.position = (name, after or b"")
-    for key, value in _pairs(walk, child, root, after):
-        walk.position = (name, key)
-        yield child, key, value
-
-
-def _value_at(walk: _RangeWalk, root: bytes, key: bytes) -> bytes:
-    """Return the root of the child trie under `key`, in the middle of which the walk is; raise TrieError."""
-    key_nibbles = to_nibbles(key)
-    for end, node, _ in _nodes(walk, TOP, root, key_nibbles.startswith):
-        if end == key_nibbles and node.value is not None and len(node.value) == HASH_LENGTH:
-            return node.value
-    raise TrieError(f"0x{key.hex()} holds no root of a child trie")
-
-
-def _pairs(walk: _RangeWalk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keys and values strictly after `after`, in order; raise MissingNode at the first missing one."""
-    bound = None if after is None else to_nibbles(after)
-
-    def wanted(path: bytes) -> bool:
-        return bound is None or path > bound or bound.startswith(path)
-
-    for end, node, value in _nodes(walk, child, root, wanted):
-        if value is None or (bound is not None and end <= bound):
-            continue
-        key = whole_key(end)
-        yield key, walk.source.value(child, key, value) if node.hashed else value
 
 
 def _decoded(encoded: bytes) -> TrieNode:

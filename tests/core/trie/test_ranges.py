@@ -44,8 +44,8 @@ def test_a_state_arrives_as_it_is_in_pieces_of_any_size(
 
 def test_pieces_are_about_as_large_as_asked() -> None:
     state = Held({bytes((i, j)): bytes(200) + bytes((i, j)) for i in range(40) for j in range(10)})
-    items, after = build_range(state, (), 10_000)
-    assert after is not None
+    items, is_whole = build_range(state, (), 10_000)
+    assert not is_whole
     assert 7_000 < sum(map(len, items)) < 13_000
     _, pieces = download(state, 10_000)
     assert 5 < pieces < 20
@@ -64,8 +64,8 @@ def test_a_start_within_no_child_trie_is_refused() -> None:
 
 
 def test_an_empty_state_is_whole_at_once() -> None:
-    items, after = build_range(Held({}), (), 100)
-    assert after is None
+    items, is_whole = build_range(Held({}), (), 100)
+    assert is_whole
     assert read_range(items, Held({}).root, ()).next is None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import strategies as st
 
 from cfnode.core.state import TOP
@@ -26,6 +28,12 @@ class Held:
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
         return self.nodes.get(child, {}).get(path)
+
+    def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        return ((each, value) for each, value in sorted(self.storage.get(child, {}).items()) if each > key)
+
+    def nodes_after(self, path: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        return ((each, node) for each, node in sorted(self.nodes.get(child, {}).items()) if each > path)
 
 
 keys = st.binary(min_size=1, max_size=4) | st.binary(min_size=1, max_size=2).map(

