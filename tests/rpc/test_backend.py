@@ -341,6 +341,21 @@ async def test_a_transfer_that_was_not_taken_has_a_payload(instant: Served) -> N
     assert payload["contract"] == call["contract"]
 
 
+async def test_an_aborted_batch_has_a_payload_until_the_key_rotates(instant: Served) -> None:
+    channel = await opened(instant)
+    await instant.call("dev_abortBroadcast", "Ethereum")
+    await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN)
+    for _ in range(8):
+        await instant.call("dev_newBlock")
+    aborted = (await status(instant, channel["id"]))["swapEgress"]
+    assert aborted["failure"]["reason"]["name"] == "BroadcastAborted"
+    assert aborted["transactionPayload"]["data"].startswith("0x5f8c0f9a")
+    await instant.call("dev_rotate")
+    outdated = (await status(instant, channel["id"]))["swapEgress"]
+    assert outdated["failure"]["reason"]["name"] == "FailedForeignChainCallExpired"
+    assert "transactionPayload" not in outdated
+
+
 async def test_what_is_not_there_is_not_found(instant: Served) -> None:
     for name in ("nope", "7", "1-Ethereum-1", "0x" + "ab" * 32, "9" * 300):
         assert await get(instant, f"/v2/swaps/{name}") == (404, {"message": "resource not found"})

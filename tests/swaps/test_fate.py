@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from random import Random
@@ -105,3 +107,34 @@ def test_each_fate_has_its_words_and_a_row_of_the_page() -> None:
         r"^\| (\w+) \|", page.partition("## The fate of a payout")[2].partition("## Times")[0], re.M
     )
     assert rows == ["fate", *Fate]
+
+
+def test_the_fate_is_decided_in_one_place() -> None:
+    """All other code compares fates, gives them words, or takes what `fate` has returned."""
+    deciding = []
+    for path in sorted((ROOT / "cfnode").rglob("*.py")):
+        if path == ROOT / "cfnode/swaps/fate.py" or "Fate." not in (text := path.read_text()):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            chosen = [*_chosen(node)]
+            deciding += [f"{path.relative_to(ROOT)}:{each.lineno}" for each in chosen if _is_fate(each)]
+    assert deciding == []
+
+
+def _chosen(node: ast.AST) -> Iterator[ast.expr]:
+    """The values that a statement or a call makes the fate of a payout."""
+    match node:
+        case (
+            ast.Return(value=ast.expr() as value)
+            | ast.Assign(value=value)
+            | ast.AnnAssign(value=ast.expr() as value)
+        ):
+            yield value
+        case ast.Call(args=arguments, keywords=keywords):
+            yield from (*arguments, *(each.value for each in keywords))
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+
+
+def _is_fate(value: ast.expr) -> bool:
+    return isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "Fate"

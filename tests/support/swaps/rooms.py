@@ -388,7 +388,7 @@ class Rooms:
         calls = {
             (each.asset, each.amount, each.call or each.broadcast, swap.number)
             for swap, each in payouts
-            if each.call is not None or each.state in ("aborted", "expired")
+            if (swap.channel is not None if each.call is not None else each.state in ("aborted", "expired"))
         }
         of_swaps = [each for each in failed if each.request is not None]
         assert {(each.asset, each.amount, each.call, each.request) for each in of_swaps} == calls
