@@ -232,7 +232,7 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Map
         met.append(best.rate >= kind.least)
     if older:
         earlier = min(older, key=lambda each: each.slow)
-        figure += f"; before {earlier}: {best.rate / earlier.rate:.1f} ×"
+        figure += f"; before {earlier}: {best.rate / earlier.rate:.2f} ×"
         if kind.ratio is not None:
             targets.append(f"≥ {kind.ratio:.0f} ×")
             met.append(best.rate >= kind.ratio * earlier.rate)
@@ -255,7 +255,7 @@ def _websocket(now: int, before: int | None) -> Row:
         return name, f"{best:,.0f}/s", "", None
     return (
         name,
-        f"{best:,.0f}/s; before {earlier:,.0f}/s: {best / earlier:.1f} ×",
+        f"{best:,.0f}/s; before {earlier:,.0f}/s: {best / earlier:.2f} ×",
         "≥ 2 ×",
         best >= 2 * earlier,
     )

@@ -3,10 +3,14 @@
 Three servers in processes of their own, called by the same client on 50 connections, by turns so that other
 load on the machine affects all alike; of the rounds the best counts. The client is as lean as Python allows
 (plain sockets, one selector, prepared bytes), since it shares the machine's cores with what it measures.
+
+If CFNODE_BENCH_BEFORE names a checkout of an older version, with its .venv, its node is called by turns with
+the present one, which may be at most 5 % slower.
 """
 
 from __future__ import annotations
 
+import os
 import selectors
 import socket
 import subprocess
@@ -21,6 +25,8 @@ from typing import Any
 
 import trio
 
+HERE = Path(__file__).resolve().parent.parent.parent
+MIN_OF_BEFORE = 0.95
 CONNECTIONS = 50
 ROUNDS = 6
 SECONDS = 1.0
@@ -95,12 +101,13 @@ SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "loop": serve_lo
 
 
 @contextmanager
-def server(kind: str) -> Iterator[int]:
-    """Run a server in a process of its own; yield its port once it answers."""
+def server(kind: str, tree: Path = HERE) -> Iterator[int]:
+    """Run a server of a checkout in a process of its own; yield its port once it answers."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "scripts.benchmarks.rpc", kind, str(port)]
-    process = subprocess.Popen(command)
+    python = sys.executable if tree == HERE else str(tree / ".venv" / "bin" / "python")
+    # The working folder comes first on the path of `python -m`.
+    process = subprocess.Popen([python, "-m", "scripts.benchmarks.rpc", kind, str(port)], cwd=tree)
     try:
         _wait_for(port)
         yield port
@@ -189,13 +196,19 @@ def _ask_for(
 
 def run() -> list[Row]:
     """Return the rows of this benchmark: figure, measured, target, met."""
-    best = {"bare": 0.0, "http": 0.0, "ws": 0.0}
-    with server("bare") as bare, server("node") as node:
+    older = os.environ.get("CFNODE_BENCH_BEFORE")
+    with ExitStack() as stack:
+        bare, node = (stack.enter_context(server(kind)) for kind in ("bare", "node"))
         clients = {
             "bare": (partial(connect, bare), http_request(bare)),
             "http": (partial(connect, node), http_request(node)),
             "ws": (partial(connect_websocket, node), websocket_request()),
         }
+        if older:
+            before = stack.enter_context(server("node", Path(older)))
+            clients["http before"] = partial(connect, before), http_request(before)
+            clients["ws before"] = partial(connect_websocket, before), websocket_request()
+        best = dict.fromkeys(clients, 0.0)
         for _ in range(ROUNDS):
             for name, (open_one, request) in clients.items():
                 best[name] = max(best[name], rate(open_one, request))
@@ -213,7 +226,15 @@ def run() -> list[Row]:
             "≥ 3 ×",
             gain >= 3,
         ),
+        *(_beside_before(name, best) for name in ("http", "ws") if older),
     ]
+
+
+def _beside_before(name: str, best: dict[str, float]) -> Row:
+    now, before = best[name], best[f"{name} before"]
+    figure = f"system_health, {name}, beside the version before"
+    measured = f"{now:,.0f}/s, {now / before:.1%} of {before:,.0f}/s"
+    return figure, measured, f"≥ {MIN_OF_BEFORE:.0%}", now >= MIN_OF_BEFORE * before
 
 
 if __name__ == "__main__":

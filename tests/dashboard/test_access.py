@@ -133,6 +133,8 @@ async def test_forms_of_other_pages_are_refused(books: Database) -> None:
         {"origin": "https://evil.example"},
         {"origin": "http://127.0.0.1:9999"},
         {"origin": "null"},
+        {"origin": "http://["},
+        {"origin": "http://127.0.0.1:8080, http://127.0.0.1:8080"},
         {"sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},
     )
