@@ -92,7 +92,7 @@ _ENDED = _Ended((), (), cast("TableView", None))
 
 
 class StateView:
-    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot that it reads."""
+    """The state at one block: `cfnode.core.state.BlockState`. It ends with the snapshot that it reads."""
 
     __slots__ = ("_nodes", "_storage", "number", "root")
 

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.store import finality
 from cfnode.store.database import LmdbDatabase
 from cfnode.store.errors import StateDiscarded, UnknownBlock
@@ -211,7 +211,7 @@ class StoreMachine(RuleBasedStateMachine):
                         nodes = self.nodes[block].get(child, {})
                         assert all(state.node(key, child) == nodes.get(key) for key in (*KEYS, *nodes))
 
-    def compare(self, state: State, child: bytes, contents: dict[bytes, bytes]) -> None:
+    def compare(self, state: BlockState, child: bytes, contents: dict[bytes, bytes]) -> None:
         keys = sorted(contents)
         for key in {*KEYS, *keys}:
             assert state.get(key, child) == contents.get(key)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, BlockState
 from cfnode.core.trie.codec import (
     EMPTY_NODE,
     EMPTY_ROOT,
@@ -81,7 +81,7 @@ class _Limited(CollectingSource):
     An entry counts at each visit: a state of equal entries is as much work as one of different ones.
     """
 
-    def __init__(self, state: State, max_bytes: int) -> None:
+    def __init__(self, state: BlockState, max_bytes: int) -> None:
         super().__init__(ByPath(state))
         self.any = False
         self._left = max_bytes
@@ -111,7 +111,7 @@ class _LastRow(ByPath):
         return super().node(child, path, merkle_value)
 
 
-def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
+def build_range(state: BlockState, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
     """Return a compact proof of a part of the state after `start`, and where the next range begins.
 
     The proof has about `max_bytes`, and at least one key unless no key follows. Raises TrieError if `start`
@@ -131,7 +131,7 @@ def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[byt
 
 
 def trie_rows(
-    state: State, child: bytes, root: bytes
+    state: BlockState, child: bytes, root: bytes
 ) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
     """Yield the rows of a complete trie in order: (path, key, value or its hash).
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT
 from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key
@@ -55,7 +55,7 @@ class ByHash:
 class ByPath:
     """The rows of a state. Their hashes are not compared: the state is our own."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: BlockState) -> None:
         self._state = state
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
