@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Walkable(Protocol):
     """A layer whose keys can be walked in order."""
 
-    def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the next key of the layer in byte order, or None."""
 
 
 class Layered:
@@ -45,6 +46,7 @@ class Layered:
         self._written: dict[bytes, list[Mapping[bytes, bytes | None]]] = {}
 
     def get(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the value of the newest layer that has written the key, or None."""
         for table in self._written_in(child):
             if key in table:
                 return table[key]
@@ -63,6 +65,7 @@ class Layered:
         return written
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the next key that has a value, over all layers, or None."""
         if not self._overlays and not self._branches:
             return self._base.next_key(child, key)
         layers: list[Walkable] = [*self._overlays, *self._branches, self._base]
@@ -103,12 +106,15 @@ class StateView:
         self._nodes = nodes
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the value of a key, or None."""
         return self._storage.get(child, key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the next key in byte order, or None."""
         return self._storage.next_key(child, key)
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the encoded trie node at a path, or None."""
         return self._nodes.get(child, path)
 
     def end(self) -> None:

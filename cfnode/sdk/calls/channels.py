@@ -110,6 +110,7 @@ class EstimateExpiry(Call[int]):
     expiry_block: int
 
     def steps(self, session: ClientSession) -> Steps[int]:
+        """Read the chain's height; return the estimate in Unix milliseconds."""
         return estimated_expiry(session, self.chain, self.expiry_block)
 
 

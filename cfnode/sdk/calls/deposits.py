@@ -61,6 +61,7 @@ class RequestDepositAddressV2(Call[DepositAddress]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: ClientSession) -> Steps[DepositAddress]:
+        """Check the quoted amount against the chain's limits, and open the channel."""
         order = self._order(session)
         limits = yield from environment(session)
         check_amount(order.source, order.amount, limits, "quote.deposit_amount")
@@ -108,6 +109,7 @@ class RequestDepositAddress(Call[DepositAddress]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: ClientSession) -> Steps[DepositAddress]:
+        """Check the amount against the chain's limits, and open the channel."""
         order = self._order(session)
         limits = yield from environment(session)
         check_amount(order.source, order.amount, limits, "amount")

@@ -32,6 +32,7 @@ class DevDeposit(Call[str]):
     amount: Quantity | None = None
 
     def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_deposit`; return the hash of the block."""
         return _paid(session, "dev_deposit", self.channel, self.amount)
 
 
@@ -48,6 +49,7 @@ class DevAnnounce(Call[str]):
     amount: Quantity | None = None
 
     def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_announceDeposit`; return the hash of the block."""
         return _paid(session, "dev_announceDeposit", self.channel, self.amount)
 
 
@@ -66,6 +68,7 @@ class DevSendToVault(Call[str]):
     refund_address: str | None = None
 
     def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_sendToVault` with a random transaction; return its hash as explorers write it."""
         transaction = session.random_bytes(_TRANSACTION_BYTES)
         paid = None if self.amount is None else hex(base_units(self.amount, "BTC"))
         params = [_snake(self.vault_swap), paid, self.refund_address, "0x" + transaction.hex()]

@@ -34,6 +34,7 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
     source_chain: ChainName | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[ChainInfo, ...]]:
+        """Return the chains that have assets to swap, without the source chain."""
         source = chain_named(self.source_chain, "source_chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
@@ -48,6 +49,7 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
     chain: ChainName | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[AssetInfo, ...]]:
+        """Return the assets to swap, of one chain or of all."""
         chain = chain_named(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
@@ -63,6 +65,7 @@ class GetSwapLimits(Call[SwapLimits]):
     """
 
     def steps(self, session: ClientSession) -> Steps[SwapLimits]:
+        """Return minimum deposits and maximum swaps, in base units by chain and symbol."""
         assets = yield from _supported(session)
         limits = yield from environment(session)
         minimum: dict[str, dict[str, int]] = {}
@@ -78,6 +81,7 @@ class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
     """Return the blocks after which a deposit counts, by chain; None if it counts at once."""
 
     def steps(self, session: ClientSession) -> Steps[dict[str, int | None]]:
+        """Return by chain the number of blocks after which a deposit counts; None: unknown."""
         limits = yield from environment(session)
         return limits.confirmations()
 
@@ -87,6 +91,7 @@ class GetChannelOpeningFees(Call[dict[str, int]]):
     """Return a broker's fee for opening a channel, in FLIP base units, by source chain."""
 
     def steps(self, session: ClientSession) -> Steps[dict[str, int]]:
+        """Return the fee of a channel by chain, in FLIP atoms."""
         limits = yield from environment(session)
         return limits.opening_fees()
 
@@ -103,6 +108,7 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
     asset: AssetSymbol | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[BoostLiquidity, ...]]:
+        """Return the boost pools of a chain, or of an asset with the highest fee tier first."""
         chain = chain_named(self.chain, "chain")
         symbol = symbol_named(self.asset, chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])

@@ -86,6 +86,7 @@ class GetQuote(_QuoteRequest, Call[QuoteResponse]):
     """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`."""
 
     def steps(self, session: ClientSession) -> Steps[QuoteResponse]:
+        """Ask the swap service for one quote."""
         self.check(session)
         document = yield from backend(session, "GET", "/quote", query=tuple(self.query(session, dca=False)))
         quote = read_answer(Quote, document, session.backend_url)
@@ -102,6 +103,7 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
     """
 
     def steps(self, session: ClientSession) -> Steps[QuotesResponse]:
+        """Ask the swap service for all quotes."""
         self.check(session)
         dca = session.options.enabled_features.dca
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
@@ -131,6 +133,7 @@ class SwapQuote(Call[Quote]):
     is_vault_swap: bool = False
 
     def steps(self, session: ClientSession) -> Steps[Quote]:
+        """Ask for all quotes of the swap; return the one without chunks. Raises NoQuote."""
         source, destination = asset_given(self.source, "source"), asset_given(self.destination, "destination")
         request = GetQuoteV2(
             chain_of(source),

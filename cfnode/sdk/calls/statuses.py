@@ -75,6 +75,7 @@ class GetStatusV2(Call[SwapStatus]):
     id: str | int
 
     def steps(self, session: ClientSession) -> Steps[SwapStatus]:
+        """Ask the swap service for the status of version 2."""
         return _status(session, "/v2/swaps/", self.id, SwapStatus)
 
 
@@ -85,6 +86,7 @@ class GetStatus(Call[SwapStatusV1]):
     id: str | int
 
     def steps(self, session: ClientSession) -> Steps[SwapStatusV1]:
+        """Ask the swap service for the status of version 1."""
         return _status(session, "/swaps/", self.id, SwapStatusV1)
 
 

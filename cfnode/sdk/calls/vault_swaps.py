@@ -78,6 +78,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
     ccm_params: CcmParams | None = None
 
     def steps(self, session: ClientSession) -> Steps[VaultSwapData]:
+        """Check the amount, and have the broker or the swap service encode the transaction."""
         order = self._order(session, *self._checked_assets())
         limits = yield from environment(session)
         check_amount(order.source, self.quote.deposit_amount, limits, "quote.deposit_amount")

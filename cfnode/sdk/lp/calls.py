@@ -69,6 +69,7 @@ class GetBalances(ProviderCall[Balances]):
     """Return the account's free balance of each asset in base units, by asset name, at the best block."""
 
     def steps(self, session: ClientSession) -> Steps[Balances]:
+        """Read the account's free balances."""
         answer = yield from rpc(session, session.rpc_url, "cf_free_balances", [account_of(session)])
         return reading(session, read_balances, answer)
 
@@ -78,6 +79,7 @@ class GetPools(ProviderCall[tuple[Pool, ...]]):
     """Return the pools of the chain: names of the base and the quote asset of each."""
 
     def steps(self, session: ClientSession) -> Steps[tuple[Pool, ...]]:
+        """Read the pools of the chain."""
         answer = yield from rpc(session, session.rpc_url, "cf_available_pools", [])
         return reading(session, read_pools, answer)
 
@@ -92,6 +94,7 @@ class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
     asset: AssetName | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[OpenOrder, ...]]:
+        """Read the account's open orders, of one asset or of all."""
         standing = yield from open_orders(session, self.asset)
         return standing.orders
 
@@ -108,6 +111,7 @@ class GetBook(ProviderCall[OrderBook]):
     quote: AssetName = "USDC"
 
     def steps(self, session: ClientSession) -> Steps[OrderBook]:
+        """Check the pool, and read its order book at one block."""
         pool = name_of(asset_given(self.asset, "asset")), name_of(asset_given(self.quote, "quote"))
         if (
             isinstance(self.levels, bool)
@@ -134,6 +138,7 @@ class GetPlan(ProviderCall[Plan]):
     keep_others: bool = False
 
     def steps(self, session: ClientSession) -> Steps[Plan]:
+        """Read the open orders, and plan the fewest calls to the desired ones."""
         standing = yield from open_orders(session, None)
         check_orders(self.desired, standing.pools)
         by_amounts = {order.pool for order in self.desired if isinstance(order, RangeOrderByAmounts)}
@@ -161,6 +166,7 @@ class SetOrders(ProviderCall[Plan]):
     keep_others: bool = False
 
     def steps(self, session: ClientSession) -> Steps[Plan]:
+        """Plan, and execute the plan; return it."""
         plan = yield from GetPlan(self.desired, self.keep_others).steps(session)
         yield from executed(_provider(session), plan)
         return plan
@@ -176,6 +182,7 @@ class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
     orders: Sequence[Order]
 
     def steps(self, session: ClientSession) -> Steps[tuple[StandingOrder, ...]]:
+        """Cancel orders; return those that were open."""
         plan = Plan(tuple(self.orders), (), (), ())
         answers = yield from executed(_provider(session), plan)
         return tuple(order for answer in answers for order in reading(session, read_closed, answer))
@@ -186,6 +193,7 @@ class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
     """Cancel all orders of the node's account; return those that stood. Repeating it is harmless."""
 
     def steps(self, session: ClientSession) -> Steps[tuple[StandingOrder, ...]]:
+        """Cancel all orders of the account; return those that were open."""
         wait = _provider(session).wait_for
         answers = yield from rpc(session, session.rpc_url, "lp_cancel_all_orders", [wait])
         return tuple(order for answer in answers for order in reading(session, read_closed, answer))
@@ -196,6 +204,7 @@ class GetFinalizedBlock(ProviderCall[int]):
     """Return the number of the last finalized block."""
 
     def steps(self, session: ClientSession) -> Steps[int]:
+        """Read the number of the last final block."""
         block = yield from rpc(session, session.rpc_url, "chain_getFinalizedHead", [])
         header = yield from rpc(session, session.rpc_url, "chain_getHeader", [block])
         return reading(session, lambda: block_number(header))
@@ -211,6 +220,7 @@ class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
     block_number: int
 
     def steps(self, session: ClientSession) -> Steps[tuple[BlockFills, ...]]:
+        """Read the account's fills of the final blocks from a number on, `MAX_FILL_BLOCKS` at most."""
         last = yield from GetFinalizedBlock().steps(session)
         numbers = range(self.block_number, min(last + 1, self.block_number + MAX_FILL_BLOCKS))
         if not numbers:

@@ -92,6 +92,7 @@ class GetMarket(Call[Market]):
         pass
 
     def steps(self, session: ClientSession) -> Steps[Market]:
+        """Read time, prices, balances, orders and fills at the best block."""
         url, account = session.rpc_url, account_of(session)
         pool_list, block = yield from rpc_batch(
             session, url, [("cf_available_pools", []), ("chain_getBlockHash", [])]

@@ -68,6 +68,7 @@ class FindCandidates(Call[Candidates]):
     progress: Callable[[Progress], None] | None = None
 
     def steps(self, session: ClientSession) -> Steps[Candidates]:
+        """Search all chains, or one, for the failed calls of an owner."""
         owner = read_owner(self.owner)
         chains = tuple(CHAINS.values()) if self.chain is None else (chain_named(self.chain),)
         search = _Search(session, owner, chains, self.archive, self.evm_url, self.progress)
@@ -90,6 +91,7 @@ class FindCallsOfBatch(Call[Candidates]):
     progress: Callable[[Progress], None] | None = None
 
     def steps(self, session: ClientSession) -> Steps[Candidates]:
+        """Search one chain for the failed calls of a batch."""
         chain = chain_named(self.chain)
         owner = Batch(f"{chain} broadcast {self.broadcast_id}", chain, self.broadcast_id)
         search = _Search(session, owner, (chain,), self.archive, self.evm_url, self.progress)
@@ -105,6 +107,7 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
     archive: str | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[Payload, ...]]:
+        """Search for the failed calls of an owner, without what else the search has read."""
         return (yield from FindCandidates(self.owner, self.chain, self.archive).steps(session)).calls
 
 

@@ -35,6 +35,7 @@ class CheckContracts(Call[None]):
         self.url = url
 
     def steps(self, session: ClientSession) -> Steps[None]:
+        """Check vault and key manager of the payload. Raises RecoveryError."""
         yield from self._vault(session)
         yield from self._key_manager(session)
 

@@ -131,6 +131,7 @@ class FetchFailedCall(Call[FailedCall]):
     broadcast_id: int
 
     def steps(self, session: ClientSession) -> Steps[FailedCall]:
+        """Read payload, keys and expiry of a failed call at the best block."""
         chain, url = chain_named(self.chain), session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, at))
@@ -171,6 +172,7 @@ class FetchKeys(Call[FailedCall]):
     payload: Payload
 
     def steps(self, session: ClientSession) -> Steps[FailedCall]:
+        """Read keys and expiry for a known payload at the best block."""
         chain, url = self.payload.chain, session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, at))

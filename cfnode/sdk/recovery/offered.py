@@ -49,6 +49,7 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
     recipient: bytes | None = None
 
     def steps(self, session: ClientSession) -> Steps[tuple[Payload, ...]]:
+        """Read the failed calls of a chain, of one recipient or of all."""
         offer = yield from on_offer(session, chain_named(self.chain))
         if self.recipient is None:
             return offer.calls

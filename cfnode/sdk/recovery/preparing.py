@@ -54,6 +54,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         self.max_fee = max_fee
 
     def steps(self, session: ClientSession) -> Steps[UnsignedTransaction]:
+        """Check, simulate and price the transaction that sends a failed call; return it unsigned."""
         payload, url, sender = self.failed.payload, self.url, checksum_address(self.sender)
         done, pending = yield from account_nonces(session, url, sender)
         replaced = (yield from self._waiting(session, done, pending)) if pending > done else None

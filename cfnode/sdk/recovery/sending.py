@@ -50,6 +50,7 @@ class SendTransaction(Call[str]):
         self.url = url
 
     def steps(self, session: ClientSession) -> Steps[str]:
+        """Send a signed transaction; return its hash, also if the node has it already."""
         identity = "0x" + keccak_256(self.raw).hex()
         try:
             yield from evm_call(session, self.url, "eth_sendRawTransaction", ["0x" + self.raw.hex()])
@@ -67,6 +68,7 @@ class FetchReceipt(Call[Receipt | None]):
         self.url = url
 
     def steps(self, session: ClientSession) -> Steps[Receipt | None]:
+        """Read the receipt of a transaction; None: it is in no block yet."""
         method = "eth_getTransactionReceipt"
         receipt = yield from evm_call(session, self.url, method, [self.transaction_hash])
         if not isinstance(receipt, dict) or receipt.get("blockNumber") is None:
@@ -92,6 +94,7 @@ class ConfirmReceipt(Call[Confirmation]):
         self.url = url
 
     def steps(self, session: ClientSession) -> Steps[Confirmation]:
+        """Check the receipt against the chain, and read by how much the receiver's balance grew."""
         doubt = (yield from self._doubt(session)) or None
         return Confirmation(doubt, None if doubt else (yield from self._rise(session)))
 

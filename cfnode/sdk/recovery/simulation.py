@@ -65,6 +65,7 @@ class SimulateCall(Call[tuple[str, ...]]):
         self.url = url
 
     def steps(self, session: ClientSession) -> Steps[tuple[str, ...]]:
+        """Simulate a failed call on its chain. Raises an error with the reason if it would fail."""
         payload = self.failed.payload
         call = {"to": checksum_address(payload.vault), "data": "0x" + payload.data.hex()}
         try:
