@@ -22,9 +22,9 @@ WIDTH = 110
 NEWLINE, NO_BREAK = "\n", "\u00a0"
 sys.path.insert(0, str(ROOT))
 # The packages import the modules that are written here, which may be missing or of older calls.
-for name in ("cfnode.sdk.methods", "cfnode.sdk.lp.methods"):
+for name, subject in (("cfnode.sdk.methods", ""), ("cfnode.sdk.lp.methods", "Provider")):
     sys.modules[name] = stand_in = ModuleType(name)
-    empty = {each: type(each, (), {}) for each in ("AwaitedMethods", "BlockingMethods")}
+    empty = {kind: type(kind, (), {}) for kind in (f"Awaited{subject}Methods", f"Blocking{subject}Methods")}
     vars(stand_in).update(empty)
 
 from cfnode.sdk.calls import (  # noqa: E402
@@ -143,13 +143,13 @@ from cfnode.sdk.lp.orders import OpenOrder, Order, Pool, StandingOrder
 from cfnode.sdk.lp.planning import Plan
 from cfnode.sdk.names import AssetName
 
-__all__ = ["AwaitedMethods", "BlockingMethods"]
+__all__ = ["AwaitedProviderMethods", "BlockingProviderMethods"]
 
 T = TypeVar("T")
 '''
 CLASS = '''
 
-class {kind}Methods:
+class {kind}{subject}Methods:
     """Each call as a method {purpose}."""
 
     {define} call(self, call: Call[T]) -> T:
@@ -162,11 +162,12 @@ class {kind}Methods:
 class Clients:
     """Two clients of the same calls.
 
-    `name`: the blocking one, `head`: the imports of the module.
+    `name`: the blocking one, `subject`: a word in the classes' names, `head`: the imports of the module.
     """
 
     path: str
     name: str
+    subject: str
     head: str
     calls: tuple[type[Call[Any]], ...]
 
@@ -176,13 +177,13 @@ class Clients:
         return self.head + blocking + self._class("Awaited", "whose result is awaited", "async def", "await ")
 
     def _class(self, kind: str, purpose: str, define: str, wait: str) -> str:
-        head = CLASS.format(kind=kind, purpose=purpose, define=define)
+        head = CLASS.format(kind=kind, subject=self.subject, purpose=purpose, define=define)
         return head + "".join(_method(call, define, wait, self.name) for call in self.calls)
 
 
 CLIENTS = (
-    Clients("cfnode/sdk/methods.py", "SwapSDK", SWAP_HEAD, SWAP_CALLS),
-    Clients("cfnode/sdk/lp/methods.py", "LiquidityProvider", PROVIDER_HEAD, PROVIDER_CALLS),
+    Clients("cfnode/sdk/methods.py", "SwapSDK", "", SWAP_HEAD, SWAP_CALLS),
+    Clients("cfnode/sdk/lp/methods.py", "LiquidityProvider", "Provider", PROVIDER_HEAD, PROVIDER_CALLS),
 )
 
 

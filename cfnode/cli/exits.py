@@ -91,6 +91,7 @@ class CommandFailure(click.ClickException):
         self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message, and the server's own text where there is one, on standard error."""
         head = "" if self.exit_code == ExitCode.INTERRUPTED else f"{marked('Error:')} "
         click.echo(f"{head}{without_controls(self.message)}", err=True, file=file)
         if self.raw:

@@ -101,6 +101,7 @@ class GroupedCommand(ClapCommand):
     """A command whose help lists its options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the help text in sections, one for each group."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)

@@ -20,9 +20,11 @@ class CommandGroup(click.Group):
     """Commands in the order in which they were added, each with the first sentence of its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order of their declaration."""
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the section Commands of the help text: names and first sentences."""
         rows = [
             (name, command.get_short_help_str(_MAX_HELP_CHARACTERS))
             for name, command in self.commands.items()
@@ -39,6 +41,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names. Raises UsageError with similar names."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             raise click.UsageError(_unknown(name, self, ctx), ctx)

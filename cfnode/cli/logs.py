@@ -52,6 +52,7 @@ class PlainFormatter(logging.Formatter):
         self.colour = colour
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return one line of a record for people: time, level from warnings on, message, traceback."""
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
         message = without_controls(record.getMessage())
         if record.exc_info:
@@ -76,6 +77,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line of JSON: time (Unix seconds), level, target, message, exception."""
         row = {
             "time": round(record.created, 3),
             "level": level_name(record.levelno),
@@ -91,6 +93,7 @@ class TolerantHandler(logging.StreamHandler[TextIO]):
     """Handler for standard error; a closed pipe must not end the node."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Report a failed write of a record, unless the stream has been closed."""
         if not isinstance(sys.exc_info()[1], (BrokenPipeError, ValueError)):
             super().handleError(record)
 

@@ -5,8 +5,8 @@ of the loop, in the loop's thread; a thread of trio's only waits for input. A lo
 serves all that is open in the loop. It starts with the first and has ended when the last is left.
 
 1. `held` starts a task in the guest, which enters the context manager, waits, and leaves it.
-2. A `Call` runs a function in the guest. Its result or its error goes to the task of asyncio that waits for
-   it. If that task is cancelled, so is the function; the task goes on when the function has ended.
+2. A `GuestCall` runs a function in the guest. Its result or its error goes to the task of asyncio that waits
+   for it. If that task is cancelled, so is the function; the task goes on when the function has ended.
 3. When the context manager ends by itself, its calls end with its error.
 """
 
@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import anyio
 import trio
 
-__all__ = ["Call", "Ended", "Held", "held", "is_under_trio"]
+__all__ = ["Ended", "GuestCall", "HeldContext", "held", "is_under_trio"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -90,7 +90,7 @@ def _require_no_run() -> None:
     )
 
 
-class Call(Generic[R]):
+class GuestCall(Generic[R]):
     """A function that runs in the guest."""
 
     def __init__(self, guest: _Guest, function: Callable[[], Awaitable[R]]) -> None:
@@ -140,7 +140,7 @@ class Call(Generic[R]):
         return self._results[0]
 
 
-class Held(Generic[T]):
+class HeldContext(Generic[T]):
     """An open context manager in the guest: the value that it yields, and calls that end with it."""
 
     value: T
@@ -149,20 +149,20 @@ class Held(Generic[T]):
         self.entered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._guest = guest
         self._leave = trio.Event()
-        self._calls: set[Call[Any]] = set()
+        self._calls: set[GuestCall[Any]] = set()
         self._is_open = False
         self._error: Exception | None = None
 
-    def start(self, function: Callable[[], Awaitable[R]]) -> Call[R]:
+    def start(self, function: Callable[[], Awaitable[R]]) -> GuestCall[R]:
         """Start a function in the guest. Raise Ended, or the error of the context manager, if it is left."""
         if not self._is_open:
             raise self._error or Ended("left")
-        call = Call(self._guest, function)
+        call = GuestCall(self._guest, function)
         self._calls.add(call)
         call.done.add_done_callback(lambda _: self._calls.discard(call))
         return call
 
-    def result(self, call: Call[R]) -> R:
+    def result(self, call: GuestCall[R]) -> R:
         """Return the result of a call that has ended. Raise its error, or why it was cancelled."""
         try:
             return call.result()
@@ -190,15 +190,15 @@ class Held(Generic[T]):
 
 
 @asynccontextmanager
-async def held(manager: Callable[[], AbstractAsyncContextManager[T]]) -> AsyncIterator[Held[T]]:
+async def held(manager: Callable[[], AbstractAsyncContextManager[T]]) -> AsyncIterator[HeldContext[T]]:
     """Hold a context manager of trio open for a block of asyncio. Raise its errors.
 
     After a return or an error of the block, the context manager is left as after a return; a cancellation of
     the block cancels it. The error or the cancellation then goes on.
     """
     async with _guest() as guest:
-        holder = Held[T](guest)
-        holding = Call(guest, partial(holder.hold, manager))
+        holder = HeldContext[T](guest)
+        holding = GuestCall(guest, partial(holder.hold, manager))
         try:
             await asyncio.wait([holder.entered, holding.done], return_when=asyncio.FIRST_COMPLETED)
             if not holder.entered.done():

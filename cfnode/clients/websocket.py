@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from cfnode.clients.guest import Call, Ended, Held, held, is_under_trio
+from cfnode.clients.guest import Ended, GuestCall, HeldContext, held, is_under_trio
 from cfnode.core.foreign import ANSWER, read_json
 from cfnode.core.jsonrpc_client import encoded
 from cfnode.core.messages import reason_of
@@ -104,9 +104,9 @@ class _GuestSocket(Socket):
     What a cancelled `receive` waits for is the next one's, so that no message is lost.
     """
 
-    def __init__(self, holder: Held[Socket]) -> None:
+    def __init__(self, holder: HeldContext[Socket]) -> None:
         self._holder = holder
-        self._unclaimed: deque[Call[Any]] = deque()
+        self._unclaimed: deque[GuestCall[Any]] = deque()
 
     async def send(self, document: Any) -> None:
         holder = self._holder

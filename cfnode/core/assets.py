@@ -23,7 +23,7 @@ __all__ = [
     "ASSETS",
     "CHAINS",
     "AnyAsset",
-    "Asset",
+    "ForeignAsset",
     "ForeignChain",
     "UnknownAsset",
     "UnknownChain",
@@ -87,7 +87,7 @@ class ForeignChain:
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
+class ForeignAsset:
     """One asset: `index` in the enum of all assets, `chain_index` in the enum of its own chain.
 
     `decimals` is the number of digits of the smallest unit; `since` the first release that knows the asset.
@@ -115,31 +115,31 @@ _CHAINS = (
 
 # In discriminant order; 21 came after the assets of a later chain.
 _ASSETS = (
-    Asset("Eth", 1, "Ethereum", 0, "ETH", 18),
-    Asset("Flip", 2, "Ethereum", 1, "FLIP", 18),
-    Asset("Usdc", 3, "Ethereum", 2, "USDC", 6),
-    Asset("Dot", 4, "Polkadot", 0, "DOT", 10),
-    Asset("Btc", 5, "Bitcoin", 0, "BTC", 8),
-    Asset("ArbEth", 6, "Arbitrum", 0, "ETH", 18),
-    Asset("ArbUsdc", 7, "Arbitrum", 1, "USDC", 6),
-    Asset("Usdt", 8, "Ethereum", 3, "USDT", 6),
-    Asset("Sol", 9, "Solana", 0, "SOL", 9),
-    Asset("SolUsdc", 10, "Solana", 1, "USDC", 6),
-    Asset("HubDot", 11, "Assethub", 0, "DOT", 10),
-    Asset("HubUsdt", 12, "Assethub", 1, "USDT", 6),
-    Asset("HubUsdc", 13, "Assethub", 2, "USDC", 6),
-    Asset("Wbtc", 14, "Ethereum", 4, "WBTC", 8),
-    Asset("ArbUsdt", 15, "Arbitrum", 2, "USDT", 6),
-    Asset("SolUsdt", 16, "Solana", 2, "USDT", 6),
-    Asset("Trx", 17, "Tron", 0, "TRX", 6),
-    Asset("TrxUsdt", 18, "Tron", 1, "USDT", 6),
-    Asset("Bnb", 19, "Bsc", 0, "BNB", 18, since="2.3"),
-    Asset("BscUsdt", 20, "Bsc", 1, "USDT", 18, since="2.3"),
-    Asset("Cbbtc", 21, "Ethereum", 5, "CBBTC", 8, since="2.3"),
+    ForeignAsset("Eth", 1, "Ethereum", 0, "ETH", 18),
+    ForeignAsset("Flip", 2, "Ethereum", 1, "FLIP", 18),
+    ForeignAsset("Usdc", 3, "Ethereum", 2, "USDC", 6),
+    ForeignAsset("Dot", 4, "Polkadot", 0, "DOT", 10),
+    ForeignAsset("Btc", 5, "Bitcoin", 0, "BTC", 8),
+    ForeignAsset("ArbEth", 6, "Arbitrum", 0, "ETH", 18),
+    ForeignAsset("ArbUsdc", 7, "Arbitrum", 1, "USDC", 6),
+    ForeignAsset("Usdt", 8, "Ethereum", 3, "USDT", 6),
+    ForeignAsset("Sol", 9, "Solana", 0, "SOL", 9),
+    ForeignAsset("SolUsdc", 10, "Solana", 1, "USDC", 6),
+    ForeignAsset("HubDot", 11, "Assethub", 0, "DOT", 10),
+    ForeignAsset("HubUsdt", 12, "Assethub", 1, "USDT", 6),
+    ForeignAsset("HubUsdc", 13, "Assethub", 2, "USDC", 6),
+    ForeignAsset("Wbtc", 14, "Ethereum", 4, "WBTC", 8),
+    ForeignAsset("ArbUsdt", 15, "Arbitrum", 2, "USDT", 6),
+    ForeignAsset("SolUsdt", 16, "Solana", 2, "USDT", 6),
+    ForeignAsset("Trx", 17, "Tron", 0, "TRX", 6),
+    ForeignAsset("TrxUsdt", 18, "Tron", 1, "USDT", 6),
+    ForeignAsset("Bnb", 19, "Bsc", 0, "BNB", 18, since="2.3"),
+    ForeignAsset("BscUsdt", 20, "Bsc", 1, "USDT", 18, since="2.3"),
+    ForeignAsset("Cbbtc", 21, "Ethereum", 5, "CBBTC", 8, since="2.3"),
 )
 
 CHAINS: dict[str, ForeignChain] = {chain.name: chain for chain in _CHAINS}
-ASSETS: dict[str, Asset] = {asset.name: asset for asset in _ASSETS}
+ASSETS: dict[str, ForeignAsset] = {asset.name: asset for asset in _ASSETS}
 _BY_SYMBOL = {(asset.chain, asset.symbol): asset for asset in _ASSETS}
 _BY_TEXT = {
     text.lower(): asset for asset in _ASSETS for text in (f"{asset.chain}/{asset.symbol}", asset.name)
@@ -149,21 +149,21 @@ _PAIRS = [f"{asset.chain}/{asset.symbol}" for asset in _ASSETS]
 _SEPARATOR: Final = re.compile("[.:]")
 MAX_QUOTED_ASSET = 40
 """Letters of an unknown name that its error repeats."""
-AnyAsset: TypeAlias = str | Mapping[str, str] | Asset
+AnyAsset: TypeAlias = str | Mapping[str, str] | ForeignAsset
 """An asset in any of its forms: `"BTC"`, `"Arbitrum/USDC"`, `{"chain": "Bitcoin", "asset": "BTC"}`."""
 
 
-def assets_of(chain: str) -> tuple[Asset, ...]:
+def assets_of(chain: str) -> tuple[ForeignAsset, ...]:
     """Return the assets of one chain, in the order of the chain's own enum; the first is its gas asset."""
     return tuple(sorted((a for a in _ASSETS if a.chain == chain), key=lambda a: a.chain_index))
 
 
-def gas_asset(chain: str) -> Asset:
+def gas_asset(chain: str) -> ForeignAsset:
     """Return the asset in which the chain takes its transaction fees."""
     return assets_of(chain)[0]
 
 
-def asset_by_symbol(chain: str, symbol: str) -> Asset:
+def asset_by_symbol(chain: str, symbol: str) -> ForeignAsset:
     """Return the asset that clients write as chain and symbol (`"Arbitrum"`, `"USDC"`); raise KeyError."""
     return _BY_SYMBOL[chain, symbol]
 
@@ -176,7 +176,7 @@ def chain_in_text(text: str) -> ForeignChain:
     return chain
 
 
-def asset_in_text(text: str) -> Asset:
+def asset_in_text(text: str) -> ForeignAsset:
     """Return the asset that a person writes, in any case: `Btc`, `ArbUsdc`, `Bitcoin/BTC`, `arbitrum.usdc`.
 
     `DOT` alone is Polkadot's, as in the official node's RPC; Assethub's is `Assethub/DOT`. Raises
@@ -189,7 +189,7 @@ def asset_in_text(text: str) -> Asset:
     return asset
 
 
-def asset_text(asset: Asset) -> str:
+def asset_text(asset: ForeignAsset) -> str:
     """Return the asset as texts for people have it: `BTC`, `Arbitrum/USDC`.
 
     It is the symbol, with the chain if `asset_in_text` reads the symbol alone as another chain's asset.
@@ -206,7 +206,7 @@ def text_of(form: str) -> str:
     return form if asset is None else asset_text(asset)
 
 
-def asset_on(chain: str, symbol: str) -> Asset:
+def asset_on(chain: str, symbol: str) -> ForeignAsset:
     """Return the asset of a chain that a person names by symbol or name, in any case.
 
     Raises UnknownChain, or UnknownAsset for a name of another chain's asset.
@@ -218,10 +218,10 @@ def asset_on(chain: str, symbol: str) -> Asset:
     return asset
 
 
-def asset_of(asset: AnyAsset) -> Asset:
+def asset_of(asset: AnyAsset) -> ForeignAsset:
     """Return the asset of any of its forms. Raises UnknownAsset or UnknownChain."""
     match asset:
-        case Asset():
+        case ForeignAsset():
             return asset
         case str():
             return asset_in_text(asset)
@@ -247,7 +247,7 @@ def symbols_of(chain: str | None) -> list[str]:
     return sorted({asset.symbol for asset in _ASSETS if chain in (None, asset.chain)})
 
 
-def assets_since(release: str) -> Iterator[Asset]:
+def assets_since(release: str) -> Iterator[ForeignAsset]:
     """Yield the assets that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
     number = _release(release)
     return (asset for asset in _ASSETS if _release(asset.since) <= number)
@@ -259,7 +259,7 @@ def units(amount: int, decimals: int) -> str:
     return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 
 
-def whole_text(amount: int, asset: Asset) -> str:
+def whole_text(amount: int, asset: ForeignAsset) -> str:
     """Return an amount of base units as text in whole units, with the asset: `0.1 BTC`."""
     return f"{units(amount, asset.decimals)} {asset_text(asset)}"
 

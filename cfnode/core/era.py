@@ -72,6 +72,7 @@ class Era:
 
     @property
     def is_immortal(self) -> bool:
+        """Whether the extrinsic is valid at every block."""
         return self.period == 0
 
     @property

@@ -54,6 +54,7 @@ class DigestItem:
             raise ValueError(f"digest item {self.kind.name}: engine {self.engine!r} does not fit")
 
     def encode(self) -> bytes:
+        """Return the SCALE of the item: kind, engine and data."""
         head = bytes((self.kind,))
         if self.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED:
             return head

@@ -1,7 +1,7 @@
 """Interface to the state of a block, and the changes that a block makes to it.
 
-Readers of chain state (runtime, RPC, proof building) use the `State` protocol, whether the state is in the
-database, in overlays of unfinalized blocks or in a storage proof. The result of executing a block is a
+Readers of chain state (runtime, RPC, proof building) use the `BlockState` protocol, whether the state is in
+the database, in overlays of unfinalized blocks or in a storage proof. The result of executing a block is a
 `Changes`.
 
 Two names recur. A *child* is the name of a child trie without its `:child_storage:default:` prefix; `b""` is
@@ -38,7 +38,7 @@ TOP = b""
 """The name of the top trie where a child trie's name is expected."""
 
 
-class State(Protocol):
+class BlockState(Protocol):
     """The storage of one block, read only."""
 
     @property

@@ -18,7 +18,7 @@ from cfnode.core.schnorr import Signature
 __all__ = [
     "NATIVE_TOKEN",
     "ReplayProtection",
-    "Transfer",
+    "TransferParams",
     "VaultCall",
     "all_batch",
     "call_data",
@@ -39,7 +39,7 @@ _BITS = {"uint32": 32, "uint256": 256, "address": 160}
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferParams:
     """`TransferParams`: token and recipient (20 bytes each), amount in the token's smallest unit."""
 
     token: bytes
@@ -101,7 +101,7 @@ class VaultCall:
         return self.selector + _encode([signed, *self.arguments])
 
 
-def transfer_fallback(transfer: Transfer) -> VaultCall:
+def transfer_fallback(transfer: TransferParams) -> VaultCall:
     """Pay what a batch could not pay, with all the gas that the sender gives."""
     arguments = "((uint256,uint256,address),(address,address,uint256))"
     return VaultCall(f"transferFallback{arguments}", [transfer.words])
@@ -110,7 +110,7 @@ def transfer_fallback(transfer: Transfer) -> VaultCall:
 def all_batch(
     deploys: Sequence[tuple[int, bytes]],
     fetches: Sequence[tuple[bytes, bytes]],
-    transfers: Sequence[Transfer],
+    transfers: Sequence[TransferParams],
 ) -> VaultCall:
     """Fetch deposits by deploying (channel id, token) or calling (contract, token), and pay."""
     arguments = (
@@ -127,7 +127,7 @@ def all_batch(
 
 
 def execute_x_swap_and_call(
-    transfer: Transfer, source_chain: int, source_address: bytes, message: bytes
+    transfer: TransferParams, source_chain: int, source_address: bytes, message: bytes
 ) -> VaultCall:
     """Pay a contract and give it a message."""
     arguments = "((uint256,uint256,address),(address,address,uint256),uint32,bytes,bytes)"

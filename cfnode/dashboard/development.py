@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from cfnode.core.assets import ASSETS, CHAINS, Asset, units
+from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset, units
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.dashboard.node import RpcNode
 
@@ -113,7 +113,7 @@ def _text(fields: Fields, name: str) -> str:
     return value
 
 
-def _asset(fields: Fields) -> Asset:
+def _asset(fields: Fields) -> ForeignAsset:
     asset = ASSETS.get(fields.get("asset", ""))
     if asset is None:
         raise BadField("Choose one of the listed assets.")

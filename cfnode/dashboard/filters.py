@@ -17,7 +17,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.reports import Period
 from cfnode.ledger.swap_list import SwapFilter
-from cfnode.swaps.journey import REQUEST_STATES, State
+from cfnode.swaps.journey import REQUEST_STATES, JourneyState
 
 __all__ = ["FIELDS", "FilterForm"]
 
@@ -85,10 +85,10 @@ def _ms(day: date | None) -> int | None:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
 
 
-def _state(text: str) -> State:
+def _state(text: str) -> JourneyState:
     if text not in {state.value for state in REQUEST_STATES}:
         raise ValueError("Choose a state of the list.")
-    return State(text)
+    return JourneyState(text)
 
 
 def _asset(text: str) -> str:

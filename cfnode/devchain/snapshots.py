@@ -3,7 +3,7 @@
 A snapshot is a copy of the database and of the data in memory: overlays, waiting transactions, the chain's
 clock, and the settings of a test (finality, signatures, silent authorities, announced deposits). Reverting
 restores all of it, so that the same calls then give the same blocks. Clients that follow the chain receive
-`Reverted`; a transaction that was sent after the snapshot ends as dropped.
+`ChainReset`; a transaction that was sent after the snapshot ends as dropped.
 
 Other nodes cannot go back behind a block that is final for them: with peers, a revert is refused. Snapshots
 are bounded in number and in bytes, are stored in the base path, and are deleted at the end of the process.

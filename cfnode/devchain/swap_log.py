@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS, AddressError, address_to_text, encode_foreign_address
-from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_text, whole_text
+from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset, asset_text, whole_text
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
@@ -147,7 +147,7 @@ def _opened_for_liquidity(number: int, fields: dict[str, Any]) -> str:
     return f"{channel} is credited to {ss58.encode(fields['account_id'])}"
 
 
-def _channel(number: int, asset: Asset, fields: dict[str, Any]) -> str:
+def _channel(number: int, asset: ForeignAsset, fields: dict[str, Any]) -> str:
     channel = ChannelId(asset.chain, fields["channel_id"], number)
     address = address_to_text(fields["deposit_address"])
     return f"📬 Channel {channel} opened: {asset_text(asset)} sent to {address}"

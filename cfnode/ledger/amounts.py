@@ -30,10 +30,12 @@ class Amount(TypeDecorator[int]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the column type: text with leading zeros in SQLite, NUMERIC elsewhere."""
         is_text = dialect.name == "sqlite"
         return dialect.type_descriptor(String(AMOUNT_DIGITS) if is_text else Numeric(AMOUNT_DIGITS, 0))
 
     def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        """Convert an amount for the database. Raises ValueError outside of u128."""
         if value is None:
             return None
         if not 0 <= value < 2**128:
@@ -41,6 +43,7 @@ class Amount(TypeDecorator[int]):
         return f"{value:0{AMOUNT_DIGITS}d}" if dialect.name == "sqlite" else Decimal(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        """Convert an amount from the database to int."""
         return None if value is None else int(value)
 
 

@@ -23,7 +23,7 @@ from cfnode.ledger.reports import PayoutFact, payout_facts, related, swap_state
 from cfnode.swaps.events import Name
 from cfnode.swaps.fate import Evidence, Fate, Signed, fate, signature_at
 from cfnode.swaps.identity import ChannelId, Place
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = [
     "FailedPayoutLine",
@@ -62,7 +62,7 @@ class SwapNow:
     output: int
     chunks: int
     executed: int
-    state: State
+    state: JourneyState
     destination: str | None
     transaction: str | None
 
@@ -295,7 +295,9 @@ def aborted_payouts(
     aborted, changed = list[tuple[Record, int]](), key_change_of(connection)
     for row in payouts:
         fact = facts[row["block"], row["event"]]
-        is_aborted = fact.state is State.ABORTED or (fact.state is State.EXPIRED and fact.recovery is None)
+        is_aborted = fact.state is JourneyState.ABORTED or (
+            fact.state is JourneyState.EXPIRED and fact.recovery is None
+        )
         if is_aborted and fact.broadcast is not None:
             aborted.append((row, fact.broadcast))
     chains = {row["chain"] for row, _ in aborted}
@@ -328,7 +330,7 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine
         paid = [payout for payout in payouts[row["egress"]] if payout["chain"] == row["chain"]]
         evidence = Evidence(
             row["chain"],
-            State.EXPIRED if is_over else State.FAILED,
+            JourneyState.EXPIRED if is_over else JourneyState.FAILED,
             signed=_signature(of_call, changed),
         )
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}

@@ -18,7 +18,7 @@ from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.pages import pages
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import Journey, JourneyStep, PayoutKind, PayoutStep, State, payout_state
+from cfnode.swaps.journey import Journey, JourneyState, JourneyStep, PayoutKind, PayoutStep, payout_state
 
 __all__ = [
     "REPORTS",
@@ -161,9 +161,9 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
         }
 
 
-def swap_state(completions: list[Record], payouts: list[tuple[str, State]]) -> State:
+def swap_state(completions: list[Record], payouts: list[tuple[str, JourneyState]]) -> JourneyState:
     """Return the state of a swap, by its ends and its payouts: kind and state of each."""
-    journey = Journey(State.SWAPPING)
+    journey = Journey(JourneyState.SWAPPING)
     if completions:
         journey.receive(JourneyStep.ENDED)
     for kind, state in payouts:
@@ -225,7 +225,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 class PayoutFact:
     """Outcome of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
 
-    state: State
+    state: JourneyState
     broadcast: int | None = None
     transaction: str | None = None
     recovery: int | None = None
@@ -235,7 +235,7 @@ def _key(row: Record) -> tuple[int, int]:
     return row["block"], row["event"]
 
 
-def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], State]:
+def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], JourneyState]:
     return {key: fact.state for key, fact in payout_facts(connection, rows).items()}
 
 

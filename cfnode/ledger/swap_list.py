@@ -27,7 +27,7 @@ from cfnode.ledger.present import SwapNow, swaps_now
 from cfnode.ledger.reports import Period, swap_records
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.swaps.identity import ChannelId, Place
-from cfnode.swaps.journey import PayoutKind, State
+from cfnode.swaps.journey import JourneyState, PayoutKind
 
 __all__ = ["SwapFilter", "SwapPage", "swap_page", "swaps_of_filter", "with_times"]
 
@@ -53,7 +53,7 @@ class SwapFilter:
     a swap of its own balance. With a `channel` only the swaps of its deposits count.
     """
 
-    state: State | None = None
+    state: JourneyState | None = None
     source: str | None = None
     target: str | None = None
     partner: str | None = None
@@ -189,7 +189,7 @@ def _matching(
         at = (rows[-1]["block"], rows[-1]["event"])
 
 
-def _in_state(connection: Connection, rows: list[Record], state: State) -> list[Record]:
+def _in_state(connection: Connection, rows: list[Record], state: JourneyState) -> list[Record]:
     swaps = swaps_now(connection, with_times(connection, rows))
     return [row for row, swap in zip(rows, swaps, strict=True) if swap.state is state]
 
@@ -242,20 +242,20 @@ _STEPS: Final = ("sent", "success", "aborted")
 _is_open: Final = not_(_is_sent("success"))
 _failed: Final = _has_payout(_with(schema.failures))
 _refunded: Final = _has_payout(_payout.kind == PayoutKind.REFUND.value)
-MAY_HAVE: Final[dict[State, ColumnElement[bool]]] = {
-    State.SWAPPING: and_(not_(_has_ended), not_(_has_payout())),
-    State.DONE: and_(_has_ended, not_(_has_payout())),
-    State.SCHEDULED: _has_payout(_is_made, not_(_with(schema.broadcasts))),
-    State.SIGNING: _has_payout(_is_made, _with(schema.broadcasts, not_(_is_sent(*_STEPS)))),
-    State.SENT: _has_payout(_is_made, _with(schema.broadcasts, _is_sent("sent"), _is_open)),
-    State.PAID: _has_payout(_is_made),
-    State.CREDITED: _has_payout(_payout.state == "credited"),
-    State.REFUNDED: _refunded,
-    State.PARTLY_REFUNDED: and_(_refunded, _has_payout(_payout.kind == PayoutKind.OUTPUT.value)),
-    State.IGNORED: _has_payout(_payout.state == "ignored"),
-    State.INVALID: _has_payout(_payout.state == "invalid"),
-    State.ABORTED: _has_payout(_with(schema.broadcasts, _is_sent("aborted"))),
-    State.FAILED: _failed,
-    State.EXPIRED: _failed,
+MAY_HAVE: Final[dict[JourneyState, ColumnElement[bool]]] = {
+    JourneyState.SWAPPING: and_(not_(_has_ended), not_(_has_payout())),
+    JourneyState.DONE: and_(_has_ended, not_(_has_payout())),
+    JourneyState.SCHEDULED: _has_payout(_is_made, not_(_with(schema.broadcasts))),
+    JourneyState.SIGNING: _has_payout(_is_made, _with(schema.broadcasts, not_(_is_sent(*_STEPS)))),
+    JourneyState.SENT: _has_payout(_is_made, _with(schema.broadcasts, _is_sent("sent"), _is_open)),
+    JourneyState.PAID: _has_payout(_is_made),
+    JourneyState.CREDITED: _has_payout(_payout.state == "credited"),
+    JourneyState.REFUNDED: _refunded,
+    JourneyState.PARTLY_REFUNDED: and_(_refunded, _has_payout(_payout.kind == PayoutKind.OUTPUT.value)),
+    JourneyState.IGNORED: _has_payout(_payout.state == "ignored"),
+    JourneyState.INVALID: _has_payout(_payout.state == "invalid"),
+    JourneyState.ABORTED: _has_payout(_with(schema.broadcasts, _is_sent("aborted"))),
+    JourneyState.FAILED: _failed,
+    JourneyState.EXPIRED: _failed,
 }
 """What the rows of a swap have at least where it has a state."""

@@ -113,10 +113,12 @@ class Notifications:
 
     @property
     def events(self) -> trio.abc.ReceiveChannel[NotificationEvent]:
+        """The channel of opened, closed and received notifications of all peers."""
         return self._events
 
     @property
     def peers(self) -> frozenset[str]:
+        """The ids of the peers with which the protocol is open."""
         return frozenset(peer for peer, link in self._links.items() if link.announced)
 
     @property
@@ -158,6 +160,10 @@ class Notifications:
         return self._links[peer].handshake if self.includes(peer) else b""
 
     def send(self, peer_id: str, data: bytes) -> bool:
+        """Queue a notification for a peer.
+
+        Return False, and end a peer that does not read, if it cannot be sent.
+        """
         link = self._links.get(peer_id)
         if link is None or not link.announced:
             return False

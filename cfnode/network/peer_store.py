@@ -78,10 +78,12 @@ class PeerStore:
         self._records.pop(peer, None)
 
     def score(self, peer: str, now: float) -> int:
+        """Return the reputation of a peer at a time; 0 for an unknown one."""
         record = self._records.get(peer)
         return round(record.value(now)) if record else 0
 
     def banned(self, peer: str, now: float) -> bool:
+        """Return whether the reputation of a peer is below the ban threshold."""
         return peer not in self.exempt and self.score(peer, now) <= BANNED_THRESHOLD
 
     def may_dial(self, peer: str, now: float, *, isolated: bool = False) -> bool:

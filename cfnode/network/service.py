@@ -119,6 +119,7 @@ class NetworkService:
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
+        """The connected nodes by peer id."""
         return {identity: self._info(identity, peer) for identity, peer in self._connections.peers.items()}
 
     @property
@@ -171,6 +172,7 @@ class NetworkService:
 
     @property
     def bytes_sent(self) -> int:
+        """Bytes sent to all nodes since the start."""
         return self._connections.sent
 
     @property
@@ -191,6 +193,7 @@ class NetworkService:
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
+        """Send a request to a connected peer; return its answer. Raises RequestFailed."""
         limits, peer = self._limits[protocol], self._connections.peers.get(peer_id)
         if peer is None:
             raise RequestFailed(f"{peer_id} is not connected")
@@ -206,6 +209,7 @@ class NetworkService:
     def serve_requests(
         self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = DEFAULT_REQUESTS
     ) -> None:
+        """Set limits and handler of a request protocol; without a handler requests are only sent."""
         self._limits[protocol], name = limits, self._settings.protocol(protocol)
         self.traffic.requests[name] = counts = RequestTraffic()
         if handler is not None:
@@ -218,6 +222,8 @@ class NetworkService:
         limits: NotificationLimits = DEFAULT_NOTIFICATIONS,
         accept: Accept | None = None,
     ) -> Notifications:
+        """Register a notification protocol; return its queues. `accept` may refuse a peer with a reason."""
+
         def check(peer: str, theirs: bytes) -> str | None:
             refusal = self._membership.refusal(protocol, peer, theirs)
             return refusal or (accept(peer, theirs) if accept else None)
@@ -229,12 +235,15 @@ class NetworkService:
         return notifications
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
+        """Change the reputation of a peer, with the reason for the log."""
         self._reports.report(peer_id, change, reason)
 
     def mark_useful(self, peer_id: str) -> None:
+        """Note that a peer has delivered something that passed its check."""
         self._reports.mark_useful(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:
+        """Disconnect an outbound peer if all slots are taken and another node could be dialed."""
         peer = self._connections.peers.get(peer_id)
         is_replaceable = peer is not None and not peer.connection.inbound and peer_id not in self._reserved
         if is_replaceable and self._membership.free_slots <= 0 and self._dialing.has_candidates():
@@ -242,6 +251,7 @@ class NetworkService:
             self.disconnect(peer_id, reason)
 
     def disconnect(self, peer_id: str, reason: str) -> None:
+        """Close the connection of a peer, with the reason for the log."""
         if peer_id in self._connections.peers:
             self._connections.peers[peer_id].connection.close(reason)
 

@@ -60,6 +60,7 @@ class WebSocketByteStream(trio.abc.Stream):
             await self._answer_ping()
 
     async def wait_send_all_might_not_block(self) -> None:
+        """Wait until the transport below may accept data."""
         await self.transport_stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:

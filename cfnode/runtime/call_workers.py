@@ -150,7 +150,7 @@ async def _load(worker: WorkerQueue, call: AnyRequest) -> None:
     other processes are free.
     """
     (order,) = call.orders
-    assert isinstance(order, frames.Call)
+    assert isinstance(order, frames.CallOrder)
     version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)
     request = ExecutorRequest(order.id, "Core_version", RUNTIME_LOAD_TIMEOUT_S, [version], outputs)
     worker.put(request)

@@ -72,6 +72,7 @@ class Child:
 
     @property
     def pid(self) -> int:
+        """The id of the process."""
         return self._process.pid
 
     @property

@@ -117,7 +117,7 @@ class Executor:
         the time limit is for all together.
         """
         request = next(self._ids)
-        order = frames.Call(request, at, list(calls))
+        order = frames.CallOrder(request, at, list(calls))
         return await self._ask(ExecutorRequest(request, calls[0][0], seconds, [order], requests.outputs))
 
     async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
@@ -126,7 +126,7 @@ class Executor:
         `core.trie.encode_proof` encodes it.
         """
         request = next(self._ids)
-        order = frames.Call(request, at, [(function, args)], prove=True)
+        order = frames.CallOrder(request, at, [(function, args)], prove=True)
         name = f"the proof of {function}"
         (proof,) = await self._ask(ExecutorRequest(request, name, CALL_TIMEOUT_S, [order], requests.outputs))
         return proof

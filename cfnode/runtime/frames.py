@@ -28,7 +28,7 @@ __all__ = [
     "Assembly",
     "Build",
     "Built",
-    "Call",
+    "CallOrder",
     "Changed",
     "Execute",
     "Failed",
@@ -61,7 +61,7 @@ ROW_OVERHEAD = 12
 # --- to the executor
 
 
-class Call(msgspec.Struct, frozen=True, tag=True):
+class CallOrder(msgspec.Struct, frozen=True, tag=True):
     """An order to call functions on one state, one after the other, and discard the writes of each.
 
     `prove`: discard the outputs too, and return the proofs of what the calls read.
@@ -164,7 +164,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     child: bytes = b""
 
 
-Order = Call | Execute | Build | AddOverlay | Rows
+Order = CallOrder | Execute | Build | AddOverlay | Rows
 Result = Output | Changed | Built
 """The message that ends an answer."""
 Answer = Ready | Piece | Rows | Result | Failed

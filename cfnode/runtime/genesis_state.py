@@ -16,7 +16,7 @@ _VERSION = 1
 
 
 class GenesisState:
-    """The state of a genesis; implements `core.state.State`."""
+    """The state of a genesis; implements `core.state.BlockState`."""
 
     def __init__(self, genesis: RawGenesis) -> None:
         self._nodes: dict[bytes, dict[bytes, bytes | None]] = {}

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Final
 
 from cfnode.core.scale import ScaleError, decode_compact, encode_compact
-from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, Changes, State
+from cfnode.core.state import CHILD_STORAGE, CHILD_STORAGE_PREFIX, TOP, BlockState, Changes
 from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
 __all__ = ["MAX_KEPT_VALUES", "MAX_KEPT_VALUE_BYTES", "Journal"]
@@ -107,7 +107,7 @@ def _plain(entry: _Entry) -> bytes | None:
 class Journal:
     """The writes over a state. `child` names a child trie, `b""` the top one, as in `core.state`."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: BlockState) -> None:
         self._state = state
         self._tables: dict[bytes, _Table] = {TOP: _Table()}
         self._before: list[dict[tuple[bytes, bytes], _Before]] = []

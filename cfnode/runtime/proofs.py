@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.core.trie import Recorder, TrieError
 from cfnode.runtime.calls import ExecutorMessageTooLarge, Runtime, RuntimeTrap
 from cfnode.runtime.journal import Journal
@@ -18,7 +18,7 @@ MAX_EXECUTION_PROOF_BYTES = 15 << 20
 """Bytes of a proof: the limit of an answer over the network, less its framing."""
 
 
-def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> list[bytes]:
+def prove_call(runtime: Runtime, state: BlockState, function: str, args: bytes) -> list[bytes]:
     """Return the proof of everything that a call reads.
 
     A call that traps has a proof too: the peer's call then traps as well. Raises UnknownFunction, and

@@ -27,6 +27,7 @@ class SharedNumber:
 
     @property
     def value(self) -> int:
+        """The number that the node has written last."""
         return self._view[0]
 
     @value.setter

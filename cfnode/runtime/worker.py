@@ -26,7 +26,7 @@ from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.scale import ByteCursor, ScaleError
-from cfnode.core.state import CODE, State
+from cfnode.core.state import CODE, BlockState
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
@@ -82,7 +82,7 @@ class Worker:
             case frames.AddOverlay(hash=block, parent=parent, number=number, root=root):
                 changes = self._assembly.take_changes(root)
                 self._reader.add_overlay(Overlay(hash=block, parent=parent, number=number, changes=changes))
-            case frames.Call() | frames.Execute() | frames.Build():
+            case frames.CallOrder() | frames.Execute() | frames.Build():
                 self._progress.value = order.id
                 try:
                     self._answer(order)
@@ -93,16 +93,16 @@ class Worker:
                 self._progress.value = 0
                 self._runtime_for.prepare()
 
-    def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
+    def _answer(self, order: frames.CallOrder | frames.Execute | frames.Build) -> None:
         match order:
-            case frames.Call():
+            case frames.CallOrder():
                 self._call(order)
             case frames.Execute():
                 self._execute(order)
             case frames.Build():
                 self._build(order)
 
-    def _call(self, order: frames.Call) -> None:
+    def _call(self, order: frames.CallOrder) -> None:
         with self._state(order.at) as (state, runtime):
             if order.prove:
                 outputs = [encode_proof(prove_call(runtime, state, *call)) for call in order.calls]
@@ -129,7 +129,7 @@ class Worker:
         self._send(chain(frames.changes_in_slices(built.changes), [built_frame]))
 
     @contextmanager
-    def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
+    def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[BlockState, Runtime]]:
         if isinstance(at, ProofSource):
             with _errors_as_traps():
                 yield ProofState(at.root, at.nodes), self._runtime_for(at.code)

@@ -10,7 +10,7 @@
 is in `cfnode.sdk.recovery`, the library for market makers in `cfnode.sdk.lp`.
 """
 
-from cfnode.core.assets import AnyAsset
+from cfnode.core.assets import AnyAsset, ForeignAsset
 from cfnode.sdk.amounts import Quantity
 from cfnode.sdk.assets import AssetRef
 from cfnode.sdk.calls import Call
@@ -129,6 +129,7 @@ __all__ = [
     "Fee",
     "FeeKind",
     "FillOrKillParams",
+    "ForeignAsset",
     "Issue",
     "NetworkName",
     "Networks",

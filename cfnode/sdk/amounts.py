@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from typing import TypeAlias
 
-from cfnode.core.assets import Asset, asset_text
+from cfnode.core.assets import ForeignAsset, asset_text
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
@@ -22,7 +22,7 @@ _MAX_TEXT, _MAX_EXPONENT = 500, 100
 """Maximum digits of a number (the exact price of a tick has up to 300), and of its power of ten."""
 
 
-def base_units(amount: Quantity, asset: AssetName | Asset, field: str = "amount") -> int:
+def base_units(amount: Quantity, asset: AssetName | ForeignAsset, field: str = "amount") -> int:
     """Return an amount above zero in base units, unrounded.
 
     An int is base units already; text or a Decimal is whole units. Raises ValidationError, also for more
@@ -34,7 +34,7 @@ def base_units(amount: Quantity, asset: AssetName | Asset, field: str = "amount"
     return units
 
 
-def base_units_or_none(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
+def base_units_or_none(amount: Quantity, asset: AssetName | ForeignAsset, field: str) -> int:
     """Return an amount in base units, which may be zero; raise ValidationError.
 
     An int is base units already; text or a Decimal is whole units, without more digits than the asset has.
@@ -43,7 +43,7 @@ def base_units_or_none(amount: Quantity, asset: AssetName | Asset, field: str) -
     return units and base_units(units, asset, field)
 
 
-def _units(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
+def _units(amount: Quantity, asset: AssetName | ForeignAsset, field: str) -> int:
     spec = asset_given(asset, "asset")
     if isinstance(amount, int) and not isinstance(amount, bool):
         return amount
@@ -54,7 +54,7 @@ def _units(amount: Quantity, asset: AssetName | Asset, field: str) -> int:
     return numerator
 
 
-def whole_units(amount: int, asset: AssetName | Asset) -> Decimal:
+def whole_units(amount: int, asset: AssetName | ForeignAsset) -> Decimal:
     """Return base units in whole units of the asset, exactly."""
     return Decimal(amount).scaleb(-asset_given(asset, "asset").decimals, _EXACT)
 

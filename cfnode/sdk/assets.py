@@ -12,7 +12,7 @@ from typing import Any, cast
 from cfnode.core.assets import (
     ASSETS,
     AnyAsset,
-    Asset,
+    ForeignAsset,
     UnknownAsset,
     UnknownChain,
     UnknownName,
@@ -146,12 +146,12 @@ class AssetRef(Record):
     asset: AssetSymbol
 
 
-def asset_referred(reference: AssetRef, field: str) -> Asset:
+def asset_referred(reference: AssetRef, field: str) -> ForeignAsset:
     """Return the asset of a reference; raise ValidationError for an unknown pair of chain and symbol."""
     return _asset(reference.chain, reference.asset, f"{field}.chain", f"{field}.asset")
 
 
-def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
+def asset_named(chain: Any, symbol: Any, side: str) -> ForeignAsset:
     """Return the asset of a chain and a symbol, given as `<side>_chain` and `<side>_asset`.
 
     Raises ValidationError for an unknown chain, or an unknown asset of the chain.
@@ -159,7 +159,7 @@ def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
     return _asset(chain, symbol, f"{side}_chain", f"{side}_asset")
 
 
-def asset_given(asset: AnyAsset, field: str) -> Asset:
+def asset_given(asset: AnyAsset, field: str) -> ForeignAsset:
     """Return the asset that a caller gives in any of its forms (`core.assets`). Raises ValidationError."""
     try:
         return asset_of(asset)
@@ -167,7 +167,7 @@ def asset_given(asset: AnyAsset, field: str) -> Asset:
         raise ValidationError.at(field, str(error)) from None
 
 
-def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
+def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> ForeignAsset:
     try:
         if chain is not None and symbol is not None:
             return asset_on(str(chain), str(symbol))
@@ -207,32 +207,32 @@ def _unknown(error: UnknownName, field: str) -> ValidationError:
     return ValidationError.at(field, unknown_value(error.kind, error.name, error.known))
 
 
-def chain_of(asset: Asset) -> ChainName:
+def chain_of(asset: ForeignAsset) -> ChainName:
     """Return the chain of an asset, in the type of the SDK's records."""
     return cast("ChainName", asset.chain)
 
 
-def symbol_of(asset: Asset) -> AssetSymbol:
+def symbol_of(asset: ForeignAsset) -> AssetSymbol:
     """Return the symbol of an asset, in the type of the SDK's records."""
     return cast("AssetSymbol", asset.symbol)
 
 
-def name_of(asset: Asset) -> AssetName:
+def name_of(asset: ForeignAsset) -> AssetName:
     """Return the name of an asset, in the type of the SDK's orders."""
     return cast("AssetName", asset.name)
 
 
-def wire_asset(asset: Asset) -> dict[str, str]:
+def wire_asset(asset: ForeignAsset) -> dict[str, str]:
     """Return an asset in the format of brokers and the swap service."""
     return {"asset": asset.symbol, "chain": asset.chain}
 
 
-def display_name(asset: Asset) -> str:
+def display_name(asset: ForeignAsset) -> str:
     """Return the display name of an asset: `Arbitrum USDC`."""
     return _NAMES[asset.name]
 
 
-def contract_address(asset: Asset, tokens: str) -> str | None:
+def contract_address(asset: ForeignAsset, tokens: str) -> str | None:
     """Return the token contract on a network; None for a chain's own coin, or an asset without one."""
     addresses = _CONTRACTS.get(asset.name)
     return addresses[_NETWORKS.index(tokens)] if addresses else None

@@ -15,7 +15,7 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.names import ChainName, NetworkName
-from cfnode.sdk.options import BrokerOptions, Features, Options, Session
+from cfnode.sdk.options import BrokerOptions, ClientSession, Features, Options
 from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
@@ -143,9 +143,9 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
             return error
 
 
-def _session(options: Options | Mapping[str, Any] | None, by_name: Mapping[str, Any]) -> Session:
+def _session(options: Options | Mapping[str, Any] | None, by_name: Mapping[str, Any]) -> ClientSession:
     chosen = options if isinstance(options, Options) else Options.from_json(options or {})
-    return Session(
+    return ClientSession(
         chosen.replaced(by_name),
         now_ms=lambda: time.time_ns() // 1_000_000,
         monotonic=time.monotonic,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from cfnode.core.bearer_token import authorization, is_bearer_token
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.networks import NETWORKS
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = ["NO_CREDENTIALS", "Credentials", "credentials_of", "given_token", "is_public", "read_token"]
 
@@ -50,7 +50,7 @@ def is_public(url: str) -> bool:
     return any(_server(url) in (_server(network.rpc_url), _server(network.backend_url)) for network in public)
 
 
-def credentials_of(session: Session) -> Credentials:
+def credentials_of(session: ClientSession) -> Credentials:
     """Read the tokens of a client's options and their files.
 
     Raises ValidationError, which repeats no token.
@@ -66,7 +66,7 @@ def credentials_of(session: Session) -> Credentials:
     return Credentials(tokens)
 
 
-def _own_node(session: Session) -> str:
+def _own_node(session: ClientSession) -> str:
     if is_public(session.rpc_url):
         raise ValidationError.at("rpc_token", "no token is sent to a network's public node: give rpc_url")
     return session.rpc_url

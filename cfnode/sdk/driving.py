@@ -13,7 +13,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.credentials import credentials_of
 from cfnode.sdk.errors import TransportError
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.transport import AsyncTransport, Transport
 
 __all__ = ["AwaitingDriver", "BlockingDriver", "Driver"]
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Driver:
     """The state that calls share; the base of both drivers."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ClientSession) -> None:
         self.session = session
         self._connect()
 

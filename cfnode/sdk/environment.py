@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import SwapEnvironment
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = ["environment"]
 
 ENVIRONMENT_CACHE_S = 60.0
 
 
-def environment(session: Session) -> Steps[SwapEnvironment]:
+def environment(session: ClientSession) -> Steps[SwapEnvironment]:
     """Return the environment, cached for ENVIRONMENT_CACHE_S; a failure is not cached."""
     if session.environment and session.monotonic() - session.environment[0] < ENVIRONMENT_CACHE_S:
         return session.environment[1]

@@ -23,7 +23,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import RequestRefused, encoded, read_outcomes, request
 from cfnode.core.messages import origin_of, printable
 from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, RpcCallError, ValidationError, rpc_error
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import R
 
 __all__ = [
@@ -69,14 +69,14 @@ class SdkHttpCall(http.HttpCall):
 Steps: TypeAlias = Generator[SdkHttpCall, HttpAnswer, T]
 
 
-def rpc(session: Session, url: str, method: str, params: Sequence[Any], **options: Any) -> Steps[Any]:
+def rpc(session: ClientSession, url: str, method: str, params: Sequence[Any], **options: Any) -> Steps[Any]:
     """Make one JSON-RPC call; return its result."""
     (result,) = yield from rpc_batch(session, url, [(method, params)], **options)
     return result
 
 
 def rpc_batch(
-    session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **options: Any
+    session: ClientSession, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **options: Any
 ) -> Steps[list[Any]]:
     """Make several calls in one exchange; return their results, or raise the first error."""
     outcomes = yield from rpc_outcomes(session, url, calls, **options)
@@ -87,7 +87,7 @@ def rpc_batch(
 
 
 def rpc_outcomes(
-    session: Session,
+    session: ClientSession,
     url: str,
     calls: Sequence[tuple[str, Sequence[Any]]],
     *,
@@ -100,7 +100,7 @@ def rpc_outcomes(
     return _outcomes(call, (yield call), [single_request["id"] for single_request in requests])
 
 
-def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+def rpc_alone(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
     """Make one call without an array, for servers that accept no batches; return its result."""
     single = request(_identity(), method, params)
     call = _post(url, single, session.options.timeout, opens_channel=False)
@@ -149,7 +149,7 @@ def _own(outcome: Any | RpcError) -> Any | RpcCallError:
 
 
 def backend(
-    session: Session,
+    session: ClientSession,
     method: str,
     path: str,
     *,

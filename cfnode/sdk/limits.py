@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.errors import BadAnswer, ValidationError
 from cfnode.sdk.record import read_amount
 
@@ -27,15 +27,15 @@ class SwapEnvironment:
     swapping: Mapping[str, Any]
     source: str
 
-    def minimum_deposit(self, asset: Asset) -> int:
+    def minimum_deposit(self, asset: ForeignAsset) -> int:
         """Return the smallest deposit that is not ignored, in base units; 0 without a minimum."""
         return self._leaf(self.ingress_egress, "minimum_deposit_amounts", asset) or 0
 
-    def maximum_swap(self, asset: Asset) -> int | None:
+    def maximum_swap(self, asset: ForeignAsset) -> int | None:
         """Return the largest amount of a swap in base units; None means unlimited."""
         return self._leaf(self.swapping, "maximum_swap_amounts", asset)
 
-    def dust_limit(self, asset: Asset) -> int:
+    def dust_limit(self, asset: ForeignAsset) -> int:
         """Return the smallest amount that is paid out, in base units; 0 without a minimum."""
         return self._leaf(self.ingress_egress, "egress_dust_limits", asset) or 0
 
@@ -61,7 +61,7 @@ class SwapEnvironment:
         of_chain = by_chain.get(chain) if isinstance(by_chain, Mapping) else None
         return of_chain if of_chain is not None else self.swapping.get("max_swap_retry_duration_blocks")
 
-    def _leaf(self, section: Mapping[str, Any], name: str, asset: Asset) -> int | None:
+    def _leaf(self, section: Mapping[str, Any], name: str, asset: ForeignAsset) -> int | None:
         chain = _member(section, name).get(asset.chain)
         value = chain.get(asset.symbol) if isinstance(chain, Mapping) else None
         return None if value is None else self._amount(value, f"{name}.{asset.chain}.{asset.symbol}")
@@ -74,7 +74,7 @@ class SwapEnvironment:
             raise BadAnswer(text, url=self.source, sent=True, retryable=False) from None
 
 
-def check_amount(asset: Asset, amount: int, limits: SwapEnvironment, field: str) -> None:
+def check_amount(asset: ForeignAsset, amount: int, limits: SwapEnvironment, field: str) -> None:
     """Raise ValidationError for an amount that the chain would ignore or refuse."""
     if amount < (minimum := limits.minimum_deposit(asset)):
         raise ValidationError(field, f"expected amount is below minimum swap amount ({minimum})")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
     from cfnode.sdk.limits import SwapEnvironment
 
-__all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
+__all__ = ["BrokerOptions", "ClientSession", "Features", "Options", "checked_commission"]
 
 DEFAULT_NETWORK: NetworkName = "mainnet"
 
@@ -124,7 +124,7 @@ def _is_http(url: str) -> bool:
         return False
 
 
-class Session:
+class ClientSession:
     """The state that calls share: options, clocks, randomness, and the cached environment."""
 
     def __init__(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Number, number_text
@@ -43,7 +43,7 @@ def read_number(value: object, field: str) -> Decimal:
     return number
 
 
-def minimum_price(estimated: Number, tolerance_percent: Number, destination: Asset) -> str:
+def minimum_price(estimated: Number, tolerance_percent: Number, destination: ForeignAsset) -> str:
     """Return the minimum price as decimal text; raise ValidationError for a malformed tolerance or price."""
     field = "fill_or_kill_params.slippage_tolerance_percent"
     tolerance = read_number(tolerance_percent, field)
@@ -54,7 +54,7 @@ def minimum_price(estimated: Number, tolerance_percent: Number, destination: Ass
     return number_text(_rounded(_EXACT.multiply(price, factor), destination.decimals))
 
 
-def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
+def price_to_x128(price: Number, source: ForeignAsset, destination: ForeignAsset) -> int:
     """Return a price in the chain's format; raise ValidationError for a malformed or too large one."""
     field = "fill_or_kill_params.min_price"
     number = read_number(price, field)
@@ -73,7 +73,7 @@ def output_at(amount: int, price_x128: int) -> int:
     return (amount * price_x128 + (1 << 127)) >> 128
 
 
-def price_from_x128(x128: int, source: Asset, destination: Asset) -> str:
+def price_from_x128(x128: int, source: ForeignAsset, destination: ForeignAsset) -> str:
     """Return a price of the chain's format as decimal text without trailing zeros."""
     ratio = _rounded(_EXACT.divide(Decimal(x128), _TWO_128), _DIVISION_DIGITS)
     text = number_text(ratio.scaleb(source.decimals - destination.decimals, _EXACT))

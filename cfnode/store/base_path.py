@@ -46,18 +46,22 @@ class ChainPaths:
 
     @property
     def chain(self) -> Path:
+        """The folder of the chain."""
         return self.base / "chains" / self.chain_id
 
     @property
     def database(self) -> Path:
+        """The folder of the database."""
         return self.chain / "db" / "full_light"
 
     @property
     def keystore(self) -> Path:
+        """The folder of the key files."""
         return self.chain / "keystore"
 
     @property
     def network(self) -> Path:
+        """The folder of the node key and the useful peers."""
         return self.chain / "network"
 
 

@@ -81,6 +81,7 @@ class BlockTables:
         return ChainMetadata(BlockRef(block, number), oldest_state, oldest_body, generation, justified)
 
     def put_metadata(self, txn: Transaction, metadata: ChainMetadata) -> None:
+        """Write the chain's metadata row."""
         data = _METADATA.pack(
             metadata.finalized.number, metadata.finalized.hash, metadata.oldest_state, metadata.oldest_body,
             metadata.generation, metadata.newest_justified,
@@ -88,6 +89,7 @@ class BlockTables:
         txn.put(_METADATA_ROW, data, db=self._meta)
 
     def genesis_hash(self, txn: Transaction) -> bytes | None:
+        """Return the genesis hash, or None in an empty database."""
         return txn.get(b"genesis", db=self._meta)
 
     def put_genesis(self, txn: Transaction, header: Header) -> None:
@@ -116,10 +118,12 @@ class BlockTables:
         txn.put(block_suffix(header.number) + block, header.parent_hash, db=self._unfinalized)
 
     def header(self, txn: Transaction, block: bytes) -> Header | None:
+        """Return the header of a block, or None."""
         data = txn.get(block, db=self._headers)
         return None if data is None else Header.decode(data[4:])
 
     def number(self, txn: Transaction, block: bytes) -> int | None:
+        """Return the number of a block with a stored header, or None."""
         data = txn.get(block, db=self._headers)
         return None if data is None else int.from_bytes(data[:4], "big")
 
@@ -140,10 +144,12 @@ class BlockTables:
         return None if data is None else data[4:36]
 
     def body(self, txn: Transaction, block: bytes) -> list[bytes] | None:
+        """Return the extrinsics of a block, or None."""
         data = txn.get(block, db=self._bodies)
         return None if data is None else _body.decode(data)
 
     def justifications(self, txn: Transaction, block: bytes) -> list[Justification]:
+        """Return the justifications of a block, none for an unknown block."""
         data = txn.get(block, db=self._justifications)
         return [] if data is None else _justifications.decode(data)
 
@@ -173,6 +179,7 @@ class BlockTables:
             txn.put(block, _encode(list(justifications.items())), db=self._justifications)
 
     def hash_at(self, txn: Transaction, number: int) -> bytes | None:
+        """Return the hash of the final block with this number, or None."""
         return txn.get(block_suffix(number), db=self._numbers) if 0 <= number < 1 << 32 else None
 
     def unfinalized(self, txn: Transaction) -> Iterator[tuple[BlockRef, bytes]]:
@@ -182,6 +189,7 @@ class BlockTables:
                 yield BlockRef(key[4:], int.from_bytes(key[:4], "big")), parent
 
     def is_unfinalized(self, txn: Transaction, block: BlockRef) -> bool:
+        """Return whether a block is in the table of unfinalized ones."""
         return txn.get(block_suffix(block.number) + block.hash, db=self._unfinalized) is not None
 
     def set_changes(self, txn: Transaction, after: int) -> Iterator[BlockRef]:
@@ -193,6 +201,7 @@ class BlockTables:
                 has_entry = cursor.next()
 
     def make_final(self, txn: Transaction, block: BlockRef) -> None:
+        """Move a block to the final chain; note it if it changes the authorities."""
         txn.delete(block_suffix(block.number) + block.hash, db=self._unfinalized)
         txn.put(block_suffix(block.number), block.hash, append=True, db=self._numbers)
         header = self.header(txn, block.hash)
@@ -240,6 +249,7 @@ class BlockTables:
         self._prune_stale(txn, number)
 
     def prune_justification(self, txn: Transaction, block: BlockRef) -> None:
+        """Delete the justifications of a block, unless warp proofs need them."""
         if not self._changes_set(txn, block):
             txn.delete(block.hash, db=self._justifications)
             txn.delete(block.hash, db=self._periodic)

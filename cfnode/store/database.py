@@ -136,6 +136,7 @@ class LmdbDatabase:
             )
 
     def table(self, name: str) -> Handle:
+        """Return the handle of a table."""
         return self._tables[name]
 
     def empty(self, txn: Transaction) -> None:
@@ -236,6 +237,7 @@ class LmdbDatabase:
 
     @property
     def map_size(self) -> int:
+        """The size of the map in bytes, the most that the file can hold."""
         return int(self._environment.info()["map_size"])
 
     @property
@@ -262,6 +264,7 @@ class LmdbDatabase:
         release_pages(self.path / "data.mdb")
 
     def close(self) -> None:
+        """Sync the file and close it."""
         if self._sync and not self.readonly:
             with contextlib.suppress(lmdb.Error):  # the last commit may then be undone, as by a crash
                 self._environment.sync(True)

@@ -115,18 +115,22 @@ class OverlayTree:
         return len(self._entries)
 
     def get(self, block: bytes) -> OverlayEntry | None:
+        """Return the overlay of a block, or None."""
         return self._entries.get(block)
 
     def oldest_first(self) -> list[OverlayEntry]:
+        """Return all overlays by block number."""
         return sorted(self._entries.values(), key=lambda entry: entry.number)
 
     def adding(self, entry: OverlayEntry) -> OverlayTree:
+        """Return a tree with one more overlay."""
         tree = OverlayTree()
         tree._entries = self._entries | {entry.hash: entry}
         tree._size = self._size + entry.size
         return tree
 
     def without(self, blocks: Iterable[bytes]) -> OverlayTree:
+        """Return a tree without the overlays of these blocks."""
         removed_hashes = frozenset(blocks)
         return OverlayTree(entry for entry in self._entries.values() if entry.hash not in removed_hashes)
 

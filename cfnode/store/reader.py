@@ -49,6 +49,7 @@ class StoreReader:
         return cls(LmdbDatabase(path, readonly=True))
 
     def close(self) -> None:
+        """Close the database."""
         self.database.close()
 
     def add_overlay(self, overlay: Overlay) -> None:

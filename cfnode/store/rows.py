@@ -98,10 +98,12 @@ def _change(rows: dict[bytes, RowChange], row: bytes, value: bytes | None) -> No
 
 
 def encode_bucket(entries: Mapping[bytes, bytes | None]) -> bytes:
+    """Encode the entries of a row, in byte order of their suffixes; None: a removed key."""
     return _encode(sorted(entries.items()))
 
 
 def decode_bucket(data: bytes | None) -> Bucket:
+    """Decode the entries of a row; a missing row has none."""
     return _bucket.decode(data) if data is not None else []
 
 
@@ -120,6 +122,7 @@ def tagged(value: bytes | None) -> bytes:
 
 
 def untagged(data: bytes) -> bytes | None:
+    """Return the value behind a tag byte; None for the tag of a removed key."""
     return data[1:] if data[0] else None
 
 
@@ -161,6 +164,7 @@ class RowWalk(ABC):
         return None if row is None else key_of(row, child_row)
 
     def bucket(self, row: bytes) -> Bucket:
+        """Return the entries of a row that several long keys share."""
         return decode_bucket(self.data(row))
 
     def _next_row(self, whole: bytes) -> bytes | None:

@@ -202,6 +202,7 @@ class BranchView(RowWalk):
         self._cursor = txn.cursor(table.handle)
 
     def get(self, child: bytes, key: bytes) -> LayerValue:
+        """Return the branch's value of a key: None if removed, UNTOUCHED if the branch has not written it."""
         row = delimited(child) + delimited(key)
         if len(row) < ROW_LIMIT:
             data = self.data(row)
@@ -212,6 +213,7 @@ class BranchView(RowWalk):
         )
 
     def data(self, row: bytes) -> bytes | None:
+        """Return the newest data of a row up to the block; None if the branch has not written it."""
         prefix = self._branch + row
         if not self._cursor.set_range(prefix + self._at) or self._cursor.key()[:-4] != prefix:
             return None
@@ -222,6 +224,7 @@ class BranchView(RowWalk):
         return self._row_from(self._branch)
 
     def following(self, row: bytes) -> bytes | None:
+        """Return the next row of the branch, or None."""
         return self._row_from(self._branch + row + b"\xff" * 5)
 
     def _row_from(self, start: bytes) -> bytes | None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Walkable(Protocol):
     """A layer whose keys can be walked in order."""
 
-    def next_key(self, child: bytes, key: bytes) -> bytes | None: ...
+    def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the next key of the layer in byte order, or None."""
 
 
 class Layered:
@@ -46,6 +47,7 @@ class Layered:
         self._written: dict[bytes, list[Mapping[bytes, bytes | None]]] = {}
 
     def get(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the value of the newest layer that has written the key, or None."""
         for table in self._written_in(child):
             if key in table:
                 return table[key]
@@ -64,6 +66,7 @@ class Layered:
         return written
 
     def next_key(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the next key that has a value, over all layers, or None."""
         if not self._overlays and not self._branches:
             return self._base.next_key(child, key)
         layers: list[Walkable] = [*self._overlays, *self._branches, self._base]
@@ -114,7 +117,7 @@ _ENDED = _Ended((), (), cast("TableView", None))
 
 
 class StateView:
-    """The state at one block: `cfnode.core.state.State`. It ends with the snapshot that it reads."""
+    """The state at one block: `cfnode.core.state.BlockState`. It ends with the snapshot that it reads."""
 
     __slots__ = ("_nodes", "_storage", "number", "root")
 
@@ -125,12 +128,15 @@ class StateView:
         self._nodes = nodes
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the value of a key, or None."""
         return self._storage.get(child, key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the next key in byte order, or None."""
         return self._storage.next_key(child, key)
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the encoded trie node at a path, or None."""
         return self._nodes.get(child, path)
 
     def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:

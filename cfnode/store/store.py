@@ -78,6 +78,7 @@ class Store:
         return cls(LmdbDatabase(path, sync=sync, map_size=map_size), pruning)
 
     def close(self) -> None:
+        """Close the database."""
         self.database.close()
 
     # Blocks
@@ -99,9 +100,11 @@ class Store:
 
     @property
     def finalized(self) -> BlockRef:
+        """The last final block."""
         return self.chain_metadata.finalized
 
     def header(self, block: bytes) -> Header | None:
+        """Return the header of a block, or None."""
         with self.database.read() as txn:
             return self._blocks.header(txn, block)
 
@@ -111,6 +114,7 @@ class Store:
             return self._blocks.body(txn, block)
 
     def justifications(self, block: bytes) -> list[Justification]:
+        """Return the justifications of a block."""
         with self.database.read() as txn:
             return self._blocks.justifications(txn, block)
 
@@ -161,6 +165,7 @@ class Store:
         return self._tables.state(block, self._tree)
 
     def has_state(self, block: bytes) -> bool:
+        """Return whether the state of a block can be read."""
         tree = self._tree  # before the snapshot: an overlay that leaves the tree is in the next snapshot
         try:
             with self.database.read() as txn:

@@ -39,6 +39,7 @@ _PAST_ALL_BLOCKS = b"\xff" * 5
 
 
 def block_suffix(block: int) -> bytes:
+    """Return a block number as the four bytes at the end of a row's key, in order."""
     return block.to_bytes(4, "big")
 
 
@@ -49,6 +50,7 @@ class RowIndex:
         self._handle = handle
 
     def put(self, txn: Transaction, name: bytes, rows: list[bytes]) -> None:
+        """Store a list of rows under a name, in chunks."""
         chunk = bytearray()
         count = 0
         for row in rows:
@@ -61,6 +63,7 @@ class RowIndex:
             txn.put(name + count.to_bytes(4, "big"), bytes(chunk), db=self._handle)
 
     def rows(self, txn: Transaction, name: bytes) -> list[bytes]:
+        """Return the rows that are stored under a name."""
         rows: list[bytes] = []
         with txn.cursor(self._handle) as cursor:
             has_entry = cursor.set_range(name)
@@ -176,6 +179,7 @@ class TableView(RowWalk):
         self._undo = txn.cursor(table.undo)
 
     def get(self, child: bytes, key: bytes) -> bytes | None:
+        """Return the value of a key at the view's block, or None."""
         row = delimited(child) + delimited(key)
         if len(row) < ROW_LIMIT:
             return self.data(row)
@@ -218,6 +222,7 @@ class TableView(RowWalk):
             has_row = undo.set_range(row + _PAST_ALL_BLOCKS)
 
     def data(self, row: bytes) -> bytes | None:
+        """Return the data of a row at the view's block, or None."""
         if self._after is not None and self._undo.set_range(row + self._after):
             undo_key = self._undo.key()
             if undo_key[:-4] == row:

@@ -25,32 +25,32 @@ from cfnode.swaps.events import (
     variant,
 )
 from cfnode.swaps.fate import Evidence, Fate, fate, signature_at
-from cfnode.swaps.journey import PayoutKind, PayoutStep, State, payout_state
+from cfnode.swaps.journey import JourneyState, PayoutKind, PayoutStep, payout_state
 
 __all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
 
 _OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
 _REASONS: Final = {
-    State.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
-    State.FAILED: (Name.TRANSFER_REJECTED, "The receiver rejected the transfer"),
-    State.EXPIRED: (
+    JourneyState.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
+    JourneyState.FAILED: (Name.TRANSFER_REJECTED, "The receiver rejected the transfer"),
+    JourneyState.EXPIRED: (
         Name.CALL_EXPIRED,
         "The transfer was not made, and the call that makes it again has expired",
     ),
 }
 
 
-def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], State]:
+def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], JourneyState]:
     """Return document and state of an egress, by its event `scheduled`; `receiver` is an encoded address."""
     events = list(_events(record, scheduled, receiver))
     steps = [PAYOUT_STEPS_OF[entry.name] for entry in events if entry.name in PAYOUT_STEPS_OF]
     state = payout_state([PayoutStep.SCHEDULED, *steps])
     result = _scheduled(scheduled)
-    if state is State.PAID:
+    if state is JourneyState.PAID:
         end = _last(events, Name.SUCCEEDED)
         seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
         return result | {"txRef": transaction_text(end.chain, end.fields["transaction_ref"])} | seen, state
-    if state is State.INVALID:
+    if state is JourneyState.INVALID:
         return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
     if state in _REASONS:
         was_sent = any(entry.name == Name.TRANSFER_REJECTED for entry in events)
@@ -105,19 +105,21 @@ def _invalid(entry: Entry) -> dict[str, Any]:
     return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
 
 
-def _failed(record: SwapRecord, state: State, entry: Entry, events: list[Entry]) -> dict[str, Any]:
+def _failed(record: SwapRecord, state: JourneyState, entry: Entry, events: list[Entry]) -> dict[str, Any]:
     """Return the members of a failed transfer, and its newest transaction that any account may send."""
-    start = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
+    start = (
+        0 if state is JourneyState.ABORTED else events.index(entry)
+    )  # the call in its place has its own payload
     start = max([start, *(index for index, event in enumerate(events) if event.name == Name.CALL_OUTDATED)])
     newest = next((event for event in reversed(events[start:]) if event.name in PAYLOADS), None)
     evidence = Evidence(
         entry.chain,
         state,
-        is_batch=state is State.ABORTED and any(event.name == Name.BATCH for event in events),
+        is_batch=state is JourneyState.ABORTED and any(event.name == Name.BATCH for event in events),
         signed=signature_at(None if newest is None else newest.place, record.key_change()),
     )
     found = fate(evidence)
-    reason = _REASONS[State.EXPIRED if found is Fate.EXPIRED else state]
+    reason = _REASONS[JourneyState.EXPIRED if found is Fate.EXPIRED else state]
     result = failure(entry, "SENDING_FAILED", *reason)
     payload = newest.fields["transaction_payload"] if newest is not None and found.has_call else None
     if isinstance(payload, dict) and "chain_id" in payload:

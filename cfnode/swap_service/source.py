@@ -36,10 +36,12 @@ class AnnouncedDeposit(Protocol):
     """Deposit that its chain has not confirmed yet: the amount (smallest unit) and, if known, the hash."""
 
     @property
-    def amount(self) -> int: ...
+    def amount(self) -> int:
+        """The amount in base units."""
 
     @property
-    def transaction(self) -> bytes | None: ...
+    def transaction(self) -> bytes | None:
+        """The hash of the transaction, or None if it is not known."""
 
 
 class SwapRecord(Protocol):
@@ -147,7 +149,8 @@ class SwapSource(Protocol):
     """Source of the swap service: a chain, its swaps, and an account that opens channels."""
 
     @property
-    def broker(self) -> ChannelBroker: ...
+    def broker(self) -> ChannelBroker:
+        """The broker that opens channels."""
 
     async def best(self) -> BestBlock:
         """Return the chain at its best block."""

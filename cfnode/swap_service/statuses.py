@@ -35,7 +35,7 @@ from cfnode.swaps.events import (
     variant,
 )
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import V2_STATES, Journey, JourneyStep, PayoutKind, PayoutStep, State
+from cfnode.swaps.journey import V2_STATES, Journey, JourneyState, JourneyStep, PayoutKind, PayoutStep
 from cfnode.swaps.limits import boost_fee_bps
 from cfnode.swaps.timing import lifetime_ms
 
@@ -232,7 +232,9 @@ def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
     return status
 
 
-def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
+def _payouts(
+    record: SwapRecord, found: Located
+) -> Iterator[tuple[str, PayoutKind, dict[str, Any], JourneyState]]:
     """Yield the member of the status, kind, document and state of each payout of the swap."""
     if found.request is None:
         yield from _returned(record, found)
@@ -243,10 +245,12 @@ def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKi
         if kind is not None and step is PayoutStep.SCHEDULED:
             yield _MEMBERS[kind], kind, *egress(record, entry, receiver_of(record, request, kind))
         elif kind is not None and step is PayoutStep.IGNORED:
-            yield _MEMBERS[kind], kind, ignored(record, entry), State.IGNORED
+            yield _MEMBERS[kind], kind, ignored(record, entry), JourneyState.IGNORED
 
 
-def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
+def _returned(
+    record: SwapRecord, found: Located
+) -> Iterator[tuple[str, PayoutKind, dict[str, Any], JourneyState]]:
     """Yield the refund of a deposit that was sent back at once."""
     if found.channel is None or found.deposit is None:
         return

@@ -24,7 +24,7 @@ from typing import Final
 
 from cfnode.swaps.events import Name
 from cfnode.swaps.identity import Place
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate", "key_change", "signature_at"]
 
@@ -108,7 +108,7 @@ class Evidence:
     """
 
     chain: str
-    state: State | None = None
+    state: JourneyState | None = None
     is_batch: bool = False
     signed: Signed = Signed.NOT
     is_listed: bool | None = None
@@ -116,9 +116,9 @@ class Evidence:
     is_settled: bool = True
 
 
-_ARRIVED: Final = (State.PAID, State.CREDITED)
-_UNDERWAY: Final = (State.SCHEDULED, State.SIGNING, State.SENT)
-_NEVER_SENT: Final = (State.INVALID, State.IGNORED)
+_ARRIVED: Final = (JourneyState.PAID, JourneyState.CREDITED)
+_UNDERWAY: Final = (JourneyState.SCHEDULED, JourneyState.SIGNING, JourneyState.SENT)
+_NEVER_SENT: Final = (JourneyState.INVALID, JourneyState.IGNORED)
 
 
 def fate(known: Evidence) -> Fate:
@@ -131,7 +131,7 @@ def fate(known: Evidence) -> Fate:
         return Fate.ON_ITS_WAY
     if known.state in _NEVER_SENT or known.chain not in CALL_CHAINS:
         return Fate.WITHOUT_CALL
-    if known.state is State.EXPIRED and known.signed is not Signed.NOW:
+    if known.state is JourneyState.EXPIRED and known.signed is not Signed.NOW:
         return Fate.EXPIRED
     return _of_batch(known) if known.is_batch else _of_call(known)
 
@@ -155,7 +155,7 @@ def _of_call(known: Evidence) -> Fate:
     if known.is_listed:
         return Fate.UNSIGNED
     if known.is_listed is None:  # a call without a known signature will get one, unless it has expired
-        is_new = known.state is State.FAILED and known.signed is Signed.NOT
+        is_new = known.state is JourneyState.FAILED and known.signed is Signed.NOT
         return Fate.UNSIGNED if is_new else Fate.UNKNOWN
     is_proven = known.state is not None and known.signed is not Signed.UNCHECKED
     return Fate.EXPIRED if is_proven else Fate.UNKNOWN

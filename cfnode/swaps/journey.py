@@ -20,15 +20,15 @@ __all__ = [
     "STEPS",
     "V2_STATES",
     "Journey",
+    "JourneyState",
     "JourneyStep",
     "PayoutKind",
     "PayoutStep",
-    "State",
 ]
 __all__ += ["payout_state", "state_of_payouts"]
 
 
-class State(StrEnum):
+class JourneyState(StrEnum):
     """State of a swap; those from `scheduled` to `credited` are a payout's, too."""
 
     WAITING = "waiting"
@@ -100,27 +100,33 @@ class PayoutStep(StrEnum):
     CALL_EXPIRED = "call expired"
 
 
-_ON_ITS_WAY: Final = (State.SCHEDULED, State.SIGNING, State.SENT, State.ABORTED)
-PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
-    (None, PayoutStep.SCHEDULED): State.SCHEDULED,
-    (None, PayoutStep.IGNORED): State.IGNORED,
-    (None, PayoutStep.CREDITED): State.CREDITED,
-    (None, PayoutStep.INVALID): State.INVALID,
-    (State.SCHEDULED, PayoutStep.INVALID): State.INVALID,
-    (State.SCHEDULED, PayoutStep.BATCHED): State.SIGNING,
-    (State.SCHEDULED, PayoutStep.SENT): State.SENT,
-    (State.SIGNING, PayoutStep.SENT): State.SENT,
-    (State.ABORTED, PayoutStep.SENT): State.SENT,  # governance has had it signed and sent again
-    (State.SIGNING, PayoutStep.ABORTED): State.ABORTED,
-    (State.SENT, PayoutStep.ABORTED): State.ABORTED,
-    **{(state, PayoutStep.SUCCEEDED): State.PAID for state in _ON_ITS_WAY},
-    **{(state, PayoutStep.TRANSFER_REJECTED): State.FAILED for state in (*_ON_ITS_WAY, State.PAID)},
-    **{(state, PayoutStep.CALL_EXPIRED): State.EXPIRED for state in (State.FAILED, State.ABORTED)},
+_ON_ITS_WAY: Final = (JourneyState.SCHEDULED, JourneyState.SIGNING, JourneyState.SENT, JourneyState.ABORTED)
+PAYOUT_STEPS: Final[Mapping[tuple[JourneyState | None, PayoutStep], JourneyState]] = {
+    (None, PayoutStep.SCHEDULED): JourneyState.SCHEDULED,
+    (None, PayoutStep.IGNORED): JourneyState.IGNORED,
+    (None, PayoutStep.CREDITED): JourneyState.CREDITED,
+    (None, PayoutStep.INVALID): JourneyState.INVALID,
+    (JourneyState.SCHEDULED, PayoutStep.INVALID): JourneyState.INVALID,
+    (JourneyState.SCHEDULED, PayoutStep.BATCHED): JourneyState.SIGNING,
+    (JourneyState.SCHEDULED, PayoutStep.SENT): JourneyState.SENT,
+    (JourneyState.SIGNING, PayoutStep.SENT): JourneyState.SENT,
+    (JourneyState.ABORTED, PayoutStep.SENT): JourneyState.SENT,  # governance has had it signed and sent again
+    (JourneyState.SIGNING, PayoutStep.ABORTED): JourneyState.ABORTED,
+    (JourneyState.SENT, PayoutStep.ABORTED): JourneyState.ABORTED,
+    **{(state, PayoutStep.SUCCEEDED): JourneyState.PAID for state in _ON_ITS_WAY},
+    **{
+        (state, PayoutStep.TRANSFER_REJECTED): JourneyState.FAILED
+        for state in (*_ON_ITS_WAY, JourneyState.PAID)
+    },
+    **{
+        (state, PayoutStep.CALL_EXPIRED): JourneyState.EXPIRED
+        for state in (JourneyState.FAILED, JourneyState.ABORTED)
+    },
 }
 """The state after a step, by the state before it; None is the state of a payout that is not known yet."""
 
 
-def payout_state(steps: Iterable[PayoutStep], state: State | None = None) -> State:
+def payout_state(steps: Iterable[PayoutStep], state: JourneyState | None = None) -> JourneyState:
     """Return the state of a payout after steps, in the chain's order. Raises ValueError if none begins it."""
     for step in steps:
         state = PAYOUT_STEPS.get((state, step), state)
@@ -130,12 +136,18 @@ def payout_state(steps: Iterable[PayoutStep], state: State | None = None) -> Sta
 
 
 _FURTHEST_FIRST: Final = (
-    *(State.FAILED, State.EXPIRED, State.ABORTED, State.INVALID, State.IGNORED),
-    *(State.SCHEDULED, State.SIGNING, State.SENT),
+    *(
+        JourneyState.FAILED,
+        JourneyState.EXPIRED,
+        JourneyState.ABORTED,
+        JourneyState.INVALID,
+        JourneyState.IGNORED,
+    ),
+    *(JourneyState.SCHEDULED, JourneyState.SIGNING, JourneyState.SENT),
 )
 
 
-def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | None:
+def state_of_payouts(payouts: Iterable[tuple[PayoutKind, JourneyState]]) -> JourneyState | None:
     """Return the state of a swap by its payouts: that of the payout furthest from its end; None without any.
 
     When all have arrived, the state is that of an output, of a refund, or of both.
@@ -149,10 +161,10 @@ def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | Non
             return state
     kinds = {kind for kind, _ in payout_list}
     if kinds == {PayoutKind.REFUND}:
-        return State.REFUNDED
+        return JourneyState.REFUNDED
     if PayoutKind.REFUND in kinds:
-        return State.PARTLY_REFUNDED
-    return State.PAID if State.PAID in states else State.CREDITED
+        return JourneyState.PARTLY_REFUNDED
+    return JourneyState.PAID if JourneyState.PAID in states else JourneyState.CREDITED
 
 
 # Swaps
@@ -172,25 +184,25 @@ class JourneyStep(StrEnum):
     ENDED = "request completed"
 
 
-STEPS: Final[Mapping[tuple[State, JourneyStep], State]] = {
-    (State.WAITING, JourneyStep.CLOSED): State.NEVER_PAID,
-    (State.WAITING, JourneyStep.ANNOUNCED): State.RECEIVING,
-    (State.NEVER_PAID, JourneyStep.ANNOUNCED): State.RECEIVING,
+STEPS: Final[Mapping[tuple[JourneyState, JourneyStep], JourneyState]] = {
+    (JourneyState.WAITING, JourneyStep.CLOSED): JourneyState.NEVER_PAID,
+    (JourneyState.WAITING, JourneyStep.ANNOUNCED): JourneyState.RECEIVING,
+    (JourneyState.NEVER_PAID, JourneyStep.ANNOUNCED): JourneyState.RECEIVING,
     **{
         (state, step): after
-        for state in (State.WAITING, State.NEVER_PAID, State.RECEIVING)
+        for state in (JourneyState.WAITING, JourneyState.NEVER_PAID, JourneyState.RECEIVING)
         for step, after in (
-            (JourneyStep.REJECTED, State.REJECTED),
-            (JourneyStep.CREDITED, State.LIQUIDITY),
-            (JourneyStep.RETURNED, State.DONE),
-            (JourneyStep.BOOSTED, State.BOOSTED),
-            (JourneyStep.REQUESTED, State.SWAPPING),
+            (JourneyStep.REJECTED, JourneyState.REJECTED),
+            (JourneyStep.CREDITED, JourneyState.LIQUIDITY),
+            (JourneyStep.RETURNED, JourneyState.DONE),
+            (JourneyStep.BOOSTED, JourneyState.BOOSTED),
+            (JourneyStep.REQUESTED, JourneyState.SWAPPING),
         )
     },
-    (State.SWAPPING, JourneyStep.BOOSTED): State.BOOSTED,
-    (State.BOOSTED, JourneyStep.EXECUTED): State.SWAPPING,
-    (State.SWAPPING, JourneyStep.ENDED): State.DONE,
-    (State.BOOSTED, JourneyStep.ENDED): State.DONE,
+    (JourneyState.SWAPPING, JourneyStep.BOOSTED): JourneyState.BOOSTED,
+    (JourneyState.BOOSTED, JourneyStep.EXECUTED): JourneyState.SWAPPING,
+    (JourneyState.SWAPPING, JourneyStep.ENDED): JourneyState.DONE,
+    (JourneyState.BOOSTED, JourneyStep.ENDED): JourneyState.DONE,
 }
 """The state after a step, by the state before it. A payout's state takes its place once there is one."""
 
@@ -198,52 +210,64 @@ STEPS: Final[Mapping[tuple[State, JourneyStep], State]] = {
 class Journey:
     """Journey of a swap; `state` follows from the steps and payouts received so far."""
 
-    def __init__(self, state: State = State.WAITING) -> None:
+    def __init__(self, state: JourneyState = JourneyState.WAITING) -> None:
         self._state = state
-        self._payouts: list[tuple[PayoutKind, State]] = []
+        self._payouts: list[tuple[PayoutKind, JourneyState]] = []
 
     def receive(self, step: JourneyStep) -> None:
         """Receive a step of the swap."""
         self._state = STEPS.get((self._state, step), self._state)
 
-    def receive_payout(self, kind: PayoutKind, state: State) -> None:
+    def receive_payout(self, kind: PayoutKind, state: JourneyState) -> None:
         """Receive a payout with its state."""
         self._payouts.append((kind, state))
 
     @property
-    def state(self) -> State:
+    def state(self) -> JourneyState:
         """The state of the swap now."""
         return state_of_payouts(self._payouts) or self._state
 
 
 REQUEST_STATES: Final = (
-    *(State.SWAPPING, State.SCHEDULED, State.SIGNING, State.SENT),
-    *(State.PAID, State.CREDITED, State.PARTLY_REFUNDED, State.REFUNDED, State.DONE),
-    *(State.FAILED, State.EXPIRED, State.ABORTED, State.INVALID, State.IGNORED),
+    *(JourneyState.SWAPPING, JourneyState.SCHEDULED, JourneyState.SIGNING, JourneyState.SENT),
+    *(
+        JourneyState.PAID,
+        JourneyState.CREDITED,
+        JourneyState.PARTLY_REFUNDED,
+        JourneyState.REFUNDED,
+        JourneyState.DONE,
+    ),
+    *(
+        JourneyState.FAILED,
+        JourneyState.EXPIRED,
+        JourneyState.ABORTED,
+        JourneyState.INVALID,
+        JourneyState.IGNORED,
+    ),
 )
 """States of a swap by its request and payouts alone, without its channel and deposits."""
 
-V2_STATES: Final[Mapping[State, str]] = {
-    State.WAITING: "WAITING",
-    State.NEVER_PAID: "WAITING",
-    State.RECEIVING: "RECEIVING",
-    State.REJECTED: "FAILED",
-    State.LIQUIDITY: "COMPLETED",
-    State.BOOSTED: "SWAPPING",
-    State.SWAPPING: "SWAPPING",
-    State.SCHEDULED: "SENDING",
-    State.SIGNING: "SENDING",
-    State.SENT: "SENT",
-    State.PAID: "COMPLETED",
-    State.CREDITED: "COMPLETED",
-    State.REFUNDED: "COMPLETED",
-    State.PARTLY_REFUNDED: "COMPLETED",
-    State.IGNORED: "FAILED",
-    State.INVALID: "FAILED",
-    State.ABORTED: "FAILED",
-    State.FAILED: "FAILED",
-    State.EXPIRED: "FAILED",
-    State.DONE: "COMPLETED",
+V2_STATES: Final[Mapping[JourneyState, str]] = {
+    JourneyState.WAITING: "WAITING",
+    JourneyState.NEVER_PAID: "WAITING",
+    JourneyState.RECEIVING: "RECEIVING",
+    JourneyState.REJECTED: "FAILED",
+    JourneyState.LIQUIDITY: "COMPLETED",
+    JourneyState.BOOSTED: "SWAPPING",
+    JourneyState.SWAPPING: "SWAPPING",
+    JourneyState.SCHEDULED: "SENDING",
+    JourneyState.SIGNING: "SENDING",
+    JourneyState.SENT: "SENT",
+    JourneyState.PAID: "COMPLETED",
+    JourneyState.CREDITED: "COMPLETED",
+    JourneyState.REFUNDED: "COMPLETED",
+    JourneyState.PARTLY_REFUNDED: "COMPLETED",
+    JourneyState.IGNORED: "FAILED",
+    JourneyState.INVALID: "FAILED",
+    JourneyState.ABORTED: "FAILED",
+    JourneyState.FAILED: "FAILED",
+    JourneyState.EXPIRED: "FAILED",
+    JourneyState.DONE: "COMPLETED",
 }
 """The state in the official status documents, version 2. In these NEVER_PAID also has `isExpired`, and a
 refund `refundEgress`."""

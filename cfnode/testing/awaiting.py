@@ -20,7 +20,7 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.core.suggestions import did_you_mean
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.blocks import metadata_of
 from cfnode.testing.dev_calls import Event, ask, dev_call
 from cfnode.testing.errors import NotReached, UnknownEvent
@@ -70,7 +70,7 @@ class Cursor:
 def begin(cursor: Cursor) -> Call[None]:
     """Move a cursor behind all events of the best block."""
 
-    def steps(session: Session) -> Steps[None]:
+    def steps(session: ClientSession) -> Steps[None]:
         number = yield from _best(session)
         cursor.place = EventPlace(number, (yield from _hash(session, number)), None)
 
@@ -80,7 +80,7 @@ def begin(cursor: Cursor) -> Call[None]:
 def snapshot(cursor: Cursor) -> Call[str]:
     """Take a snapshot of the chain, and keep the cursor's place; return its number."""
 
-    def steps(session: Session) -> Steps[str]:
+    def steps(session: ClientSession) -> Steps[str]:
         number: str = yield from ask(session, "dev_snapshot")
         cursor.snapshots[number] = cursor.place
         while len(cursor.snapshots) > MAX_NODE_SNAPSHOTS:
@@ -93,7 +93,7 @@ def snapshot(cursor: Cursor) -> Call[str]:
 def revert(cursor: Cursor, number: str) -> Call[str]:
     """Restore a snapshot and the cursor's place at that time; return the hash of the best block."""
 
-    def steps(session: Session) -> Steps[str]:
+    def steps(session: ClientSession) -> Steps[str]:
         block: str = yield from ask(session, "dev_revert", number)
         if number in cursor.snapshots:
             cursor.place = cursor.snapshots[number]
@@ -110,7 +110,7 @@ def advance_to(cursor: Cursor, pallet: str, name: str, max_blocks: int) -> Call[
     Raises UnknownEvent, or NotReached.
     """
 
-    def steps(session: Session) -> Steps[Event]:
+    def steps(session: ClientSession) -> Steps[Event]:
         best = yield from _best(session)
         start = yield from _start(session, cursor, best)
         for number in range(start, best + 1):
@@ -127,16 +127,16 @@ def advance_to(cursor: Cursor, pallet: str, name: str, max_blocks: int) -> Call[
     return dev_call(steps)
 
 
-def _best(session: Session) -> Steps[int]:
+def _best(session: ClientSession) -> Steps[int]:
     return block_number((yield from ask(session, "chain_getHeader")))
 
 
-def _hash(session: Session, number: int) -> Steps[str]:
+def _hash(session: ClientSession, number: int) -> Steps[str]:
     block: str = yield from ask(session, "chain_getBlockHash", number)
     return block
 
 
-def _start(session: Session, cursor: Cursor, best: int) -> Steps[int]:
+def _start(session: ClientSession, cursor: Cursor, best: int) -> Steps[int]:
     """Return the number of the block in which a search begins; the first one's is the best."""
     if cursor.place is None:
         cursor.place = EventPlace(best, (yield from _hash(session, best)), frozenset())
@@ -144,7 +144,9 @@ def _start(session: Session, cursor: Cursor, best: int) -> Steps[int]:
     return min(max(cursor.place.number, best - MAX_EARLIER_BLOCKS), best + 1)
 
 
-def _next_in(session: Session, cursor: Cursor, number: int, pallet: str, name: str) -> Steps[Event | None]:
+def _next_in(
+    session: ClientSession, cursor: Cursor, number: int, pallet: str, name: str
+) -> Steps[Event | None]:
     """Return the first new event of this pallet and name in a block, and move the cursor behind it."""
     block = yield from _hash(session, number)
     for index, event in enumerate((yield from ask(session, "dev_events", block))):
@@ -154,7 +156,7 @@ def _next_in(session: Session, cursor: Cursor, number: int, pallet: str, name: s
     return None
 
 
-def _check_name(session: Session, pallet: str, name: str) -> Steps[None]:
+def _check_name(session: ClientSession, pallet: str, name: str) -> Steps[None]:
     """Raise UnknownEvent for an event that the runtime lacks."""
     block = yield from ask(session, "chain_getBlockHash")
     version = yield from ask(session, "state_getRuntimeVersion", block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Never
 
-from cfnode.core.assets import Asset as CoreAsset
+from cfnode.core.assets import ForeignAsset as CoreAsset
 from cfnode.core.assets import asset_of
 from cfnode.core.suggestions import did_you_mean
 from cfnode.sdk.amounts import Quantity, base_units_or_none
@@ -13,7 +13,7 @@ from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import METHOD, NewChannel, estimated_expiry, read_opened
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.testing.dev_calls import Asset, ask, call, dev_call
 from cfnode.testing.frames import expected
 
@@ -77,7 +77,7 @@ def open_channel(
         "refund_parameters", {"retry_duration": 0, "min_price": "0x0", "refund_address": refund_address}
     )
 
-    def steps(session: Session) -> Steps[Channel]:
+    def steps(session: ClientSession) -> Steps[Channel]:
         request = (wire_asset(sold), wire_asset(bought), address, commission_bps)
         answer = yield from ask(session, METHOD, *request, *map(fields.get, CHANNEL_OPTIONS))
         opened = read_opened(answer, sold.chain, session.rpc_url)

@@ -17,7 +17,7 @@ from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.testing.errors import NotReached
 from cfnode.testing.frames import expected
 
@@ -55,15 +55,15 @@ RPC_TIMEOUT_S = 120.0
 class _DevCall(Generic[T]):
     """A call in the format of the SDK's clients."""
 
-    steps: Callable[[Session], Steps[T]]
+    steps: Callable[[ClientSession], Steps[T]]
 
 
-def dev_call(steps: Callable[[Session], Steps[T]]) -> Call[T]:
+def dev_call(steps: Callable[[ClientSession], Steps[T]]) -> Call[T]:
     """Return a call of these steps, for the SDK's clients."""
     return cast("Call[T]", _DevCall(steps))
 
 
-def ask(session: Session, method: str, *params: Any) -> Steps[Any]:
+def ask(session: ClientSession, method: str, *params: Any) -> Steps[Any]:
     """Make one JSON-RPC call in the steps of another; return its result."""
     return rpc(session, session.rpc_url, method, params, timeout=RPC_TIMEOUT_S)
 
@@ -86,7 +86,7 @@ def new_blocks(count: int) -> Call[str]:
     if count < 1:
         raise ValueError("the number of blocks must be positive")
 
-    def steps(session: Session) -> Steps[str]:
+    def steps(session: ClientSession) -> Steps[str]:
         block = ""
         for _ in range(count):
             block = yield from ask(session, "dev_newBlock")
@@ -98,7 +98,7 @@ def new_blocks(count: int) -> Call[str]:
 def first_block() -> Call[None]:
     """Wait for the first block, which a chain with instant seal adds by itself."""
 
-    def steps(session: Session) -> Steps[None]:
+    def steps(session: ClientSession) -> Steps[None]:
         for _ in range(MAX_BLOCK_POLLS):
             if (yield from ask(session, "chain_getBlockHash", 1)) is not None:
                 return
@@ -135,7 +135,7 @@ def set_boost(asset: Asset, amount: Quantity, lending: bool) -> Call[str]:
 def now() -> Call[int]:
     """Return the time of the best block, Unix milliseconds; 0 for the genesis block."""
 
-    def steps(session: Session) -> Steps[int]:
+    def steps(session: ClientSession) -> Steps[int]:
         stored = yield from ask(session, "state_getStorage", "0x" + TIMESTAMP_NOW.hex())
         return int.from_bytes(bytes.fromhex((stored or "0x")[2:]), "little")
 
@@ -145,7 +145,7 @@ def now() -> Call[int]:
 def jump(seconds: float) -> Call[int]:
     """Add a block at least `seconds` later than the last one; return its time, Unix milliseconds."""
 
-    def steps(session: Session) -> Steps[int]:
+    def steps(session: ClientSession) -> Steps[int]:
         yield from ask(session, "dev_timeTravel", round(seconds * 1000))
         yield from ask(session, "dev_newBlock")
         time: int = yield from now().steps(session)

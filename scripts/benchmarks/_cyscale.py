@@ -38,10 +38,12 @@ def rate(count: int, work: Callable[[], object]) -> float:
 
 
 def remark(number: int) -> bytes:
+    """Return the SCALE of a call `System.remark` with a number of five bytes."""
     return b"\x00\x00\x14" + number.to_bytes(5, "little")
 
 
 def main() -> None:
+    """Print the rates of cyscale for loading metadata and decoding calls."""
     data, count = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
     loads = [load(data) for _ in range(3)]
     configuration, metadata, _ = loads[-1]

@@ -32,6 +32,7 @@ Row = tuple[str, str, str, bool | None]
 
 
 def node(number: int, **settings: object) -> NetworkService:
+    """Return a network service with its own identity."""
     identity = Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
     return NetworkService(identity, NetworkSettings(bytes(32), **settings))  # type: ignore[arg-type]
 
@@ -89,6 +90,7 @@ async def bare_rate(port: str) -> float:
 
 
 async def with_client(address: str, measure: Callable[[NetworkService, str], object]) -> float:
+    """Return the seconds that a measurement takes on a client that is connected to the address."""
     client = node(2, private_addresses=True)
     client.serve_requests("sync/2", None, LIMITS)
     async with trio.open_nursery() as nursery:
@@ -102,11 +104,13 @@ async def with_client(address: str, measure: Callable[[NetworkService, str], obj
 
 
 async def download(client: NetworkService, peer: str) -> None:
+    """Request large answers, one after the other."""
     for _ in range(REPEATS):
         await client.request(peer, "sync/2", SIZE.to_bytes(8, "big"))
 
 
 async def small_requests(client: NetworkService, peer: str) -> None:
+    """Request small answers, one after the other."""
     for _ in range(SMALL):
         await client.request(peer, "sync/2", (40).to_bytes(8, "big"))
 

@@ -18,7 +18,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.sdk.calls.deposits import RequestDepositAddressV2
 from cfnode.sdk.exchange import HttpAnswer
-from cfnode.sdk.options import Options, Session
+from cfnode.sdk.options import ClientSession, Options
 from cfnode.sdk.price import minimum_price, price_to_x128
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,11 +88,11 @@ _RESULTS = {
 
 def _request_seconds() -> float:
     options = Options(network="mainnet").replaced({"broker": {"url": "http://x"}, "rpc_url": "http://x"})
-    session = Session(options, now_ms=lambda: 0, monotonic=perf_counter, random_bytes=os.urandom)
+    session = ClientSession(options, now_ms=lambda: 0, monotonic=perf_counter, random_bytes=os.urandom)
     return statistics.median(_one_request(session) for _ in range(REQUESTS))
 
 
-def _one_request(session: Session) -> float:
+def _one_request(session: ClientSession) -> float:
     started = perf_counter()
     steps = RequestDepositAddressV2.from_json(_REQUEST).steps(session)
     answering = 0.0

@@ -16,7 +16,7 @@ from statistics import median
 from time import perf_counter
 
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.core.trie import EMPTY_ROOT, root, update
 from cfnode.store import Store, StoreReader
 
@@ -87,7 +87,7 @@ def _pairs() -> dict[bytes, bytes]:
     }
 
 
-def _batch(state: State, number: int) -> float:
+def _batch(state: BlockState, number: int) -> float:
     """Return the seconds for one batch: new values, some new keys, some deletions."""
     chance = random.Random(number + 2)
     keys = chance.sample(sorted(_pairs()), CHANGED)

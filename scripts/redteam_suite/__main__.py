@@ -17,6 +17,7 @@ from scripts.redteam_suite.rows import ROWS, play
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(prog="scripts/redteam", description=__doc__)
     parser.add_argument(
         "rows", nargs="*", metavar="ROW", help=f"Rows to play: {', '.join(ROWS)}. [default: all]"
@@ -32,6 +33,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
 
 
 def main(given: list[str]) -> int:
+    """Play the chosen rows; print the table and return the exit code."""
     options = arguments(given)
     times = Times.quick() if options.quick else Times()
     results: list[Result] = []
@@ -57,6 +59,7 @@ def _write(path: Path | None, results: list[Result]) -> None:
 
 
 def show(results: list[Result]) -> None:
+    """Print the table of results, and the last log lines of each missed row."""
     console = Console(width=160)
     for result in results:
         if result.log:

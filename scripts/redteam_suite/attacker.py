@@ -20,6 +20,7 @@ BEGUN = "begun"
 
 
 def main() -> None:
+    """Run one attack for some seconds, at low priority."""
     os.nice(NICE)
     row, target, seconds = sys.argv[1], Target.of(json.loads(sys.argv[2])), float(sys.argv[3])
     threading.Thread(target=_end_after, args=(seconds,), daemon=True).start()

@@ -53,6 +53,7 @@ class Author:
         return int(self._socket.call("chain_getHeader", block)["number"], 16), bytes.fromhex(block[2:])
 
     def set_id(self) -> int:
+        """Return the id of the present authority set."""
         answer = self._socket.call("state_call", "GrandpaApi_current_set_id", "0x")
         return int.from_bytes(bytes.fromhex(answer[2:]), "little")
 
@@ -256,5 +257,6 @@ ATTACKS: dict[str, Attack] = {
 
 
 def run(attack: Attack, target: Target) -> None:
+    """Run an attack from source addresses of its own."""
     use_source_addresses()
     trio.run(attack, target)

@@ -52,6 +52,8 @@ def forever(task: Task, pause_s: float = PAUSE_S) -> None:
 
 
 def over_http(port: int, source: str, body: bytes) -> Task:
+    """Return a task that posts the same body over one HTTP connection without end."""
+
     def task() -> None:
         with connect(port, source) as sock:
             while True:
@@ -61,6 +63,8 @@ def over_http(port: int, source: str, body: bytes) -> Task:
 
 
 def over_websocket(port: int, source: str, body: bytes) -> Task:
+    """Return a task that sends the same message over one WebSocket without end."""
+
     def task() -> None:
         client = WebSocket(port, source)
         with client.sock:

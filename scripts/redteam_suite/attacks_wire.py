@@ -57,10 +57,12 @@ def flood(frames: Frames, target: Target, source: Callable[[], str]) -> Callable
 
 
 def pings(peer: RawPeer) -> bytes:
+    """Return yamux pings as many as fit in one message."""
     return YAMUX.pack(0, PING, SYN, 0, 7) * FRAMES_A_MESSAGE
 
 
 def pongs(peer: RawPeer) -> bytes:
+    """Return unsolicited yamux answers to pings, as many as fit in one message."""
     return YAMUX.pack(0, PING, ACK, 0, 7) * FRAMES_A_MESSAGE
 
 

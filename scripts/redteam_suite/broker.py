@@ -37,6 +37,7 @@ class Callers:
 
     @property
     def are_done(self) -> bool:
+        """Whether all requests for channels have been answered."""
         return not any(thread.is_alive() for thread in self._threads)
 
     def _run(self) -> None:

@@ -39,6 +39,7 @@ class Figure:
 
     @property
     def met(self) -> bool:
+        """Whether the measured value is within its bound; a missing value is not."""
         if math.isnan(self.measured):
             return False
         return self.measured <= self.bound if self.at_most else self.measured >= self.bound
@@ -61,13 +62,16 @@ class Result:
 
     @property
     def met(self) -> bool:
+        """Whether there are figures and all are within their bounds."""
         return bool(self.figures) and all(figure.met for figure in self.figures)
 
     @property
     def missed(self) -> list[Figure]:
+        """The figures outside of their bounds."""
         return [figure for figure in self.figures if not figure.met]
 
     def add(self, name: str, measured: float, bound: float, unit: str = "", *, at_most: bool = True) -> None:
+        """Add a measured value with its bound, a maximum or a minimum."""
         self.figures.append(Figure(name, measured, bound, unit, at_most))
 
     def check(self, name: str, met: bool) -> None:
@@ -128,6 +132,7 @@ def program_errors(log: str) -> int:
 
 
 def last_lines(log: str, count: int = 12) -> str:
+    """Return the last lines of a log."""
     return "\n".join(log.splitlines()[-count:])
 
 

@@ -44,6 +44,7 @@ class Diary:
     rows: list[Row] = field(default_factory=list)
 
     def note(self, ask: Callable[[], Any]) -> bool:
+        """Time a call; note its answer or the reason of its failure, and return whether it was answered."""
         began = time.monotonic()
         try:
             answer, reason = ask(), ""
@@ -63,6 +64,7 @@ class Caller(threading.Thread):
         self.diary = Diary()
 
     def run(self) -> None:
+        """Call until stopped, with a pause between; open a new socket after a failure."""
         while not self._stopping.is_set():
             if not self.diary.note(self._ask) and self._socket is not None:
                 self._socket.close()
@@ -70,6 +72,7 @@ class Caller(threading.Thread):
             self._stopping.wait(self._pause_s)
 
     def call(self, method: str, *params: Any, seconds: float = 20.0) -> Any:
+        """Call a method over the caller's WebSocket."""
         if self._socket is None:
             self._socket = WebSocket(self._port)
         return self._socket.call(method, *params, seconds=seconds)
@@ -110,6 +113,7 @@ class Peer:
         self.lost = 0
 
     async def run(self) -> None:
+        """Join as a light peer and make requests; join again after each lost connection."""
         seed = secrets.token_bytes(32)
         while True:
             stranger = Stranger(self._target, seed, roles=Roles.LIGHT)
@@ -136,6 +140,7 @@ class Peer:
 
 
 async def run(target: Target, roles: list[str]) -> dict[str, Any]:
+    """Run the chosen roles until standard input ends; return their notes."""
     stopping = threading.Event()
     callers = {
         "client": Client(target.rpc, stopping, CALL_PAUSE_S),
@@ -158,6 +163,7 @@ async def run(target: Target, roles: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Run the roles of the command line, and print their notes as JSON."""
     order = json.loads(sys.argv[1])
     print(json.dumps(trio.run(run, Target.of(order["target"]), order["roles"])))
 

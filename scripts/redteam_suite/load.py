@@ -29,6 +29,7 @@ class Times:
 
     @classmethod
     def quick(cls) -> Times:
+        """Return the times of a run of a few seconds."""
         return cls(2.0, 5.0, 15.0)
 
 
@@ -119,6 +120,7 @@ def _judge_pauses(result: Result, seen: Seen) -> None:
 
 
 def judge_lag(result: Result, seen: Seen) -> None:
+    """Add the figure of the blocks that the node was behind during the attack."""
     lags = seen.looks.lag(seen.attack.begin, seen.attack.end + EDGE_S)
     result.add("lag", max(lags, default=float("nan")), figures.MAX_LAG, " blocks")
 

@@ -45,6 +45,7 @@ class Helper:
         return json.loads(text)
 
     def kill(self) -> None:
+        """Kill the process if it still runs."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -105,6 +106,7 @@ class Watch:
             thread.start()
 
     def close(self) -> Looks:
+        """Stop the threads, and return what they have seen."""
         self._ended.set()
         for thread in self._threads:
             thread.join(30)
@@ -128,8 +130,10 @@ class Watch:
 
 
 def honest(target: Target, *roles: str) -> Helper:
+    """Start honest clients of the node in their own process."""
     return Helper("honest", json.dumps({"target": asdict(target), "roles": roles}))
 
 
 def probe(node: Node) -> Helper:
+    """Start the probe of the node's response times in its own process."""
     return Helper("probe", str(node.rpc_port), str(node.pid))

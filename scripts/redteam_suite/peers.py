@@ -91,16 +91,20 @@ class Stranger:
 
     @property
     def id(self) -> str:
+        """The peer id."""
         return self._service.peer_id
 
     @property
     def is_connected(self) -> bool:
+        """Whether the target is connected."""
         return self._target.peer_id in self._service.peers
 
     def takes_part(self, protocol: str = "block-announces/1") -> bool:
+        """Return whether a notification protocol is open with the target."""
         return self._target.peer_id in self._links[protocol].peers
 
     def events(self, protocol: str) -> trio.MemoryReceiveChannel[Any]:
+        """Return the notifications of a protocol."""
         return self._links[protocol].events
 
     @asynccontextmanager
@@ -129,6 +133,7 @@ class Stranger:
         return self._links[protocol].send(self._target.peer_id, data)
 
     async def ask(self, protocol: str, request: bytes, seconds: float = 20.0) -> bytes:
+        """Send a request to the target; return its answer."""
         return await self._service.request(self._target.peer_id, protocol, request, seconds=seconds)
 
     async def ask_header(self, count: int, seconds: float) -> None:
@@ -198,6 +203,7 @@ class RawPeer:
             machine.receive_data(self.receive())
 
     def receive(self) -> bytes:
+        """Return the next bytes from the node. Raises ConnectionError at the end."""
         data = self.sock.recv(1 << 18)
         if not data:
             raise ConnectionError("the node hung up")
@@ -215,6 +221,7 @@ class RawPeer:
         return self.channel.seal(frames)
 
     def send(self, frames: bytes) -> None:
+        """Send yamux frames as one encrypted message."""
         self.sock.sendall(self.message(frames))
 
     def open_stream(self, window: int = 0) -> int:

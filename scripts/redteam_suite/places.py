@@ -147,6 +147,7 @@ def _start(chain: Stage, row: str, folder: Path) -> float:
 
 
 def main() -> None:
+    """Run one way to take the node's slots, and print what it got as JSON."""
     target = Target.of(json.loads(sys.argv[2]))
     print(json.dumps(trio.run({"joins": _joins, "requests": ask}[sys.argv[1]], target)))
 

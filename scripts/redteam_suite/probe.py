@@ -42,6 +42,7 @@ class Probe:
         self._next_id = 0
 
     def run(self) -> None:
+        """Ask at fixed intervals until standard input ends, then wait for the last answers."""
         due = time.monotonic()
         while not _ended():
             self._read(max(0.0, due - time.monotonic()))
@@ -113,6 +114,7 @@ def _ended() -> bool:
 
 
 def main() -> None:
+    """Run the probe of the command line, and print its samples as JSON."""
     with suppress(OSError):
         os.nice(PRIORITY)
     probe = Probe(int(sys.argv[1]), int(sys.argv[2]))

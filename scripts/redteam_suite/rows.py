@@ -31,6 +31,7 @@ DEEP = 1_100
 
 
 def on_a_light_node(result: Result, folder: Path, times: Times) -> None:
+    """Play a row against a light node."""
     with stage(folder) as chain:
         node = chain.follower()
         chain.ready(node)
@@ -38,6 +39,7 @@ def on_a_light_node(result: Result, folder: Path, times: Times) -> None:
 
 
 def on_its_following(result: Result, folder: Path, times: Times) -> None:
+    """Play a row against a light node, long enough to see it fall behind."""
     longer = replace(times, attack=max(times.attack, MIN_LAG_S))
     with stage(folder) as chain:
         node = chain.follower()
@@ -46,6 +48,7 @@ def on_its_following(result: Result, folder: Path, times: Times) -> None:
 
 
 def on_a_long_chain(result: Result, folder: Path, times: Times) -> None:
+    """Play a row against a full node that syncs a long chain."""
     with stage(folder, "--dev-block-time=20") as chain:
         until(lambda: chain.author.best >= DEEP, what=f"the chain has {DEEP} blocks")
         chain.restart_author()

@@ -65,6 +65,7 @@ def frame(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
 
 
 def call_json(method: str, params: Any, identity: int = 1) -> bytes:
+    """Return a JSON-RPC call as bytes."""
     return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}).encode()
 
 
@@ -82,6 +83,7 @@ class WebSocket:
             raise RpcFailed(head.split(b"\r\n")[0].decode(errors="replace"))
 
     def close(self) -> None:
+        """Close the socket without a close frame."""
         self.sock.close()
 
     def send(self, payload: bytes) -> None:

@@ -60,6 +60,7 @@ def without_memory(pid: int) -> None:
 
 
 def kill(pid: int) -> None:
+    """Kill a process that may have ended already."""
     with suppress(OSError):
         os.kill(pid, signal.SIGKILL)
 
@@ -113,6 +114,7 @@ def go_on(chain: Stage, seconds: float = RECOVERY_S) -> None:
 
 
 def judge(result: Result, chain: Stage, node: Node, killed: int) -> None:
+    """Add the figures of the node after its executor processes were killed."""
     lag = chain.author.best - node.best if node.is_alive else float("nan")
     result.add(f"lag {RECOVERY_S:.0f} s after the last of {killed}", lag, MAX_LAG, " blocks")
     result.check("alive", node.is_alive)

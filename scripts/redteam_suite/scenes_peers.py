@@ -60,6 +60,7 @@ CLOCK = "is the clock right"
 
 
 def end(result: Result, node: Node) -> None:
+    """Add the figures of program errors and of whether the node lives."""
     result.add("program errors", program_errors(node.log), 0)
     result.check("alive", node.is_alive)
     if not result.met:

@@ -54,33 +54,41 @@ class Node:
 
     @property
     def rpc_port(self) -> int:
+        """The port of its JSON-RPC."""
         return int(self.process.url.rpartition(":")[2])
 
     @property
     def address(self) -> str:
+        """The multiaddress of its peer port."""
         return f"/ip4/127.0.0.1/tcp/{self.peer_port}/p2p/{self.peer_id}"
 
     @property
     def log(self) -> str:
+        """The text of its log so far."""
         return self.process.log
 
     @property
     def is_alive(self) -> bool:
+        """Whether its process runs."""
         return self.process.process.poll() is None
 
     @property
     def rss(self) -> float:
+        """Resident memory of its process, in MB."""
         return rss_mb(self.pid)
 
     def call(self, method: str, *params: Any) -> Any:
+        """Call a method of its JSON-RPC."""
         return self.process.call(method, *params)
 
     @property
     def best(self) -> int:
+        """The number of its best block."""
         return int(self.call("chain_getHeader")["number"], 16)
 
     @property
     def readiness(self) -> int:
+        """The HTTP status of its readiness page."""
         return httpx.get(f"{self.process.url}/health/readiness", timeout=10).status_code
 
     @property
@@ -161,15 +169,18 @@ class Stage:
         return until(lambda: self.is_in_step(node), seconds, "the node is not in step")
 
     def is_in_step(self, node: Node) -> bool:
+        """Return whether a node is synced and at most two blocks behind the author."""
         with suppress(CallRefused, NodeUnreachable):
             return not node.is_syncing and node.best + 2 >= self.author.best
         return False
 
     def target(self, node: Node) -> Target:
+        """Return what an attacker needs to know of a node."""
         return Target(node.rpc_port, node.peer_port, node.peer_id, self.author.rpc_port, self.genesis)
 
     @staticmethod
     def stop(nodes: Sequence[Node]) -> None:
+        """Kill the nodes that still run."""
         for node in nodes:
             if node.is_alive:
                 node.process.process.kill()

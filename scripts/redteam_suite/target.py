@@ -20,11 +20,14 @@ class Target:
 
     @property
     def address(self) -> str:
+        """The multiaddress of its peer port."""
         return f"/ip4/127.0.0.1/tcp/{self.peer}/p2p/{self.peer_id}"
 
     def as_json(self) -> str:
+        """Return the target as the JSON of an attacker's command line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Target:
+        """Read the target from the fields of its JSON."""
         return cls(**fields)

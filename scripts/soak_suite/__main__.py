@@ -29,6 +29,7 @@ MIN_MINUTES = 10.0
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="How long. [default: 60]")
     parser.add_argument("--seed", type=int, default=1, help="Of the troubles. [default: 1]")
@@ -41,6 +42,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
 
 
 def soak(chosen: argparse.Namespace, folder: Path) -> Result:
+    """Run the network with troubles for the chosen time; return its figures."""
     result = Result("soak", f"{chosen.minutes:g} minutes with troubles, seed {chosen.seed}")
     with ExitStack() as stack:
         network = Network(stack, folder, chosen.followers, chosen.lights, chosen.block_time)
@@ -134,6 +136,7 @@ def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
 
 
 def main(given: list[str]) -> int:
+    """Run the soak test; print its figures and return the exit code."""
     options = arguments(given)
     with tempfile.TemporaryDirectory(prefix="cfnode-soak-") as temporary:
         folder = options.keep or Path(temporary)

@@ -43,22 +43,26 @@ class Member:
         """(when, megabytes), for each run."""
 
     def start(self) -> None:
+        """Start the node's process, with a log file of its own."""
         self._starts += 1
         started = starting_node(self._folder, *self._flags, log_name=f"{self._starts}.log")
         self._node = self._stack.enter_context(started)
         self.memory.append([])
 
     def wait_until_listening(self) -> None:
+        """Wait until the node answers JSON-RPC, and read its peer id."""
         assert self._node is not None
         self._node.wait_until_listening()
         self.peer_id = self.call("system_localPeerId")
 
     @property
     def is_alive(self) -> bool:
+        """Whether its process runs."""
         return self._node is not None and self._node.process.poll() is None
 
     @property
     def pid(self) -> int:
+        """The id of its process."""
         assert self._node is not None
         return self._node.process.pid
 
@@ -69,26 +73,32 @@ class Member:
 
     @property
     def last_log(self) -> str:
+        """The text of the log since the last start."""
         return (self._folder / f"{self._starts}.log").read_text()
 
     def address(self, port: int | None = None) -> str:
+        """Return the multiaddress of its peer port, or of a relay's port."""
         return f"/ip4/127.0.0.1/tcp/{port or self.port}/p2p/{self.peer_id}"
 
     def die(self) -> None:
+        """Kill the process, also a stopped one."""
         assert self._node is not None
         self.go_on()
         self._node.process.kill()
         self._node.process.wait(timeout=30)
 
     def stand_still(self) -> None:
+        """Stop the process by SIGSTOP."""
         self.is_stopped = True
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
+        """Continue the process by SIGCONT."""
         self.is_stopped = False
         self._signal(signal.SIGCONT)
 
     def kill_executor(self, chance: random.Random) -> None:
+        """Kill one of its executor processes, chosen at random."""
         processes = children(self.pid)
         if processes:
             with suppress(OSError):
@@ -111,12 +121,14 @@ class Member:
         return None
 
     def hash_at(self, number: int) -> str | None:
+        """Return the hash of a block by number, or None if it does not answer."""
         with suppress(NodeUnreachable, CallRefused):
             block_hash: str | None = self.call("chain_getBlockHash", number)
             return block_hash
         return None
 
     def look_at_memory(self) -> None:
+        """Note time and resident memory of the process."""
         if self.is_alive:
             self.memory[-1].append((time.monotonic(), rss_mb(self.pid)))
 
@@ -140,6 +152,7 @@ class Network:
 
     @property
     def members(self) -> list[Member]:
+        """All nodes: the author, the followers and the light nodes."""
         return [self.author, *self.followers, *self.lights]
 
     def _member(self, name: str, *flags: str) -> Member:

@@ -24,6 +24,7 @@ class Relay:
 
     @property
     def is_cut(self) -> bool:
+        """Whether the relay passes nothing on."""
         return self._cut.is_set()
 
     def cut(self) -> None:
@@ -33,6 +34,7 @@ class Relay:
             _end(*self._pairs)
 
     def mend(self) -> None:
+        """Pass data on again."""
         self._cut.clear()
 
     def lead_to(self, port: int) -> None:

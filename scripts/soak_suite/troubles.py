@@ -41,6 +41,7 @@ class Troubles:
         self._kinds += [self._cut] * 3 + [self._jump]
 
     def step(self) -> None:
+        """Do due repairs, and begin a trouble if its time has come."""
         now = time.monotonic()
         for repair in sorted(repair for repair in self._repairs if repair.when <= now):
             self._repairs.remove(repair)

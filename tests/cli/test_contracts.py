@@ -14,7 +14,7 @@ from cfnode.core import schnorr
 from cfnode.core.addresses import evm
 from cfnode.core.assets import CHAINS
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, transfer_fallback
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, TransferParams, transfer_fallback
 from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.keys import TOKENS
 from tests.devchain.runtime.broker import address_on, request
@@ -89,7 +89,9 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
     assert offered["contract"] == contracts.vault
     assert offered.get("chain_id", contracts.chain_id) == contracts.chain_id
     nonce = int.from_bytes(offered["data"][36:68], "big")
-    transfer = Transfer(TOKENS.get(FAILING[chain], NATIVE_TOKEN), address_on(chain)[1], requested["amount"])
+    transfer = TransferParams(
+        TOKENS.get(FAILING[chain], NATIVE_TOKEN), address_on(chain)[1], requested["amount"]
+    )
     protection = ReplayProtection(nonce, contracts.chain_id, contracts.key_manager, contracts.vault)
     signature = Signature(offered["data"][4:36], offered["data"][80:100])
     public, _ = broker.world.api("CustomRuntimeApi_cf_eth_vault")

@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio._core import _thread_cache
 
-from cfnode.clients.guest import Ended, Held, held
+from cfnode.clients.guest import Ended, HeldContext, held
 from tests.support.loops import under_asyncio
 from tests.support.waiting import wait_until
 
@@ -36,7 +36,7 @@ class Counter:
             self.left += 1
 
 
-async def doubled(holder: Held[int]) -> int:
+async def doubled(holder: HeldContext[int]) -> int:
     async def double() -> int:
         await trio.lowlevel.checkpoint()
         return 2 * holder.value

@@ -16,7 +16,7 @@ from cfnode.core.schnorr import ORDER, Signature
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
     ReplayProtection,
-    Transfer,
+    TransferParams,
     all_batch,
     execute_x_swap_and_call,
     set_agg_key,
@@ -46,7 +46,9 @@ def test_the_known_answer_of_the_chains_source() -> None:
 def test_a_fallback_is_what_the_contracts_have_accepted(position: int) -> None:
     vector = vectors()["vectors"][position]
     given_ = vector["inputs"]
-    call = transfer_fallback(Transfer(raw(given_["token"]), raw(given_["recipient"]), int(given_["amount"])))
+    call = transfer_fallback(
+        TransferParams(raw(given_["token"]), raw(given_["recipient"]), int(given_["amount"]))
+    )
     protection = ReplayProtection(
         given_["nonce"], given_["chain_id"], raw(given_["key_manager"]), raw(given_["vault"])
     )
@@ -68,7 +70,7 @@ def test_a_rotation_is_signed_for_the_key_manager_as_the_chains_source_knows() -
 
 def test_selectors_are_those_of_the_contracts() -> None:
     selectors = vectors()["selectors"]
-    transfer = Transfer(NATIVE_TOKEN, bytes(20), 1)
+    transfer = TransferParams(NATIVE_TOKEN, bytes(20), 1)
     calls = {
         "transferFallback": transfer_fallback(transfer),
         "allBatch": all_batch([], [], []),
@@ -92,7 +94,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
     eth_abi = pytest.importorskip("eth_abi")
     signature = Signature(bytes(31) + b"\x07", b"\x01" * 20)
     signed = (7, 9, "0x" + "01" * 20)
-    batch = all_batch(deploys, fetches, [Transfer(*each) for each in transfers])
+    batch = all_batch(deploys, fetches, [TransferParams(*each) for each in transfers])
     types = ["(uint256,uint256,address)", "(bytes32,address)[]", "(address,address)[]"]
     values = [
         signed,
@@ -103,7 +105,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
     encoded = eth_abi.encode([*types, "(address,address,uint256)[]"], values)
     assert batch.data(9, signature) == batch.selector + encoded
     transfer = (NATIVE_TOKEN, b"\x02" * 20, 5)
-    call = execute_x_swap_and_call(Transfer(*transfer), 3, b"", message)
+    call = execute_x_swap_and_call(TransferParams(*transfer), 3, b"", message)
     types = ["(uint256,uint256,address)", "(address,address,uint256)", "uint32", "bytes", "bytes"]
     assert call.data(9, signature)[4:] == eth_abi.encode(types, [signed, transfer, 3, b"", message])
     inner = eth_abi.encode(["bytes4", *types[1:]], [call.selector, transfer, 3, b"", message])

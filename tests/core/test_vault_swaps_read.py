@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.assets import ASSETS, CHAINS, Asset
+from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     SentSwap,
@@ -71,7 +71,7 @@ def terms(refund_size: int) -> st.SearchStrategy[VaultSwapTerms]:
 
 
 @st.composite
-def targets(draw: st.DrawFn) -> tuple[Asset, tuple[str, bytes]]:
+def targets(draw: st.DrawFn) -> tuple[ForeignAsset, tuple[str, bytes]]:
     asset = draw(st.sampled_from(list(ASSETS.values())))
     variant = CHAINS[asset.chain].address
     size = {"Dot": 32, "Sol": 32, "Hub": 32}.get(variant, 20)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from cfnode.dashboard.views import STATES
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
-OF_CHANNELS = {State.WAITING, State.NEVER_PAID, State.RECEIVING, State.REJECTED, State.LIQUIDITY}
+OF_CHANNELS = {
+    JourneyState.WAITING,
+    JourneyState.NEVER_PAID,
+    JourneyState.RECEIVING,
+    JourneyState.REJECTED,
+    JourneyState.LIQUIDITY,
+}
 """States without a swap request."""
 
 
 def test_each_state_has_words() -> None:
-    assert set(STATES) == {state.value for state in State} - OF_CHANNELS
+    assert set(STATES) == {state.value for state in JourneyState} - OF_CHANNELS
 
 
 def test_only_a_paid_swap_is_green() -> None:

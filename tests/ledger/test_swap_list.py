@@ -17,14 +17,20 @@ from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.ledger.swap_list import MAY_HAVE, SwapFilter, swap_page, swaps_of_filter
 from cfnode.swaps.identity import ChannelId, Place
-from cfnode.swaps.journey import REQUEST_STATES, State
+from cfnode.swaps.journey import REQUEST_STATES, JourneyState
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.ledger.books import followed
 
 Record = dict[str, Any]
-BEFORE_A_SWAP = {State.WAITING, State.NEVER_PAID, State.RECEIVING, State.REJECTED, State.LIQUIDITY}
+BEFORE_A_SWAP = {
+    JourneyState.WAITING,
+    JourneyState.NEVER_PAID,
+    JourneyState.RECEIVING,
+    JourneyState.REJECTED,
+    JourneyState.LIQUIDITY,
+}
 
 
 def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
@@ -54,7 +60,7 @@ def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]
 
 
 def test_each_state_that_a_swap_can_have_is_a_choice() -> None:
-    assert set(MAY_HAVE) == set(REQUEST_STATES) == set(State) - BEFORE_A_SWAP - {State.BOOSTED}
+    assert set(MAY_HAVE) == set(REQUEST_STATES) == set(JourneyState) - BEFORE_A_SWAP - {JourneyState.BOOSTED}
 
 
 async def test_pages_and_records_are_those_of_the_report(
@@ -70,8 +76,8 @@ async def test_pages_and_records_are_those_of_the_report(
         for state in REQUEST_STATES
     }
     assert sum(by_state.values()) == whole
-    assert by_state[State.PAID] and by_state[State.REFUNDED] and by_state[State.FAILED]
-    assert not by_state[State.PARTLY_REFUNDED]
+    assert by_state[JourneyState.PAID] and by_state[JourneyState.REFUNDED] and by_state[JourneyState.FAILED]
+    assert not by_state[JourneyState.PARTLY_REFUNDED]
     for source, target in product(("Eth", "Btc"), repeat=2):
         wanted = SwapFilter(source=source, target=target, account=day.broker)
         terms = (source, target, day.broker)
@@ -119,7 +125,9 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
     own = lambda each: each["channel_id"] == chosen["channel_id"]  # noqa: E731
     assert same(database, SwapFilter(channel=channel), own) == 1
     assert same(database, SwapFilter(partner="shop"), own) == 1
-    assert same(database, SwapFilter(State.PAID, partner="shop", source="Btc"), lambda each: False) == 0
+    assert (
+        same(database, SwapFilter(JourneyState.PAID, partner="shop", source="Btc"), lambda each: False) == 0
+    )
     for wanted in (SwapFilter(partner="other"), SwapFilter(partner="sho"), SwapFilter(partner="' OR 1=1 --")):
         assert same(database, wanted, lambda each: False) == 0
 
@@ -132,7 +140,7 @@ async def test_a_page_reads_a_bounded_number_of_rows(
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 1)
     newest = [row["request"] for row in rows(database, "requests")][::-1]
     with database.reading() as connection:
-        page = swap_page(connection, SwapFilter(State.INVALID))
+        page = swap_page(connection, SwapFilter(JourneyState.INVALID))
         assert (page.swaps, page.is_cut) == ([], True)
         following = swap_page(connection, SwapFilter(), limit=1, before=page.following)
     assert following.swaps[0].request == newest[2]
@@ -141,5 +149,9 @@ async def test_a_page_reads_a_bounded_number_of_rows(
 async def test_empty_books_have_no_swap(make_database: MakeDatabase) -> None:
     database = make_database()
     database.migrate()
-    for wanted in (SwapFilter(), SwapFilter(State.FAILED, period=Period(0, 1)), SwapFilter(partner="x")):
+    for wanted in (
+        SwapFilter(),
+        SwapFilter(JourneyState.FAILED, period=Period(0, 1)),
+        SwapFilter(partner="x"),
+    ):
         assert same(database, wanted, lambda each: False) == 0

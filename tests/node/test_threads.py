@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.node.asking.asker import Asker
 from cfnode.node.asking.peer_set import PeerSet
 from cfnode.node.asking.question import Question
@@ -87,7 +87,7 @@ async def test_the_check_of_a_cancelled_task_ends_at_its_next_step(gate: Gate) -
 async def test_blocks_are_imported_while_many_clients_read_for_long(rig: Rig, gate: Gate) -> None:
     first = await rig.block()
 
-    def walk(state: State) -> object:
+    def walk(state: BlockState) -> object:
         return gate.wait(state.get(b"number"))
 
     results: list[object] = []

@@ -9,7 +9,7 @@ from cfnode.core.trie import update
 
 
 class MemoryState:
-    """Implements `cfnode.core.state.State`; `apply` makes the next state in place."""
+    """Implements `cfnode.core.state.BlockState`; `apply` makes the next state in place."""
 
     def __init__(self, pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> None:
         self.storage: dict[bytes, dict[bytes, bytes]] = {TOP: {}}

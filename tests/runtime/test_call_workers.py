@@ -82,9 +82,7 @@ async def test_a_call_that_waits_for_a_long_one_is_made_elsewhere_up_to_the_limi
                     assert await get(executor) == b"\x01value"
                     assert len(executor.pids) == number + 2
             nursery.start_soon(wait, executor)
-            await trio.sleep(
-                50 * call_workers.BUSY_BEFORE_NEW_WORKER_S
-            )  # nothing announces that no process is started
+            await trio.sleep(50 * call_workers.BUSY_BEFORE_NEW_WORKER_S)  # no event says that none is started
             assert waiting == []
             assert len(executor.pids) == executor.started == 3
             for call in long:
@@ -98,9 +96,7 @@ async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path
         call = LongCall(executor, tmp_path / "gate")
         await call.begin(nursery)
         nursery.start_soon(get, executor)
-        await trio.sleep(
-            50 * call_workers.BUSY_BEFORE_NEW_WORKER_S
-        )  # nothing announces that no process is started
+        await trio.sleep(50 * call_workers.BUSY_BEFORE_NEW_WORKER_S)  # no event says that none is started
         assert executor.started == 1
         call.end()
 

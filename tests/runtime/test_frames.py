@@ -27,8 +27,8 @@ def through(message: frames.Order | frames.Answer, decode: object) -> object:
 @pytest.mark.parametrize(
     "order",
     [
-        frames.Call(1, BlockSource(bytes(32)), [("Core_version", b"")]),
-        frames.Call(
+        frames.CallOrder(1, BlockSource(bytes(32)), [("Core_version", b"")]),
+        frames.CallOrder(
             2, ProofSource(bytes(32), [b"node"], b"code"), [("Core_version", b"args"), ("Toy_get", b"")]
         ),
         frames.Execute(3, b"header", [b"extrinsic"]),

@@ -93,7 +93,7 @@ async def test_of_a_request_that_is_too_large_nothing_reaches_the_process(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = frames.Rows(False, TOP, {b"a": b"of the request"})
-    call = frames.Call(7, AT, [("Toy_get", bytes(200_000))])
+    call = frames.CallOrder(7, AT, [("Toy_get", bytes(200_000))])
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         header, body, changes = await built(executor, put(b"c", b"1"))
         request = ExecutorRequest(7, "Toy_get", LIMIT_S, [rows, call], outputs)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall, Steps
-from cfnode.sdk.options import Options, Session
+from cfnode.sdk.options import ClientSession, Options
 from tests.conftest import shared
 
 T = TypeVar("T")
@@ -20,12 +20,12 @@ Answers = Callable[[str, list[Any]], Any]
 """The result for a method and its parameters."""
 
 
-def session(**options: Any) -> Session:
+def session(**options: Any) -> ClientSession:
     """A session whose clock stands still and whose randomness is known."""
     chosen = Options().replaced(
         {"network": "perseverance", "rpc_url": NODE, "broker": {"url": NODE}, **options}
     )
-    return Session(
+    return ClientSession(
         chosen, now_ms=lambda: NOW_MS, monotonic=lambda: 0.0, random_bytes=lambda n: bytes(range(n))
     )
 
@@ -56,7 +56,7 @@ class Script:
         self.calls: list[SdkHttpCall] = []
         self.requests: list[dict[str, Any]] = []
 
-    def run(self, call: Call[T], on: Session) -> T:
+    def run(self, call: Call[T], on: ClientSession) -> T:
         """The result of a call."""
         return self.follow(call.steps(on))
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.sdk import AsyncSwapSDK, BadStatus, SwapSDK
-from cfnode.sdk.options import Options, Session
+from cfnode.sdk.options import ClientSession, Options
 from tests.rpc.clients import served
 from tests.sdk.place import AFFILIATE_BPS, OWN_BPS, RECEIVER, REFUND, Place
 
@@ -89,7 +89,7 @@ def test_the_sdk_takes_chains_and_symbols_in_any_case(place: Place) -> None:
 
 def backend_of(**options: Any) -> str:
     chosen = Options().replaced(options)
-    found = Session(chosen, now_ms=lambda: 0, monotonic=lambda: 0.0, random_bytes=bytes)
+    found = ClientSession(chosen, now_ms=lambda: 0, monotonic=lambda: 0.0, random_bytes=bytes)
     return found.backend_url
 
 

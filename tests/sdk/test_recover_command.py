@@ -18,7 +18,7 @@ from cfnode.cli.recover.choosing import _print_table
 from cfnode.cli.recover.steps import Recovery
 from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
-from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, transfer_fallback
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, TransferParams, transfer_fallback
 from cfnode.sdk.recovery import FailedCall, summary
 from cfnode.sdk.recovery.gas import MAX_TIP
 from cfnode.swaps.checksums import checksum_address
@@ -46,7 +46,7 @@ def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[s
     """A vector whose payload pays what the test wants, signed by the same key."""
     found = vector("native-ethereum-even-key")
     secret = raw(found["inputs"]["agg_secret"])
-    call = transfer_fallback(Transfer(NATIVE_TOKEN, raw(recipient), amount))
+    call = transfer_fallback(TransferParams(NATIVE_TOKEN, raw(recipient), amount))
     message = call.message_hash(ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT)))
     data = call.data(nonce, schnorr.sign(secret, nonce.to_bytes(32, "big"), message)).hex()
     return found | {"rpc_result": found["rpc_result"] | {"data": data} | changes}

@@ -9,7 +9,7 @@ import pytest
 
 from cfnode.cli.exits import ExitCode
 from cfnode.core.assets import gas_asset
-from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer
+from cfnode.core.vault_calls import NATIVE_TOKEN, TransferParams
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.sdk.recovery import FailedCall, PrepareTransaction, TooExpensive
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
@@ -137,7 +137,7 @@ def test_a_malformed_number_is_named_by_its_method_and_member(
 @pytest.mark.world
 def test_a_chain_without_base_fees(key: Path, tmp_path: Path) -> None:
     require_eth_account()
-    found = offered(fallback(Transfer(NATIVE_TOKEN, b"\xaa" * 20, ETHER)))
+    found = offered(fallback(TransferParams(NATIVE_TOKEN, b"\xaa" * 20, ETHER)))
     with (
         evm_chain(31337, tmp_path / "anvil.log", "--hardfork", "berlin") as evm,
         state_chain(found) as server,

@@ -15,7 +15,7 @@ from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.models.status import SwapStatus
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery import read_owner
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.owner import Account, Address, Channel, Swap, Transaction
@@ -257,7 +257,7 @@ def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
 
         class Ask:
             @staticmethod
-            def steps(on: Session) -> Any:
+            def steps(on: ClientSession) -> Any:
                 return calls_for_batch(on, NODE, b"\x01" * 32, [call])
 
         found = script.run(Ask, session())  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 
 from cfnode.cli.exits import ExitCode
 from cfnode.cli.recover.steps import Recovery
-from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer
+from cfnode.core.vault_calls import NATIVE_TOKEN, TransferParams
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.sdk.recovery import Confirmation, FailedCall, Receipt
 from tests.sdk.anvil import USER, Evm
@@ -79,7 +79,7 @@ def test_the_receipt_is_asked_for_once_more_when_the_time_is_over(evm: Evm, key:
 def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
     receiver = "0x" + "77" * 20
     evm.call("anvil_setCode", receiver, FORWARDS)
-    with state_chain(offered(fallback(Transfer(NATIVE_TOKEN, raw(receiver), ETHER)))) as server:
+    with state_chain(offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), ETHER)))) as server:
         done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     ended(done, ExitCode.OK, "Done: 1 ETH", "it forwarded or spent funds in the same block.")
     assert (evm.balance(receiver), evm.balance("0x" + "00" * 18 + "dead")) == (0, ETHER)
@@ -88,7 +88,7 @@ def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
 def test_a_receiver_that_sends_the_call_itself(evm: Evm, key: Path) -> None:
     """Its balance grows by less than the payment: it has paid the gas."""
     before = evm.balance(USER)
-    with state_chain(offered(fallback(Transfer(NATIVE_TOKEN, raw(USER), ETHER)))) as server:
+    with state_chain(offered(fallback(TransferParams(NATIVE_TOKEN, raw(USER), ETHER)))) as server:
         done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     ended(done, ExitCode.OK, "Done: 1 ETH")
     assert "in the same block" not in done.output
@@ -107,7 +107,7 @@ def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
     rise: int | None, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     single = payload_of(vector("native-ethereum-even-key"))
-    transfer = Transfer(NATIVE_TOKEN, raw(USER), ETHER // 2)
+    transfer = TransferParams(NATIVE_TOKEN, raw(USER), ETHER // 2)
     batch = replace(single, function="allBatch", transfer=transfer, transfers=(transfer,), is_chosen=True)
     work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
     work.failed = FailedCall(batch, b"", b"", 6, None, 2000)
@@ -120,7 +120,7 @@ def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
 
 def test_of_a_whole_batch_nobody_is_said_to_be_paid(capsys: pytest.CaptureFixture[str]) -> None:
     single = payload_of(vector("native-ethereum-even-key"))
-    transfers = tuple(Transfer(NATIVE_TOKEN, bytes([number]) * 20, ETHER) for number in (1, 2))
+    transfers = tuple(TransferParams(NATIVE_TOKEN, bytes([number]) * 20, ETHER) for number in (1, 2))
     batch = replace(single, function="allBatch", transfer=transfers[0], transfers=transfers)
     work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
     work.failed = FailedCall(batch, b"", b"", 6, None, 2000)

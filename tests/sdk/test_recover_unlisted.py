@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
-from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer, VaultCall, all_batch
+from cfnode.core.vault_calls import NATIVE_TOKEN, TransferParams, VaultCall, all_batch
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from cfnode.swaps.checksums import checksum_address
 from tests.conftest import shared
@@ -81,7 +81,7 @@ def recover(url: str, *arguments: str, owner: str = DEPOSIT) -> Result:
 def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path) -> None:
     a, b, c = receivers(3)
     paid = {a: 3 * ETHER, b: 2 * ETHER, c: ETHER}
-    call = all_batch([], [], [Transfer(NATIVE_TOKEN, raw(to), amount) for to, amount in paid.items()])
+    call = all_batch([], [], [TransferParams(NATIVE_TOKEN, raw(to), amount) for to, amount in paid.items()])
     ours, amount = b, paid[b]
     found = offered(call)
     with forgetful_chain(chain, found, status(chain, ours, amount, found)) as server:
@@ -112,8 +112,8 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
     """The other receiver is still led to it."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
     token = raw(evm.deploy("Moody")) if is_token else NATIVE_TOKEN
-    refused = Transfer(token, raw(refusing), 2 * ETHER)
-    found = offered(all_batch([], [], [refused, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
+    refused = TransferParams(token, raw(refusing), 2 * ETHER)
+    found = offered(all_batch([], [], [refused, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
     send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
     with forgetful_chain("Ethereum", found, status("Ethereum", refusing, 2 * ETHER, found)) as server:
         result = recover(server.url, *send)
@@ -133,8 +133,8 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
 def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
     """Another account has sent it, and one receiver rejected its transfer, which gets its own call."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
-    half = Transfer(NATIVE_TOKEN, raw(refusing), ETHER)
-    found = offered(all_batch([], [], [half, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
+    half = TransferParams(NATIVE_TOKEN, raw(refusing), ETHER)
+    found = offered(all_batch([], [], [half, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
     evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + found["rpc_result"]["data"]})
     for receiver, amount in ((other, ETHER), (refusing, 0)):
         with forgetful_chain("Ethereum", found, status("Ethereum", receiver, ETHER, found)) as server:
@@ -156,8 +156,8 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
     """With the vault's gas for coins, also at a node that replaces no code, and with a token's answer."""
     (other,), counting = receivers(1), evm.deploy("Counter")
     token = raw(evm.deploy("Stubborn")) if is_token else NATIVE_TOKEN
-    left_out = Transfer(token, raw(counting), ETHER)
-    found = offered(all_batch([], [], [left_out, Transfer(NATIVE_TOKEN, raw(other), ETHER)]))
+    left_out = TransferParams(token, raw(counting), ETHER)
+    found = offered(all_batch([], [], [left_out, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
 
     def refuse(document: Any) -> Any:
         is_replacing = document["method"] == "eth_call" and len(document["params"]) > 2
@@ -178,7 +178,7 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
     (receiver,) = receivers(1)
-    found = offered(fallback(Transfer(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
+    found = offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
     with forgetful_chain("Bsc", found, status("Bsc", receiver, 1_438_296_932_694_476_996, found)) as server:
         done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     assert done.exit_code == ExitCode.OK, done.output
@@ -197,7 +197,7 @@ def changed(call: VaultCall) -> dict[str, Any]:
 def test_a_service_that_changes_a_call_is_refused(evm: Evm) -> None:
     """It pays one wei more than Chainflip has signed."""
     (receiver,) = receivers(1)
-    found = changed(fallback(Transfer(NATIVE_TOKEN, raw(receiver), ETHER)))
+    found = changed(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), ETHER)))
     with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER + 1, found)) as server:
         for more in ((), ("--eth-rpc", evm.url)):
             result = recover(server.url, *more)

@@ -17,7 +17,7 @@ from cfnode.core import schnorr
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
     ReplayProtection,
-    Transfer,
+    TransferParams,
     all_batch,
     execute_x_swap_and_call,
 )
@@ -54,7 +54,9 @@ def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
     found = vector(name)
     inputs, payload = found["inputs"], payload_of(found)
     assert payload.function == "transferFallback"
-    assert payload.transfer == Transfer(raw(inputs["token"]), raw(inputs["recipient"]), int(inputs["amount"]))
+    assert payload.transfer == TransferParams(
+        raw(inputs["token"]), raw(inputs["recipient"]), int(inputs["amount"])
+    )
     assert (payload.nonce, payload.chain_id) == (inputs["nonce"], inputs["chain_id"])
     manager, key = raw(inputs["key_manager"]), raw(found["agg_key"]["compressed"])
     assert payload.signed_hash(manager) == raw(found["msg_hash"])
@@ -126,7 +128,7 @@ def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
 
 def message_payload() -> dict[str, Any]:
     call = execute_x_swap_and_call(
-        Transfer(NATIVE_TOKEN, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde"
+        TransferParams(NATIVE_TOKEN, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde"
     )
     secret = raw(vector(NAMES[0])["inputs"]["agg_secret"])
     protection = ReplayProtection(9, 31337, b"\x0a" * 20, b"\x0b" * 20)
@@ -205,7 +207,9 @@ def test_a_call_on_offer(name: str) -> None:
 def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike() -> None:
     receivers = [bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3)]
     call = all_batch(
-        [], [], [Transfer(NATIVE_TOKEN, each, place * 10**18) for place, each in enumerate(receivers, 1)]
+        [],
+        [],
+        [TransferParams(NATIVE_TOKEN, each, place * 10**18) for place, each in enumerate(receivers, 1)],
     )
     batch = replace(read_payload("Ethereum", 7, offered(call)["rpc_result"], None), is_offered=False)
     a, b, c = (checksum_address(each) for each in receivers)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer, VaultCall, all_batch
+from cfnode.core.vault_calls import NATIVE_TOKEN, TransferParams, VaultCall, all_batch
 from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.owner import Batch, Swap
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 from tests.support.sdk.events import (
     AMOUNT,
     INGRESS,
@@ -92,9 +92,9 @@ THREE = all_batch(
     [(7, NATIVE_TOKEN)],
     [(b"\x07" * 20, NATIVE_TOKEN)],
     [
-        Transfer(NATIVE_TOKEN, OTHER, AMOUNT),
-        Transfer(NATIVE_TOKEN, RECEIVER, 5),
-        Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT),
+        TransferParams(NATIVE_TOKEN, OTHER, AMOUNT),
+        TransferParams(NATIVE_TOKEN, RECEIVER, 5),
+        TransferParams(NATIVE_TOKEN, RECEIVER, AMOUNT),
     ],
 )
 
@@ -106,17 +106,17 @@ def test_an_aborted_batch_is_itself_the_call() -> None:
     call = payment.signed
     assert call is not None
     assert (call.is_batch, call.is_offered, call.nonce, call.broadcast_id) == (True, False, 9, 1)
-    assert call.transfer == Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT)
+    assert call.transfer == TransferParams(NATIVE_TOKEN, RECEIVER, AMOUNT)
     assert [transfer.amount for transfer in call.transfers] == [AMOUNT, 5, AMOUNT]
     assert (call.deploys, call.fetches) == (((7, NATIVE_TOKEN),), ((b"\x07" * 20, NATIVE_TOKEN),))
     assert call.call.data(call.nonce, call.signature) == call.data
 
 
 def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
-    other = all_batch([], [], [Transfer(NATIVE_TOKEN, OTHER, AMOUNT)])
+    other = all_batch([], [], [TransferParams(NATIVE_TOKEN, OTHER, AMOUNT)])
     found = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
     (payment,) = found.payments
-    assert (payment.state, payment.is_batch, payment.signed) == (State.ABORTED, True, None)
+    assert (payment.state, payment.is_batch, payment.signed) == (JourneyState.ABORTED, True, None)
 
 
 def test_a_batch_that_succeeded_after_all_is_no_call() -> None:
@@ -166,7 +166,7 @@ def test_who_deposited_to_an_address_is_not_paid_there() -> None:
 @pytest.mark.parametrize("chain_id", [None, TRON_ID])
 def test_a_call_on_tron_is_read_with_the_id_of_its_chain(chain_id: int | None) -> None:
     """The events of other chains name theirs."""
-    data = all_batch([], [], [Transfer(NATIVE_TOKEN, RECEIVER, AMOUNT)]).data(
+    data = all_batch([], [], [TransferParams(NATIVE_TOKEN, RECEIVER, AMOUNT)]).data(
         9, Signature(bytes(32), bytes(20))
     )
     made = {"contract": b"\x0c" * 20, "data": data, "fee_limit": None, "function_selector": b"allBatch"}
@@ -186,14 +186,18 @@ def test_a_call_is_found_by_its_own_number() -> None:
     events = (*TWO, success(5, 1), fallback(5, 3), success(6, 2), fallback(6, 4, OTHER))
     for number, receiver in ((3, RECEIVER), (4, OTHER)):
         (payment,) = events_of(*events).find(Batch("call", "Ethereum", number)).payments
-        assert (payment.broadcast_id, payment.recipient, payment.state) == (number, receiver, State.FAILED)
+        assert (payment.broadcast_id, payment.recipient, payment.state) == (
+            number,
+            receiver,
+            JourneyState.FAILED,
+        )
     sent = (message(4, 1, 1), aborted(6, 1))  # its egress is in an earlier block
     (payment,) = events_of(*sent).find(Batch("message", "Ethereum", 1)).payments
-    assert (payment.broadcast_id, payment.is_batch, payment.state) == (1, False, State.ABORTED)
+    assert (payment.broadcast_id, payment.is_batch, payment.state) == (1, False, JourneyState.ABORTED)
     late = events_of(*sent, success(8, 1)).find(Batch("message", "Ethereum", 1))
     assert late.payments == ()
     expired = (8, INGRESS, "FailedForeignChainCallExpired", {"broadcast_id": 3})
     (payment,) = (
         events_of(*TWO, success(5, 1), fallback(5, 3), expired).find(Batch("call", "Ethereum", 3)).payments
     )
-    assert payment.state is State.EXPIRED
+    assert payment.state is JourneyState.EXPIRED

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.vault_calls import Transfer
+from cfnode.core.vault_calls import TransferParams
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.sdk import SwapStatus
 from cfnode.sdk.models.payout import FailedPayout
@@ -75,7 +75,7 @@ def _addresses(value: object) -> Iterator[tuple[str, bytes]]:
                 yield from _addresses(each)
 
 
-def transfers(payload: Payload) -> tuple[Transfer, ...]:
+def transfers(payload: Payload) -> tuple[TransferParams, ...]:
     return payload.transfers or (payload.transfer,)
 
 

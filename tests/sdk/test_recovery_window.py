@@ -14,7 +14,7 @@ from cfnode.cli.recover.steps import Recovery
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale.errors import NotInMetadataError
 from cfnode.sdk.errors import TransportError
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery import Expired, FindCallsOfBatch, FindCandidates, NeedsArchive, NoSuchCall, Progress
 from cfnode.sdk.recovery.search import MAX_RECENT, MAX_SENDING, blocks_to_read
 from tests.sdk.scripted import Script, session
@@ -60,7 +60,7 @@ class WithoutPallets:
 
 class Ask:
     @staticmethod
-    def steps(on: Session) -> Any:
+    def steps(on: ClientSession) -> Any:
         return blocks_to_read(on, "http://node.test")
 
 
@@ -109,7 +109,7 @@ def test_a_transaction_that_no_block_has_may_be_one_of_the_payouts_chain() -> No
     assert "for a transaction of the payout's chain a node of that chain (--eth-rpc)" in caught.value.message
 
 
-def long_search(**options: Any) -> tuple[Session, Epochs]:
+def long_search(**options: Any) -> tuple[ClientSession, Epochs]:
     on, script = session(**options), Epochs(3_000, [1, 1_000, 1_500, 2_700])
     on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
     return on, script

@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cfnode.swaps.journey import PAYOUT_STEPS, STEPS, V2_STATES, State
+from cfnode.swaps.journey import PAYOUT_STEPS, STEPS, V2_STATES, JourneyState
 
 __all__ = ["payout_table", "state_table", "step_table"]
 
 
 def state_table() -> str:
     """Each state, its meaning, and the state of the official document."""
-    meanings = dict(re.findall(r'([A-Z_]+) = "\w+"\n    """(.+?)"""', inspect.getsource(State)))
-    rows = ((state.value, meanings[state.name], V2_STATES[state]) for state in State)
+    meanings = dict(re.findall(r'([A-Z_]+) = "\w+"\n    """(.+?)"""', inspect.getsource(JourneyState)))
+    rows = ((state.value, meanings[state.name], V2_STATES[state]) for state in JourneyState)
     return _table(("state", "meaning", "version 2"), rows)
 
 
@@ -29,7 +29,7 @@ def payout_table() -> str:
     return _transitions(PAYOUT_STEPS)
 
 
-def _transitions(steps: Mapping[Any, State]) -> str:
+def _transitions(steps: Mapping[Any, JourneyState]) -> str:
     """Step and state after it, with all states before it."""
     before: dict[tuple[str, str], list[str]] = {}
     for (state, step), after in steps.items():

@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 from tests.conftest import ROOT
 from tests.support.swaps.payouts import PayoutLife
 
-UNDERWAY = (State.SCHEDULED, State.SIGNING, State.SENT)
+UNDERWAY = (JourneyState.SCHEDULED, JourneyState.SIGNING, JourneyState.SENT)
 LIVES, STEPS = 400, 16
 
 
@@ -88,16 +88,16 @@ def test_without_evidence_nothing_is_said() -> None:
     assert {fate(Evidence(chain)) for chain in CALL_CHAINS} == {Fate.UNKNOWN}
 
 
-@pytest.mark.parametrize("state", [State.ABORTED, State.FAILED])
-def test_other_chains_have_no_calls(state: State) -> None:
+@pytest.mark.parametrize("state", [JourneyState.ABORTED, JourneyState.FAILED])
+def test_other_chains_have_no_calls(state: JourneyState) -> None:
     assert fate(Evidence("Bitcoin", state, signed=Signed.NOW)) is Fate.WITHOUT_CALL
 
 
 def test_a_batch_that_somebody_sent_may_have_left_a_transfer_out() -> None:
-    sent = Evidence("Bsc", State.ABORTED, is_batch=True, signed=Signed.NOW, is_used=True)
+    sent = Evidence("Bsc", JourneyState.ABORTED, is_batch=True, signed=Signed.NOW, is_used=True)
     assert fate(sent) is Fate.ON_ITS_WAY
-    assert fate(replace(sent, state=State.PAID, is_settled=False)) is Fate.ON_ITS_WAY
-    assert fate(replace(sent, state=State.PAID)) is Fate.PAID
+    assert fate(replace(sent, state=JourneyState.PAID, is_settled=False)) is Fate.ON_ITS_WAY
+    assert fate(replace(sent, state=JourneyState.PAID)) is Fate.PAID
 
 
 def test_each_fate_has_its_words_and_a_row_of_the_page() -> None:

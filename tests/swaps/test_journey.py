@@ -11,10 +11,10 @@ from cfnode.swaps.journey import (
     STEPS,
     V2_STATES,
     Journey,
+    JourneyState,
     JourneyStep,
     PayoutKind,
     PayoutStep,
-    State,
     payout_state,
 )
 
@@ -72,32 +72,34 @@ def test_a_payout(steps: list[PayoutStep], state: str) -> None:
 @pytest.mark.parametrize(
     ("payouts", "state"),
     [
-        ([(OUTPUT, State.PAID)], "paid"),
-        ([(OUTPUT, State.CREDITED)], "credited"),
-        ([(REFUND, State.PAID)], "refunded"),
-        ([(OUTPUT, State.PAID), (REFUND, State.PAID)], "partly_refunded"),
-        ([(OUTPUT, State.PAID), (REFUND, State.SENT)], "sent"),
-        ([(OUTPUT, State.FAILED), (REFUND, State.PAID)], "failed"),
-        ([(OUTPUT, State.SCHEDULED), (OUTPUT, State.INVALID)], "invalid"),
+        ([(OUTPUT, JourneyState.PAID)], "paid"),
+        ([(OUTPUT, JourneyState.CREDITED)], "credited"),
+        ([(REFUND, JourneyState.PAID)], "refunded"),
+        ([(OUTPUT, JourneyState.PAID), (REFUND, JourneyState.PAID)], "partly_refunded"),
+        ([(OUTPUT, JourneyState.PAID), (REFUND, JourneyState.SENT)], "sent"),
+        ([(OUTPUT, JourneyState.FAILED), (REFUND, JourneyState.PAID)], "failed"),
+        ([(OUTPUT, JourneyState.SCHEDULED), (OUTPUT, JourneyState.INVALID)], "invalid"),
     ],
 )
-def test_payouts_tell_an_output_from_a_refund(payouts: list[tuple[PayoutKind, State]], state: str) -> None:
-    journey = Journey(State.SWAPPING)
+def test_payouts_tell_an_output_from_a_refund(
+    payouts: list[tuple[PayoutKind, JourneyState]], state: str
+) -> None:
+    journey = Journey(JourneyState.SWAPPING)
     for kind, each in payouts:
         journey.receive_payout(kind, each)
     assert journey.state == state
 
 
 def test_each_state_has_one_of_the_official_document() -> None:
-    assert set(V2_STATES) == set(State)
+    assert set(V2_STATES) == set(JourneyState)
     assert set(V2_STATES.values()) == {
         *("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED", "FAILED")
     }
 
 
 def test_each_state_is_reached() -> None:
-    by_steps = {State.WAITING, *STEPS.values(), *PAYOUT_STEPS.values()}
-    assert by_steps | {State.REFUNDED, State.PARTLY_REFUNDED} == set(State)
+    by_steps = {JourneyState.WAITING, *STEPS.values(), *PAYOUT_STEPS.values()}
+    assert by_steps | {JourneyState.REFUNDED, JourneyState.PARTLY_REFUNDED} == set(JourneyState)
 
 
 @given(st.lists(st.sampled_from(list(JourneyStep)), max_size=12))

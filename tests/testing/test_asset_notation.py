@@ -14,7 +14,7 @@ from cfnode.cli.values import AssetName
 from cfnode.core.assets import (
     ASSETS,
     CHAINS,
-    Asset,
+    ForeignAsset,
     UnknownAsset,
     UnknownChain,
     asset_in_text,
@@ -28,7 +28,7 @@ from cfnode.sdk.assets import asset_given, asset_named, chain_named, symbol_name
 from cfnode.sdk.assets import asset_given as order_asset
 from cfnode.testing.dev_calls import asset_json
 
-READERS: dict[str, Callable[[Any], Asset]] = {
+READERS: dict[str, Callable[[Any], ForeignAsset]] = {
     "core": asset_of,
     "SDK": lambda form: asset_given(form, "asset"),
     "orders": lambda form: order_asset(form, "asset"),
@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[Any], Asset]] = {
 readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
 
 
-def forms(asset: Asset) -> list[Any]:
+def forms(asset: ForeignAsset) -> list[Any]:
     pair = f"{asset.chain}/{asset.symbol}"
     texts = [asset.name, pair, pair.replace("/", "."), pair.replace("/", ":")]
     cased = [case(text) for text in texts for case in (str, str.upper, str.lower, " {} ".format)]
@@ -52,7 +52,9 @@ def forms(asset: Asset) -> list[Any]:
 
 @readers
 @pytest.mark.parametrize("asset", ASSETS.values(), ids=ASSETS.keys())
-def test_each_form_of_an_asset_is_read_everywhere(read: Callable[[Any], Asset], asset: Asset) -> None:
+def test_each_form_of_an_asset_is_read_everywhere(
+    read: Callable[[Any], ForeignAsset], asset: ForeignAsset
+) -> None:
     assert {read(form).name for form in forms(asset)} == {asset.name}
 
 
@@ -72,7 +74,7 @@ WRONG = {
 @readers
 @pytest.mark.parametrize("form", WRONG)
 def test_a_mistyped_asset_is_answered_with_those_like_it_or_with_all(
-    read: Callable[[Any], Asset], form: str
+    read: Callable[[Any], ForeignAsset], form: str
 ) -> None:
     with pytest.raises((ValueError, click.BadParameter), match=WRONG[form]):
         read(form)

@@ -17,7 +17,7 @@ from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp import LimitOrder, Market, OpenOrder
 from cfnode.sdk.times import read_time, time_text
 from cfnode.testing.replay import BadRecords, ReplayError, StrategyError, load_strategy, replay, timeline_of
-from cfnode.testing.replay.records import Price, Swap, read_prices, read_swaps
+from cfnode.testing.replay.records import Price, RecordedSwap, read_prices, read_swaps
 from cfnode.testing.replay.report import Holding, dollars
 from cfnode.testing.replay.strategies import orders_of
 from cfnode.testing.replay.timeline import Timeline
@@ -75,7 +75,7 @@ def test_records_are_read_by_time_in_any_order_of_columns(tmp_path: Path) -> Non
         Price(NOON + 6_000, "Flip", 123_456, 2),  # half to even
     )
     file.write_text("time,from,to,amount\n2026-01-05T12:00:00Z,ETH,arbitrum.usdc,0.5\n")
-    assert read_swaps(file) == (Swap(NOON, "Eth", "ArbUsdc", 5 * 10**17, 2),)
+    assert read_swaps(file) == (RecordedSwap(NOON, "Eth", "ArbUsdc", 5 * 10**17, 2),)
 
 
 def test_every_bad_line_is_named(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_each_record_takes_effect_once_and_never_early(
     priced: list[int], swapped: list[int], start: int, length: int
 ) -> None:
     prices = [Price(moment, f"A{line}", 1, line) for line, moment in enumerate(priced)]
-    swaps = [Swap(moment, "Eth", "Usdc", 1, line) for line, moment in enumerate(swapped)]
+    swaps = [RecordedSwap(moment, "Eth", "Usdc", 1, line) for line, moment in enumerate(swapped)]
     timeline = Timeline(prices, swaps, start, start + length)
     steps = list(timeline.steps())
     assert [step.slot for step in steps] == list(timeline.slots)

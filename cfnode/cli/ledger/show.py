@@ -16,10 +16,10 @@ from cfnode.cli.tables import print_command, print_table
 from cfnode.cli.values import AccountId, AssetName, OneOf
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.times import time_text
-from cfnode.swaps.journey import REQUEST_STATES, State
+from cfnode.swaps.journey import REQUEST_STATES, JourneyState
 
 if TYPE_CHECKING:
-    from cfnode.core.assets import Asset
+    from cfnode.core.assets import ForeignAsset
     from cfnode.ledger.database import Database
     from cfnode.ledger.reports import Period
 
@@ -79,8 +79,8 @@ def show(
     as_json: bool,
     as_lines: bool,
     state: str | None,
-    source: Asset | None,
-    target: Asset | None,
+    source: ForeignAsset | None,
+    target: ForeignAsset | None,
     partner: str | None,
     owner: str | None,
 ) -> None:
@@ -140,7 +140,7 @@ def _swaps(
     if filters["partner"] is not None:
         registry.require(books, filters["partner"])
     of_type: dict[str, Callable[[Any], Any]] = {
-        "state": State,
+        "state": JourneyState,
         "source": _name,
         "target": _name,
         "owner": Owner,
@@ -149,7 +149,7 @@ def _swaps(
     return swaps_of_filter(books, SwapFilter(account=account, period=period, **terms))
 
 
-def _name(asset: Asset) -> str:
+def _name(asset: ForeignAsset) -> str:
     return asset.name
 
 

@@ -16,7 +16,7 @@ from cfnode.cli.options import json_option, node_option, timeout_option, typed_n
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
-from cfnode.core.assets import Asset, asset_text, whole_text
+from cfnode.core.assets import ForeignAsset, asset_text, whole_text
 from cfnode.core.foreign import whole_number
 
 __all__ = ["deposit", "refund_address", "register", "withdraw"]
@@ -50,7 +50,7 @@ def refund_address(chain: str, address: str, url: str, timeout: float, as_json: 
 @click.command()
 @click.argument("asset", type=AssetName())
 @_calls_node
-def deposit(asset: Asset, url: str, timeout: float, as_json: bool) -> None:
+def deposit(asset: ForeignAsset, url: str, timeout: float, as_json: bool) -> None:
     """Open a deposit channel of the account for ASSET; what arrives there is its free balance."""
     params = [{"chain": asset.chain, "asset": asset.symbol}]
     answer = client.call(url, "lp_request_liquidity_deposit_address_v2", params, timeout=timeout)
@@ -79,7 +79,7 @@ def deposit(asset: Asset, url: str, timeout: float, as_json: bool) -> None:
 @click.argument("address")
 @_calls_node
 def withdraw(
-    asset: Asset, amount: Decimal | None, address: str, url: str, timeout: float, as_json: bool
+    asset: ForeignAsset, amount: Decimal | None, address: str, url: str, timeout: float, as_json: bool
 ) -> None:
     """Send AMOUNT (whole units, or `all`) of the free balance of ASSET to ADDRESS on its chain."""
     check_address(asset.chain, address)
@@ -114,7 +114,7 @@ def _expiry_time(url: str, chain: str, block: int, timeout: float, *, is_develop
         return datetime.fromtimestamp(sdk.call(EstimateExpiry(chain, block)) / 1000, UTC)
 
 
-def _free(url: str, asset: Asset, timeout: float) -> int:
+def _free(url: str, asset: ForeignAsset, timeout: float) -> int:
     """Return the free balance of the node's account, in base units."""
     answer = client.call(url, "lp_free_balances", [], timeout=timeout)
     with client.reading(url):

@@ -17,7 +17,7 @@ from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import table_text
 from cfnode.cli.values import AssetName, WholeNumber
-from cfnode.core.assets import Asset, text_of
+from cfnode.core.assets import ForeignAsset, text_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +36,7 @@ __all__ = ["book"]
 @every_option()
 @node_option()
 @json_option
-def book(asset: Asset, levels: int, live: bool, every: float, url: str, as_json: bool) -> None:
+def book(asset: ForeignAsset, levels: int, live: bool, every: float, url: str, as_json: bool) -> None:
     """Print the limit orders of all providers in the pool of ASSET, by price, and the pool's prices.
 
     With --live a node that goes away is tried again each --every seconds, for a minute.

@@ -16,7 +16,7 @@ from cfnode.cli.output import print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, OneOf
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp.orders import StandingOrder
@@ -32,7 +32,7 @@ __all__ = ["cancel"]
 @json_lines_option
 @shared
 def cancel(
-    asset: Asset | None,
+    asset: ForeignAsset | None,
     side: str | None,
     number: int | None,
     every: bool,

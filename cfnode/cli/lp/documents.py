@@ -15,6 +15,7 @@ __all__ = ["block_document", "book_document", "document", "open_document"]
 
 
 def document(order: StandingOrder) -> dict[str, Any]:
+    """Return an order as JSON: its pool, side, id, and tick or ticks; amounts in base units as text."""
     from cfnode.sdk.lp import LimitOrder
 
     pool = {"asset": order.asset, "quote": order.quote}
@@ -27,12 +28,14 @@ def document(order: StandingOrder) -> dict[str, Any]:
 
 
 def open_document(open_order: OpenOrder) -> dict[str, Any]:
+    """Return an open order as JSON, with its original amount and the fees it has earned."""
     original = None if open_order.original_amount is None else str(open_order.original_amount)
     fees = _texts(open_order.fees_earned)
     return {**document(open_order.order), "originalAmount": original, "feesEarned": fees}
 
 
 def book_document(order_book: OrderBook) -> dict[str, Any]:
+    """Return the order book of a pool as JSON: bids and asks by tick, and the best prices."""
     sides = {
         name: [
             {"tick": level.tick, "price": price_text(level.price), "amount": str(level.amount)}
@@ -51,6 +54,7 @@ def book_document(order_book: OrderBook) -> dict[str, Any]:
 
 
 def block_document(block: BlockFills) -> dict[str, Any]:
+    """Return the fills of a block as JSON, amounts in base units as text."""
     rows = [
         {
             "asset": fill.asset,

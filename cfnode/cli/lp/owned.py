@@ -12,7 +12,7 @@ from cfnode.cli.output import print_json, print_list
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName
-from cfnode.core.assets import Asset, text_of
+from cfnode.core.assets import ForeignAsset, text_of
 
 __all__ = ["balances", "orders"]
 
@@ -35,7 +35,7 @@ def balances(url: str, account: str, as_json: bool) -> None:
 @click.option("--asset", type=AssetName(), help="Only orders of the pool of ASSET.")
 @json_lines_option
 @shared
-def orders(asset: Asset | None, url: str, account: str, as_json: bool, as_lines: bool) -> None:
+def orders(asset: ForeignAsset | None, url: str, account: str, as_json: bool, as_lines: bool) -> None:
     """Print the open orders of the account, with what is left of them."""
     from cfnode.sdk.assets import name_of
 

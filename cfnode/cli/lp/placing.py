@@ -14,7 +14,7 @@ from cfnode.cli.lp.tables import order_row
 from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.values import AssetName, Integer, OneOf, Units, WholeNumber
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp import LiquidityProvider, Plan
@@ -36,7 +36,7 @@ _PAIR = (Units(), Units())
 @id_option
 @shared
 def set_limit(
-    asset: Asset,
+    asset: ForeignAsset,
     side: Any,
     amount: Decimal,
     price: Decimal | None,
@@ -89,7 +89,7 @@ def set_limit(
 @id_option
 @shared
 def set_range(
-    asset: Asset,
+    asset: ForeignAsset,
     price: tuple[Decimal, Decimal] | None,
     tick: tuple[int, int] | None,
     amounts: tuple[Decimal, Decimal] | None,

@@ -14,6 +14,7 @@ __all__ = ["amounts_text", "order_row", "price_text", "whole_text"]
 
 
 def order_row(order: StandingOrder) -> tuple[str, ...]:
+    """Return the cells of an order: asset, side, id, ticks, price, and amount or liquidity."""
     from cfnode.sdk.lp import LimitOrder, price_of_tick
 
     pool, number = text_of(order.asset), str(order.id)
@@ -26,6 +27,7 @@ def order_row(order: StandingOrder) -> tuple[str, ...]:
 
 
 def amounts_text(balances: dict[str, int]) -> str:
+    """Return the amounts above zero in whole units, separated by commas; "0" for none."""
     return ", ".join(whole_text(amount, asset) for asset, amount in balances.items() if amount) or "0"
 
 
@@ -38,6 +40,7 @@ def whole_text(amount: int, asset: str) -> str:
 
 
 def price_text(price: Decimal) -> str:
+    """Return a price with ten significant digits."""
     from cfnode.sdk.lp import rounded
 
     return rounded(price)

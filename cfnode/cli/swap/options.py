@@ -15,7 +15,7 @@ from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, WholeNumber, atoms
-from cfnode.core.assets import Asset, asset_by_symbol, whole_text
+from cfnode.core.assets import ForeignAsset, asset_by_symbol, whole_text
 from cfnode.sdk.networks import NETWORKS
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
@@ -156,14 +156,16 @@ def flags_of(network: str, node: str | None, backend: str | None) -> tuple[str, 
     return repeated_options((("--network", network), ("--node", node), ("--backend", backend)))
 
 
-def pair_of(source: Asset, destination: Asset) -> tuple[ChainName, AssetSymbol, ChainName, AssetSymbol]:
+def pair_of(
+    source: ForeignAsset, destination: ForeignAsset
+) -> tuple[ChainName, AssetSymbol, ChainName, AssetSymbol]:
     """Return the first arguments of the SDK's older methods: chain and symbol of both assets."""
     from cfnode.sdk.assets import chain_of, symbol_of
 
     return chain_of(source), symbol_of(source), chain_of(destination), symbol_of(destination)
 
 
-def amount_of(number: Decimal, asset: Asset) -> int:
+def amount_of(number: Decimal, asset: ForeignAsset) -> int:
     """Return a positive amount of whole coins in base units. Raise Failure (usage)."""
     if not number:
         raise CommandFailure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
@@ -171,7 +173,7 @@ def amount_of(number: Decimal, asset: Asset) -> int:
 
 
 @contextmanager
-def limits_in(asset: Asset) -> Iterator[None]:
+def limits_in(asset: ForeignAsset) -> Iterator[None]:
     """Write limits in errors in whole coins of the asset, as the commands take amounts."""
     from cfnode.sdk import SdkError
 
@@ -182,7 +184,7 @@ def limits_in(asset: Asset) -> Iterator[None]:
         raise
 
 
-def units(amount: int | None, asset: Asset) -> str:
+def units(amount: int | None, asset: ForeignAsset) -> str:
     """Return an amount in base units as text in whole coins, with the symbol."""
     if amount is None:
         return ""

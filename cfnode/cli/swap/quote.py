@@ -21,7 +21,7 @@ from cfnode.cli.swap.options import (
 )
 from cfnode.cli.tables import print_side_by_side
 from cfnode.cli.values import AssetName, Units
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 
 if TYPE_CHECKING:
     from cfnode.sdk import Quote
@@ -35,7 +35,9 @@ __all__ = ["print_quotes", "quote"]
 @click.argument("amount", type=Units())
 @broker_options
 @service_options
-def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **options: Any) -> None:
+def quote(
+    source: ForeignAsset, destination: ForeignAsset, amount: Decimal, as_json: bool, **options: Any
+) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
     with reported(), limits_in(source), client(**options, dca=True) as sdk:
         answer = sdk.get_quote_v2(*pair_of(source, destination), amount_of(amount, source))
@@ -45,7 +47,7 @@ def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **o
         print_quotes(answer.quotes, source, destination)
 
 
-def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
+def print_quotes(quotes: Any, source: ForeignAsset, destination: ForeignAsset) -> None:
     """Print each quote and its boosted variant, side by side."""
     columns = [variant for quote in quotes for variant in (quote, quote.boost_quote) if variant is not None]
     records = [
@@ -55,7 +57,7 @@ def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
     print_side_by_side(records, f"{source.chain} {source.symbol} → {destination.chain} {destination.symbol}")
 
 
-def _fields(quote: Quote, source: Asset, destination: Asset) -> list[tuple[str, str]]:
+def _fields(quote: Quote, source: ForeignAsset, destination: ForeignAsset) -> list[tuple[str, str]]:
     from cfnode.sdk.lp import rounded
 
     chunks, slippage = quote.dca_params, quote.recommended_slippage_tolerance_percent

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cfnode.cli.swap.options import fee_text, units
-from cfnode.core.assets import Asset, asset_by_symbol
+from cfnode.core.assets import ForeignAsset, asset_by_symbol
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapStatus
@@ -117,7 +117,7 @@ def _chunks(status: SwapStatus) -> str:
     return f"{dca.executed_chunks} of {dca.executed_chunks + dca.remaining_chunks} chunks"
 
 
-def _payouts(status: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
+def _payouts(status: SwapStatus, source: ForeignAsset | None, destination: ForeignAsset | None) -> str:
     parts = [
         f"{_units(egress.amount, asset)} {direction}".lstrip()
         for egress, asset, direction in (
@@ -150,7 +150,7 @@ def _failed(status: SwapStatus) -> str:
 # Amounts
 
 
-def _expected(status: SwapStatus, source: Asset | None) -> str:
+def _expected(status: SwapStatus, source: ForeignAsset | None) -> str:
     channel = status.deposit_channel
     if channel is None:
         return ""
@@ -165,7 +165,7 @@ def _outcome(name: str, egress: Egress | None) -> str:
     return f"not {name}" if egress is not None and egress.failure is not None else name
 
 
-def _amount(part: Transfer | None, asset: Asset | None, chain: str | None) -> str:
+def _amount(part: Transfer | None, asset: ForeignAsset | None, chain: str | None) -> str:
     return f"{units(part.amount, asset)} on {chain}" if part is not None and asset is not None else ""
 
 
@@ -173,7 +173,7 @@ def _transaction(part: Transfer | None) -> str:
     return "" if part is None else part.tx_ref or ""
 
 
-def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None) -> str:
+def _against(quoted: Decimal | None, output: Egress | None, asset: ForeignAsset | None) -> str:
     """Return the difference between the output and the quoted one."""
     if not quoted or output is None or asset is None:
         return ""
@@ -184,7 +184,7 @@ def _against(quoted: Decimal | None, output: Egress | None, asset: Asset | None)
     return f"{difference} {'more' if percent > 0 else 'less'} than {quoted:f} {asset.symbol}"
 
 
-def _price(status: SwapStatus, source: Asset | None, destination: Asset | None) -> str:
+def _price(status: SwapStatus, source: ForeignAsset | None, destination: ForeignAsset | None) -> str:
     """Return the price of what was swapped, against the lowest one that was allowed and the market's."""
     swap = status.swap
     if swap is None or source is None or destination is None:
@@ -236,15 +236,15 @@ def _egresses(status: SwapStatus) -> Iterator[Egress]:
     return (egress for egress in (status.swap_egress, status.refund_egress) if egress is not None)
 
 
-def _units(amount: int | None, asset: Asset | None) -> str:
+def _units(amount: int | None, asset: ForeignAsset | None) -> str:
     return "" if amount is None or asset is None else units(amount, asset)
 
 
-def _assets(status: SwapStatus) -> tuple[Asset | None, Asset | None]:
+def _assets(status: SwapStatus) -> tuple[ForeignAsset | None, ForeignAsset | None]:
     return _asset(status.src_chain, status.src_asset), _asset(status.dest_chain, status.dest_asset)
 
 
-def _asset(chain: str | None, symbol: str | None) -> Asset | None:
+def _asset(chain: str | None, symbol: str | None) -> ForeignAsset | None:
     try:
         return asset_by_symbol(chain or "", symbol or "")
     except KeyError:

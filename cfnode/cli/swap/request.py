@@ -29,7 +29,7 @@ from cfnode.cli.swap.options import (
 )
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, Units, WholeNumber
-from cfnode.core.assets import Asset, asset_text
+from cfnode.core.assets import ForeignAsset, asset_text
 
 if TYPE_CHECKING:
     from cfnode.sdk import (
@@ -111,8 +111,8 @@ _FLAGS = {
 @broker_options
 @service_options
 def request(
-    source: Asset,
-    destination: Asset,
+    source: ForeignAsset,
+    destination: ForeignAsset,
     amount: Decimal,
     recipient: str,
     refund: str,
@@ -174,8 +174,8 @@ def _named_as_flags() -> Iterator[None]:
 class _Swap:
     """The requested swap; `amount` in base units."""
 
-    source: Asset
-    destination: Asset
+    source: ForeignAsset
+    destination: ForeignAsset
     amount: int
     recipient: str
     terms: FillOrKillParams
@@ -323,7 +323,7 @@ def _print_next_steps(opened: _Opened, options: dict[str, Any]) -> None:
     print_command("Follow it", f"cfnode swap watch {flags} {channel.deposit_channel_id}{expected}")
 
 
-def _coins(amount: int, asset: Asset) -> str:
+def _coins(amount: int, asset: ForeignAsset) -> str:
     return units(amount, asset).partition(" ")[0]
 
 

@@ -43,6 +43,7 @@ class Precommit:
     authority: bytes
 
     def encode(self) -> bytes:
+        """Return the 132 bytes of SCALE: target, signature, authority."""
         return self.target() + self.signature + self.authority
 
     def target(self) -> bytes:
@@ -51,6 +52,7 @@ class Precommit:
 
     @classmethod
     def read(cls, cursor: ByteCursor) -> Precommit:
+        """Read a precommit at the cursor. Raises ScaleError."""
         return cls(cursor.take(32), cursor.u32(), cursor.take(64), cursor.take(32))
 
 
@@ -70,6 +72,7 @@ class Commit:
 
     @classmethod
     def read(cls, cursor: ByteCursor) -> Commit:
+        """Read a commit at the cursor. Raises ScaleError."""
         target_hash, target_number = cursor.take(32), cursor.u32()
         votes = tuple(Precommit.read(cursor) for _ in range(_votes(cursor, 132)))
         return cls(target_hash, target_number, votes)
@@ -84,6 +87,7 @@ class Justification:
     ancestries: tuple[Header, ...] = ()
 
     def encode(self) -> bytes:
+        """Return the SCALE of round, commit and headers."""
         headers = b"".join(header.encode() for header in self.ancestries)
         head = self.round.to_bytes(8, "little") + self.commit.encode()
         return head + encode_compact(len(self.ancestries)) + headers

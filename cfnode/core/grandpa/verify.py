@@ -84,7 +84,7 @@ def _verify(commit: Commit, round_number: int, authorities: AuthoritySet, parent
         raise FinalityError(f"{len(votes)} votes of {len(authorities.weights)} authorities")
     _check_signatures(votes, round_number, authorities.set_id)
     base = min(votes, key=lambda vote: vote.target_number)
-    chain = _Chain(base.target_hash, parent)
+    chain = _Ancestry(base.target_hash, parent)
     for vote in votes:
         chain.add(vote.target_hash)
     ghost, height = chain.ghost(*_weigh(votes, authorities), authorities.threshold)
@@ -119,7 +119,7 @@ def _weigh(votes: Iterable[Precommit], authorities: AuthoritySet) -> tuple[dict[
     return weights, sum(authorities.weights[key] for key in equivocators)
 
 
-class _Chain:
+class _Ancestry:
     """The blocks between the base and the votes: parents, and heights above the base."""
 
     def __init__(self, base: bytes, parent: Parent) -> None:

@@ -38,6 +38,7 @@ class WarpFragment:
     justification: Justification
 
     def encode(self) -> bytes:
+        """Return the SCALE of header and justification."""
         return self.header.encode() + self.justification.encode()
 
 
@@ -49,6 +50,7 @@ class WarpProof:
     finished: bool
 
     def encode(self) -> bytes:
+        """Return the SCALE of a warp sync answer."""
         body = b"".join(fragment.encode() for fragment in self.fragments)
         return encode_compact(len(self.fragments)) + body + bytes((self.finished,))
 

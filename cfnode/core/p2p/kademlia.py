@@ -57,6 +57,7 @@ class KnownPeer:
     met: bool = False
 
     def encode(self, connected: bool = False) -> bytes:
+        """Return the protobuf of a peer in an answer to FIND_NODE."""
         addresses = b"".join(bytes_field(2, address.encode()) for address in self.addresses)
         return bytes_field(1, peer_bytes(self.peer)) + addresses + uint_field(3, int(connected))
 
@@ -188,6 +189,7 @@ class Lookup:
 
     @classmethod
     def start(cls, target: bytes, peers: Iterable[KnownPeer]) -> Lookup:
+        """Return a lookup of the peers closest to a target (bytes), beginning with the known ones."""
         return cls(target, {peer.peer: peer for peer in peers})
 
     def next(self) -> KnownPeer | None:

@@ -85,12 +85,14 @@ class Compiler:
         return compiled
 
     def row(self, type_id: int) -> PortableType:
+        """Return the row of a type id. Raises ScaleError for an unknown id."""
         try:
             return self.rows[type_id]
         except KeyError:
             raise ScaleError(f"the type table has no type {type_id}") from None
 
     def compile(self, row: PortableType) -> Kind:
+        """Return the codec of a row of the type table. Raises ScaleError."""
         match row.definition:
             case Composite(fields):
                 width = _BIG_UINTS.get(row.path)
@@ -113,6 +115,7 @@ class Compiler:
                 return self.bits(store, order)
 
     def is_u8(self, type_id: int) -> bool:
+        """Return whether a type id means u8, whose sequences are bytes."""
         return self.row(type_id).definition == Primitive("u8")
 
     def fields(self, fields: tuple[Field, ...]) -> Kind:
@@ -142,6 +145,7 @@ class Compiler:
         return shapes.instance(made, kinds or [("value", self.fields(fields))])
 
     def variants(self, row: PortableType, definition: Variants) -> Kind:
+        """Return the codec of an enum; `Option` has None for its first case."""
         cases = definition.variants
         if row.path == ("Option",) and [case.name for case in cases] == ["None", "Some"]:
             inner = cases[1].fields[0].type
@@ -196,6 +200,7 @@ class Compiler:
         raise ScaleError(f"type {type_id} has no compact form")
 
     def bits(self, store: int, order: int) -> Kind:
+        """Return the codec of a bit sequence, by the type ids of its words and its bit order."""
         words: dict[Definition, int] = {Primitive(f"u{width}"): width for width in (8, 16, 32, 64)}
         word_bits = words.get(self.row(store).definition)
         name = self.row(order).path[-1:]

@@ -39,18 +39,23 @@ class ByteCursor:
         return int.from_bytes(self.take(size), "little")
 
     def u8(self) -> int:
+        """Read an integer of one byte. Raises ScaleError."""
         return self.uint(1)
 
     def u16(self) -> int:
+        """Read a little-endian integer of two bytes. Raises ScaleError."""
         return self.uint(2)
 
     def u32(self) -> int:
+        """Read a little-endian integer of four bytes. Raises ScaleError."""
         return self.uint(4)
 
     def u64(self) -> int:
+        """Read a little-endian integer of eight bytes. Raises ScaleError."""
         return self.uint(8)
 
     def u128(self) -> int:
+        """Read a little-endian integer of 16 bytes. Raises ScaleError."""
         return self.uint(16)
 
     def boolean(self) -> bool:

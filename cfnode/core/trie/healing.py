@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, BlockState
 from cfnode.core.trie.codec import EMPTY_ROOT, HASH_PREFIX, TrieNode, decode_node, is_hash_entry
 from cfnode.core.trie.nibbles import covering_key
 from cfnode.core.trie.ranges import is_child_root, whole_key
@@ -65,7 +65,7 @@ class Healing:
         """Whether all rows have been visited, except below missing nodes."""
         return not self._stack
 
-    def walk(self, state: State, max_nodes: int, max_missing: int) -> WalkFindings:
+    def walk(self, state: BlockState, max_nodes: int, max_missing: int) -> WalkFindings:
         """Continue over the rows of `state`, until one of the maximum numbers is reached.
 
         Raises TrieError.
@@ -98,7 +98,7 @@ class Healing:
             self._stack.append((missing.child, missing.path, HASH_PREFIX + missing.hash))
 
     def _check_value(
-        self, state: State, child: bytes, path: bytes, node: TrieNode, found: WalkFindings
+        self, state: BlockState, child: bytes, path: bytes, node: TrieNode, found: WalkFindings
     ) -> None:
         assert node.value is not None
         key = whole_key(path)

@@ -47,7 +47,7 @@ def decode_proof(data: bytes) -> list[bytes]:
 
 
 class ProofState(TrieState):
-    """The part of a state that a proof covers, as a `cfnode.core.state.State`.
+    """The part of a state that a proof covers, as a `cfnode.core.state.BlockState`.
 
     Reads raise MissingNode for what the proof does not cover, and TrieError where the trie under the trusted
     root is itself malformed.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, BlockState
 from cfnode.core.trie.codec import (
     EMPTY_NODE,
     EMPTY_ROOT,
@@ -45,7 +45,7 @@ _ROOTS_BELOW = to_nibbles(CHILD_STORAGE_PREFIX[:1])
 _BIT_COUNTS = bytes(byte.bit_count() for byte in range(256))
 
 
-class OrderedState(State, Protocol):
+class OrderedState(BlockState, Protocol):
     """A state whose rows can also be read in order."""
 
     def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:

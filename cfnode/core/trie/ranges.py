@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from cfnode.core.state import CHILD_STORAGE_PREFIX, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, BlockState
 from cfnode.core.trie.codec import (
     EMPTY_NODE,
     EMPTY_ROOT,
@@ -82,7 +82,7 @@ class _LastRow(ByPath):
 
 
 def trie_rows(
-    state: State, child: bytes, root: bytes
+    state: BlockState, child: bytes, root: bytes
 ) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
     """Yield the rows of a complete trie in order: (path, key, value or its hash).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from cfnode.core.state import TOP, State
+from cfnode.core.state import TOP, BlockState
 from cfnode.core.trie.errors import TrieError
 from cfnode.core.trie.source import ByPath, CollectingSource
 from cfnode.core.trie.trie_state import TrieState
@@ -23,9 +23,9 @@ _Question = tuple[bytes, bytes]
 
 
 class Recorder:
-    """A state that records what is read of it, as a `cfnode.core.state.State`."""
+    """A state that records what is read of it, as a `cfnode.core.state.BlockState`."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: BlockState) -> None:
         self._state = state
         self._asked: tuple[dict[_Question, None], ...] = ({}, {}, {})
 
@@ -62,7 +62,9 @@ class Recorder:
         return list(visited.entries)
 
 
-def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, max_bytes: int) -> list[bytes]:
+def prove_keys(
+    state: BlockState, keys: Iterable[bytes], child: bytes = TOP, *, max_bytes: int
+) -> list[bytes]:
     """Return the proof of the values, or the absence, of `keys` in one trie of a state.
 
     Raises TrieError beyond `max_bytes`.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.core.trie.codec import EMPTY_NODE, EMPTY_ROOT
 from cfnode.core.trie.errors import MissingNode
 from cfnode.core.trie.nibbles import covering_key
@@ -38,6 +38,7 @@ class ByHash:
         self._entries = entries
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        """Return the node with this merkle value. Raises MissingNode."""
         if merkle_value == EMPTY_ROOT:
             return EMPTY_NODE
         entry = self._entries.get(merkle_value)
@@ -46,6 +47,7 @@ class ByHash:
         return entry
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        """Return the value with this hash. Raises MissingNode."""
         entry = self._entries.get(hashed)
         if entry is None:
             raise MissingNode(key, hashed, child)
@@ -55,10 +57,11 @@ class ByHash:
 class ByPath:
     """The rows of a state. Their hashes are not compared: the state is our own."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: BlockState) -> None:
         self._state = state
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        """Return the node at this path (nibbles). Raises MissingNode."""
         encoded = self._state.node(path, child)
         if encoded is not None:
             return encoded
@@ -67,6 +70,7 @@ class ByPath:
         raise MissingNode(covering_key(path), merkle_value, child)
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        """Return the value of this key. Raises MissingNode."""
         value = self._state.get(key, child)
         if value is None:
             raise MissingNode(key, hashed, child)
@@ -83,9 +87,11 @@ class CollectingSource:
         """Bytes of the entries."""
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
+        """Return the node of the inner source, and keep it. Raises MissingNode."""
         return self._kept(self._source.node(child, path, merkle_value))
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
+        """Return the value of the inner source, and keep it. Raises MissingNode."""
         return self._kept(self._source.value(child, key, hashed))
 
     def _kept(self, entry: bytes) -> bytes:

@@ -21,7 +21,7 @@ __all__ = ["TrieState"]
 
 
 class TrieState:
-    """A `cfnode.core.state.State` over nodes and values that are fetched one by one."""
+    """A `cfnode.core.state.BlockState` over nodes and values that are fetched one by one."""
 
     def __init__(self, root: bytes, source: NodeSource) -> None:
         self._root, self._source = root, source

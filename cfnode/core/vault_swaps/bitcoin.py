@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import CHAINS, Asset
+from cfnode.core.assets import CHAINS, ForeignAsset
 
 from .terms import PAYLOAD_VERSION, asset_numbered, blob, number, pairs, read_pairs, take_address, versioned
 
@@ -29,7 +29,7 @@ class BitcoinSwap:
     `affiliates` are (short id, basis points). Fees in basis points, at most 255.
     """
 
-    destination: Asset
+    destination: ForeignAsset
     address: EncodedAddress
     retry_duration: int
     min_output_amount: int

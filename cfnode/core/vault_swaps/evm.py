@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import CHAINS, Asset
+from cfnode.core.assets import CHAINS, ForeignAsset
 from cfnode.core.scale import ByteCursor, ScaleError
 from cfnode.core.vault_calls import call_data, decode_call, selector
 
@@ -44,7 +44,7 @@ U128: Final = 2**128
 
 
 def evm_calldata(
-    destination: Asset,
+    destination: ForeignAsset,
     address: EncodedAddress,
     parameters: bytes,
     *,
@@ -99,7 +99,7 @@ def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
 
 
 def tron_note(
-    destination: Asset, address: EncodedAddress, parameters: bytes, ccm: dict[str, Any] | None = None
+    destination: ForeignAsset, address: EncodedAddress, parameters: bytes, ccm: dict[str, Any] | None = None
 ) -> bytes:
     """Return the note of a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
     variant, payload = address

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.addresses.solana import program_address
-from cfnode.core.assets import CHAINS, Asset
+from cfnode.core.assets import CHAINS, ForeignAsset
 from cfnode.core.hashing import sha2_256
 from cfnode.core.scale import ByteCursor, ScaleError
 
@@ -116,7 +116,7 @@ def _meta(key: bytes, *, signer: bool = False, writable: bool = False) -> dict[s
 
 
 def instruction_data(
-    destination: Asset,
+    destination: ForeignAsset,
     address: EncodedAddress,
     parameters: bytes,
     *,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cfnode.core.addresses import EncodedAddress
-from cfnode.core.assets import ASSETS, CHAINS, Asset
+from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset
 from cfnode.core.scale import ByteCursor, ScaleError, encode_compact
 
 __all__ = [
@@ -63,7 +63,7 @@ class SentSwap:
     `amount` may be None: as much as the transaction carries.
     """
 
-    destination: Asset
+    destination: ForeignAsset
     address: EncodedAddress
     terms: VaultSwapTerms
     token: bytes | None = None
@@ -149,7 +149,7 @@ def versioned(data: bytes) -> ByteCursor:
     return cursor
 
 
-def asset_numbered(index: int) -> Asset:
+def asset_numbered(index: int) -> ForeignAsset:
     """Return the asset with an index. Raises ScaleError for an unknown one."""
     try:
         return _BY_INDEX[index]

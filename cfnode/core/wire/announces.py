@@ -39,6 +39,7 @@ class AnnounceHandshake:
     genesis_hash: bytes
 
     def encode(self) -> bytes:
+        """Return the SCALE of roles, best block and genesis hash."""
         number = self.best_number.to_bytes(4, "little")
         return bytes((self.roles,)) + number + self.best_hash + self.genesis_hash
 
@@ -63,6 +64,7 @@ class BlockAnnounce:
     best: bool = True
 
     def encode(self) -> bytes:
+        """Return the SCALE of header, whether the block is best, and no data."""
         return self.header.encode() + bytes((self.best,)) + encode_compact(0)
 
     @classmethod

@@ -62,6 +62,7 @@ class BlockRequest:
     multiple_justifications: bool = True
 
     def encode(self) -> bytes:
+        """Return the protobuf of the request."""
         start = self.start
         if isinstance(start, int):
             from_field = bytes_field(_NUMBER, start.to_bytes(4, "little"))
@@ -111,6 +112,7 @@ class BlockData:
     justifications: tuple[tuple[bytes, bytes], ...] = ()
 
     def encode(self, *, multiple_justifications: bool = True) -> bytes:
+        """Return the protobuf of one block; without `multiple_justifications` only GRANDPA's is included."""
         parts = [bytes_field(_D_HASH, self.hash)]
         if self.header is not None:
             parts.append(bytes_field(_D_HEADER, self.header.encode()))
@@ -166,6 +168,7 @@ class BlockResponse:
     blocks: tuple[BlockData, ...]
 
     def encode(self, *, multiple_justifications: bool = True) -> bytes:
+        """Return the protobuf of the answer, its blocks in their order."""
         parts = (block.encode(multiple_justifications=multiple_justifications) for block in self.blocks)
         return b"".join(bytes_field(_BLOCK, part) for part in parts)
 

@@ -48,6 +48,7 @@ class RemoteCall:
     data: bytes = b""
 
     def encode(self) -> bytes:
+        """Return the protobuf of the request."""
         parts = (_BLOCK, self.block), (_METHOD, self.method.encode()), (_DATA, self.data)
         return bytes_field(_CALL, b"".join(bytes_field(number, part) for number, part in parts))
 
@@ -61,6 +62,7 @@ class RemoteRead:
     child: bytes = b""
 
     def encode(self) -> bytes:
+        """Return the protobuf of the request, for keys of the state or of a child trie."""
         block = bytes_field(_BLOCK, self.block)
         if not self.child:
             return bytes_field(_READ, block + b"".join(bytes_field(_KEYS, key) for key in self.keys))

@@ -49,6 +49,7 @@ class StateRequest:
     no_proof: bool = False
 
     def encode(self) -> bytes:
+        """Return the protobuf of the request."""
         start = b"".join(bytes_field(_START, key) for key in self.start)
         return bytes_field(_BLOCK, self.block) + start + (uint_field(_NO_PROOF, 1) if self.no_proof else b"")
 
@@ -76,12 +77,14 @@ class StateEntries:
     complete: bool
 
     def encode(self) -> bytes:
+        """Return the protobuf of root, entries, and whether they are complete."""
         pairs = (bytes_field(_KEY, key) + bytes_field(_VALUE, value) for key, value in self.entries)
         rows = b"".join(bytes_field(_ENTRY, pair) for pair in pairs)
         return bytes_field(_ROOT, self.root) + rows + uint_field(_COMPLETE, int(self.complete))
 
     @classmethod
     def decode(cls, data: bytes) -> StateEntries:
+        """Read the protobuf of an answer's entries. Raises WireError."""
         message = Message.decode(data)
         pairs = [Message.decode(item, max_fields=8) for item in message.repeated(_ENTRY)]
         entries = tuple((pair.data(_KEY) or b"", pair.data(_VALUE) or b"") for pair in pairs)
@@ -96,6 +99,7 @@ class StateResponse:
     proof: tuple[bytes, ...] = ()
 
     def encode(self) -> bytes:
+        """Return the protobuf of entries and proof."""
         parts = b"".join(bytes_field(_ENTRIES, part.encode()) for part in self.entries)
         return parts + (bytes_field(_PROOF, encode_proof(self.proof)) if self.proof else b"")
 

@@ -29,12 +29,12 @@ __all__ = [
     "BLOCK_GAS",
     "MAX_EVM_BLOCKS",
     "MAX_TRANSACTION",
-    "Account",
+    "EvmAccount",
     "EvmChain",
+    "EvmRefusal",
     "Mined",
-    "Refused",
-    "Reverted",
     "Simulated",
+    "SimulationReverted",
 ]
 
 BLOCK_GAS: Final = 30_000_000
@@ -58,11 +58,11 @@ _MALFORMED: Final = (
 """Errors of py-evm's readers of transactions."""
 
 
-class Refused(Exception):
+class EvmRefusal(Exception):
     """A transaction or a simulation that the chain does not run; the text says why."""
 
 
-class Reverted(Exception):
+class SimulationReverted(Exception):
     """A simulation that ended with an error; `data` is what the contract returned, if it did."""
 
     def __init__(self, data: bytes, reason: str) -> None:
@@ -71,7 +71,7 @@ class Reverted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class EvmAccount:
     """An account at genesis."""
 
     balance: int = 0
@@ -105,7 +105,7 @@ class Mined:
         return bool(self.receipt.state_root == _SUCCESS)
 
 
-class _Chain(MiningChain):  # type: ignore[misc]  # untyped, see pyproject.toml
+class _CancunChain(MiningChain):  # type: ignore[misc]  # untyped, see pyproject.toml
     vm_configuration = ((0, CancunVM),)
 
     def create_header_from_parent(self, parent_header: BlockHeaderAPI, **params: Any) -> BlockHeaderAPI:
@@ -119,7 +119,7 @@ class EvmChain:
     `on_mined` is called with each transaction.
     """
 
-    def __init__(self, chain_id: int, accounts: Mapping[bytes, Account], clock: Callable[[], int]) -> None:
+    def __init__(self, chain_id: int, accounts: Mapping[bytes, EvmAccount], clock: Callable[[], int]) -> None:
         self.chain_id = chain_id
         self.on_mined: Callable[[Mined], None] | None = None
         self._clock = clock
@@ -141,7 +141,7 @@ class EvmChain:
             }
             for address, account in accounts.items()
         }
-        kind: Any = type("EvmChain", (_Chain,), {"chain_id": chain_id})
+        kind: Any = type("EvmChain", (_CancunChain,), {"chain_id": chain_id})
         self._chain: MiningChain = kind.from_genesis(AtomicDB(), parameters, state)
         self._blocks = [self._chain.get_canonical_block_by_number(0)]
         self._numbers = {self._blocks[0].hash: 0}
@@ -190,7 +190,7 @@ class EvmChain:
             _, receipt, _ = self._chain.apply_transaction(transaction)
             block = self._chain.mine_block(mix_hash=secrets.token_bytes(32))
         except ValidationError as error:
-            raise Refused(str(error)) from None
+            raise EvmRefusal(str(error)) from None
         mined = Mined(block, transaction, receipt)
         self._numbers[block.hash] = len(self._blocks)
         self._blocks.append(block)
@@ -200,12 +200,12 @@ class EvmChain:
         return mined
 
     def call(self, simulated: Simulated, number: int) -> bytes:
-        """Return what a transaction would return after a block. Raises Refused or Reverted."""
+        """Return what a transaction would return after a block. Raises EvmRefusal or SimulationReverted."""
         output: bytes = self._simulate(simulated, number, simulated.gas).output
         return output
 
     def estimate(self, simulated: Simulated, number: int) -> int:
-        """Return the least gas with which a transaction succeeds. Raises Refused or Reverted."""
+        """Return the least gas with which a transaction succeeds. Raises EvmRefusal or SimulationReverted."""
         computation = self._simulate(simulated, number, simulated.gas)
         used: int = computation.get_gas_used()
         guess = (used + computation.get_gas_refund() + _CALL_STIPEND) * 64 // 63
@@ -223,7 +223,7 @@ class EvmChain:
     def _succeeds(self, simulated: Simulated, number: int, gas: int) -> bool:
         try:
             self._simulate(simulated, number, gas)
-        except (Refused, Reverted):
+        except (EvmRefusal, SimulationReverted):
             return False
         return True
 
@@ -241,16 +241,16 @@ class EvmChain:
         try:
             computation = state.apply_transaction(SpoofTransaction(unsigned, from_=sender))
         except ValidationError as error:
-            raise Refused(str(error)) from None
+            raise EvmRefusal(str(error)) from None
         if computation.is_error:
             raise _reverted(computation.error)
         return computation
 
     def _decoded(self, raw: bytes) -> SignedTransactionAPI:
         if len(raw) > MAX_TRANSACTION:
-            raise Refused(f"the transaction has {len(raw)} bytes; at most {MAX_TRANSACTION} are allowed")
+            raise EvmRefusal(f"the transaction has {len(raw)} bytes; at most {MAX_TRANSACTION} are allowed")
         if raw[:1] == bytes([_BLOB_TYPE]):
-            raise Refused("this chain takes no blob transactions")
+            raise EvmRefusal("this chain takes no blob transactions")
         try:
             transaction = CancunVM.get_transaction_builder().decode(raw)
             transaction.validate()
@@ -258,7 +258,7 @@ class EvmChain:
             transaction.sender  # noqa: B018  (raises for a signature that recovers to no key)
         except _MALFORMED as error:
             text = str(error)[:200] or type(error).__name__
-            raise Refused(f"this is not a signed transaction: {text}") from None
+            raise EvmRefusal(f"this is not a signed transaction: {text}") from None
         return transaction
 
     def _check(self, transaction: SignedTransactionAPI) -> None:
@@ -284,7 +284,7 @@ class EvmChain:
         )
         for is_broken, text in faults:
             if is_broken:
-                raise Refused(text)
+                raise EvmRefusal(text)
 
     def _next_header(self, number: int) -> BlockHeaderAPI:
         """Return the header of a block on top of a block."""
@@ -296,9 +296,9 @@ class EvmChain:
         return self._chain.get_vm(header).state
 
 
-def _reverted(error: VMError) -> Reverted:
+def _reverted(error: VMError) -> SimulationReverted:
     """Return the error of a simulation, with the contract's own text if it has one."""
     if not isinstance(error, Revert):
-        return Reverted(b"", type(error).__name__ if not error.args else str(error.args[0])[:200])
+        return SimulationReverted(b"", type(error).__name__ if not error.args else str(error.args[0])[:200])
     data = bytes(error.args[0]) if error.args and isinstance(error.args[0], bytes) else b""
-    return Reverted(data, "execution reverted")
+    return SimulationReverted(data, "execution reverted")

@@ -17,7 +17,7 @@ from cfnode.core.ethereum_key import EthereumKey
 from cfnode.core.foreign import read_json
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE_TOKEN
-from cfnode.devchain.evm.chain import Account
+from cfnode.devchain.evm.chain import EvmAccount
 from cfnode.devchain.evm.deployed import Contracts
 
 __all__ = ["GOVERNOR", "PAYER_COINS", "accounts", "compiled"]
@@ -41,20 +41,20 @@ def compiled() -> dict[str, bytes]:
     return {name: bytes.fromhex(code) for name, code in read_json(text)["code"].items()}
 
 
-def accounts(contracts: Contracts, payers: Iterable[bytes]) -> dict[bytes, Account]:
+def accounts(contracts: Contracts, payers: Iterable[bytes]) -> dict[bytes, EvmAccount]:
     """Return the accounts of the first block; `payers` (20 bytes each) have coins for gas."""
     code = compiled()
     key = contracts.aggregate_key
     manager = {0: int.from_bytes(key[1:], "big"), 1: key[0] & 1, 2: int.from_bytes(GOVERNOR.address, "big")}
     return {
-        **{payer: Account(PAYER_COINS * _WEI) for payer in (*payers, GOVERNOR.address)},
+        **{payer: EvmAccount(PAYER_COINS * _WEI) for payer in (*payers, GOVERNOR.address)},
         **{
-            address: Account(code=code["Token"], storage=_token(asset, contracts.vault))
+            address: EvmAccount(code=code["Token"], storage=_token(asset, contracts.vault))
             for asset, address in contracts.tokens.items()
             if address != NATIVE_TOKEN
         },
-        contracts.key_manager: Account(code=code["KeyManager"], storage=manager),
-        contracts.vault: Account(
+        contracts.key_manager: EvmAccount(code=code["KeyManager"], storage=manager),
+        contracts.vault: EvmAccount(
             _VAULT_UNITS * _WEI, code["Vault"], {0: int.from_bytes(contracts.key_manager, "big")}
         ),
     }

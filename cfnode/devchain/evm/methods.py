@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cfnode import __version__
 from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
-from cfnode.devchain.evm.chain import EvmChain, Refused, Reverted
+from cfnode.devchain.evm.chain import EvmChain, EvmRefusal, SimulationReverted
 from cfnode.devchain.evm.forms import (
     block_json,
     log_topics,
@@ -65,9 +65,9 @@ def called(chain: EvmChain, method: str, arguments: list[Any] | dict[str, Any]) 
 def _as_rpc_errors() -> Iterator[None]:
     try:
         yield
-    except Refused as error:
+    except EvmRefusal as error:
         raise RpcError(ErrorCode.CALL_FAILED, str(error)) from None
-    except Reverted as error:
+    except SimulationReverted as error:
         reason = _text_of(error.data) or error.reason
         message = f"execution reverted: {reason}" if error.data else reason
         raise RpcError(_EXECUTION_ERROR, message, text(error.data)) from None

@@ -12,14 +12,14 @@ from typing import Literal, TypeVar
 from .frame import DispatchError
 from .frame.errors import DispatchErrorValue
 
-__all__ = ["Answer", "Refused", "or_message"]
+__all__ = ["Answer", "ApiRefusal", "or_message"]
 
 T = TypeVar("T")
 Answer = tuple[Literal["Ok"], T] | tuple[Literal["Err"], tuple[str, bytes | DispatchErrorValue]]
 """A `Result<T, DispatchErrorWithMessage>`."""
 
 
-class Refused(Exception):
+class ApiRefusal(Exception):
     """A refusal that is a text, not a pallet's error."""
 
 
@@ -27,7 +27,7 @@ def or_message(answer: Callable[[], T]) -> Answer[T]:
     """Return what `answer` returns or raises, as a `Result<_, DispatchErrorWithMessage>`."""
     try:
         return "Ok", answer()
-    except Refused as refusal:
+    except ApiRefusal as refusal:
         return "Err", ("RawMessage", str(refusal).encode())
     except DispatchError as error:
         if error.name is not None:

@@ -11,7 +11,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 from . import values
-from .answers import Answer, Refused, or_message
+from .answers import Answer, ApiRefusal, or_message
 from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment_storage import EnvironmentStorage
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
@@ -256,7 +256,7 @@ class SwapsApi(RuntimeApi):
         try:
             return trading.quote(self.other(PoolsStorage), source, target, amount)
         except DispatchError:
-            raise Refused(failure) from None
+            raise ApiRefusal(failure) from None
 
     def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
         """Take the fee of a deposit channel; of a vault swap if that fee is left out; or none."""

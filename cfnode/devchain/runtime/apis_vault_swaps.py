@@ -22,7 +22,7 @@ from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
 from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
 
 from . import values
-from .answers import Answer, Refused, or_message
+from .answers import Answer, ApiRefusal, or_message
 from .frame import RuntimeApi, RuntimeTrap, method
 from .pallets.addresses import decoded, network_of
 from .pallets.environment_storage import EnvironmentStorage
@@ -91,7 +91,7 @@ class VaultSwapsApi(RuntimeApi):
         swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         if chain_of_address(destination) != ASSETS[asked.destination].chain:
-            raise Refused("Destination address and asset are on different chains.")
+            raise ApiRefusal("Destination address and asset are on different chains.")
         return vault_swap_of(self, checked_swap, extra)
 
     @method(
@@ -123,15 +123,15 @@ class VaultSwapsApi(RuntimeApi):
         try:
             address = foreign_address(refund.refund_address, network_of(swapping))
         except AddressError:
-            raise Refused("Invalid refund address") from None
+            raise ApiRefusal("Invalid refund address") from None
         if ccm is None:
             return
         if not CHAINS[chain_of_address(address)].ccm:
-            raise Refused("Invalid refund parameter: Ccm not supported for the refund chain.")
+            raise ApiRefusal("Invalid refund parameter: Ccm not supported for the refund chain.")
         try:
             self._decoded_ccm(ccm, source, address)
         except CcmError as error:
-            raise Refused(str(error)) from None
+            raise ApiRefusal(str(error)) from None
 
     def _decoded_ccm(self, ccm: values.CcmMetadata, asset: str, address: ForeignAddress) -> values.CheckedCcm:
         """Return the message in its checked form. Raises CcmError."""
@@ -152,7 +152,7 @@ class VaultSwapsApi(RuntimeApi):
         check_dca(swapping, asked.dca)
         swapping.ensure(asked.boost_fee <= MAX_U8, error.BoostFeeTooHigh)
         if asked.commission < swapping.VaultSwapMinimumBrokerFee.get(asked.broker):
-            raise Refused("Broker commission is too low")
+            raise ApiRefusal("Broker commission is too low")
         if len(asked.affiliates) > MAX_AFFILIATES:
             raise RuntimeTrap(f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(asked.affiliates)}")
         total_bps = asked.commission + sum(fee.bps for fee in asked.affiliates)
@@ -171,11 +171,11 @@ class VaultSwapsApi(RuntimeApi):
         try:
             ccm = self._decoded_ccm(message, asked.destination, destination)
         except CcmError:
-            raise Refused("Invalid CCM") from None
+            raise ApiRefusal("Invalid CCM") from None
         if asked.chain == "Bitcoin":
-            raise Refused("Vault swaps with CCM are not supported for the Bitcoin Chain")
+            raise ApiRefusal("Vault swaps with CCM are not supported for the Bitcoin Chain")
         if not CHAINS[chain_of_address(asked.address)].ccm:
-            raise Refused("Destination chain does not support CCM")
+            raise ApiRefusal("Destination chain does not support CCM")
         data = ccm.ccm_additional_data
         if data == "NotRequired":
             return replace(message, ccm_additional_data=b"")
@@ -190,7 +190,7 @@ class VaultSwapsApi(RuntimeApi):
         environment = self.other(EnvironmentStorage).SolanaApiEnvironment.get()
         vault_keys = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
         if keys & vault_keys:
-            raise Refused("Invalid Ccm: additional data contains invalid accounts")
+            raise ApiRefusal("Invalid Ccm: additional data contains invalid accounts")
 
     # Decoding
 
@@ -213,8 +213,8 @@ class VaultSwapsApi(RuntimeApi):
                 case values.VaultSwapDetailsSolana(instruction):
                     return self._solana(broker, instruction)
         except ScaleError as error:
-            raise Refused(f"the payload cannot be read: {error}") from error
-        raise Refused("Decoding Vault Swap only supports Bitcoin and Solana")
+            raise ApiRefusal(f"the payload cannot be read: {error}") from error
+        raise ApiRefusal("Decoding Vault Swap only supports Bitcoin and Solana")
 
     def _bitcoin(self, broker: bytes, payload: bytes) -> Swap:
         """Decode a payload for Bitcoin.
@@ -224,7 +224,7 @@ class VaultSwapsApi(RuntimeApi):
         try:
             swap = decode_nulldata(payload)
         except ScaleError:
-            raise Refused("Failed to decode Bitcoin Null data Payload") from None
+            raise ApiRefusal("Failed to decode Bitcoin Null data Payload") from None
         slippage = swap.max_oracle_price_slippage
         extra = values.VaultSwapExtraParametersBitcoin(
             min_output_amount=swap.min_output_amount,

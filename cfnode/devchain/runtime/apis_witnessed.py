@@ -200,7 +200,6 @@ class WitnessedApi(RuntimeApi):
     @method("Result<IngressEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_events(self, chain: str) -> Answer[values.IngressEvents]:
         """The deposits and vault swaps that were witnessed."""
-
         if chain not in self.runtime.release.rules.witnessed_chains:
             return _NOT_WITNESSED
 

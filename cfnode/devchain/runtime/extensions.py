@@ -101,6 +101,7 @@ class CheckNonZeroSender(Extension):
     path = "frame_system::extensions::check_non_zero_sender::CheckNonZeroSender"
 
     def validate(self, transaction: CheckedTransaction) -> None:
+        """Refuse the account of 32 zero bytes. Raises TransactionValidityError."""
         if transaction.who == bytes(32):
             raise invalid("BadSigner")
 
@@ -112,6 +113,7 @@ class CheckSpecVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
+        """Return the spec version that the signature covers."""
         return self.system.Constant.Version.spec_version
 
 
@@ -122,6 +124,7 @@ class CheckTxVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
+        """Return the transaction version that the signature covers."""
         return self.system.Constant.Version.transaction_version
 
 
@@ -132,6 +135,7 @@ class CheckGenesis(Extension):
     implicit = "H256"
 
     def implicit_value(self, extrinsic: Extrinsic) -> bytes:
+        """Return the genesis hash that the signature covers."""
         genesis: bytes = self.system.BlockHash.get(0)
         return genesis
 
@@ -144,6 +148,10 @@ class CheckMortality(Extension):
     implicit = "H256"
 
     def implicit_value(self, extrinsic: Extrinsic) -> bytes:
+        """Return the hash of the block at which the era begins.
+
+        Raises TransactionValidityError if it is too old.
+        """
         birth = self._era(extrinsic).birth(self.system.Number.get())
         if not self.system.BlockHash.contains(birth):
             raise invalid("AncientBirthBlock")
@@ -151,6 +159,7 @@ class CheckMortality(Extension):
         return block_hash
 
     def validate(self, transaction: CheckedTransaction) -> None:
+        """Limit the longevity to the blocks until the era ends."""
         now: int = self.system.Number.get()
         death = self._era(transaction.extrinsic).death(now)
         transaction.longevity = min(transaction.longevity, (U64_MAX if death is None else death) - now)
@@ -170,6 +179,7 @@ class CheckNonce(Extension):
     explicit_fields = ("Compact<u32>",)
 
     def validate(self, transaction: CheckedTransaction) -> None:
+        """Refuse a used nonce and an unfunded account, and tag the transaction for its order in the pool."""
         account = self.system.Account.get(transaction.who)
         if not (account.providers or account.sufficients):
             raise invalid("Payment")
@@ -181,6 +191,7 @@ class CheckNonce(Extension):
             transaction.requires.append(self._tag(transaction.who, nonce - 1))
 
     def prepare(self, transaction: CheckedTransaction) -> None:
+        """Require the account's next nonce, and count it. Raises TransactionValidityError."""
         expected = self.system.nonce(transaction.who)
         if (transaction.extrinsic.nonce or 0) != expected:
             raise invalid("Stale" if (transaction.extrinsic.nonce or 0) < expected else "Future")
@@ -197,9 +208,14 @@ class CheckWeight(Extension):
     path = "frame_system::extensions::check_weight::CheckWeight"
 
     def validate(self, transaction: CheckedTransaction) -> None:
+        """Refuse a transaction that fits in no block. Raises TransactionValidityError."""
         check_size(transaction.cost, transaction.length)
 
     def prepare(self, transaction: CheckedTransaction) -> None:
+        """Take the transaction's weight and length from the room of the block.
+
+        Raises TransactionValidityError.
+        """
         take_room(self.system, transaction.cost, transaction.length)
 
 
@@ -214,12 +230,17 @@ class ChargeTransactionPayment(Extension):
         self.payment = runtime.pallet(TransactionPayment)
 
     def validate(self, transaction: CheckedTransaction) -> None:
+        """Calculate fee and priority, and refuse an account that cannot pay.
+
+        Raises TransactionValidityError.
+        """
         transaction.fee = self._fee(transaction)
         if not self.payment.can_pay(transaction.who, transaction.fee, call_of(transaction.extrinsic)):
             raise invalid("Payment")
         transaction.priority = self._priority(transaction)
 
     def prepare(self, transaction: CheckedTransaction) -> None:
+        """Withdraw the fee into escrow until the call has been executed. Raises TransactionValidityError."""
         escrow = self.payment.withdraw(transaction.who, transaction.fee, call_of(transaction.extrinsic))
         if escrow is None:
             raise invalid("Payment")
@@ -249,6 +270,10 @@ class CheckMetadataHash(Extension):
     implicit = "Option<[u8; 32]>"
 
     def implicit_value(self, extrinsic: Extrinsic) -> None:
+        """Return None: the signature covers no metadata hash.
+
+        Raises TransactionValidityError if one is demanded.
+        """
         fields: Mapping[str, str] = extrinsic.extensions[self.identifier]
         if fields["mode"] != "Disabled":
             raise invalid("Call")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cfnode.core.assets import ASSETS, Asset
+from cfnode.core.assets import ASSETS, ForeignAsset
 
 from .chains import ChainInstance
 from .rules import Rules
@@ -41,7 +41,7 @@ class Release:
     spec_version: int
     api_versions: Mapping[str, int]
     chains: Mapping[str, ChainInstance]
-    assets: tuple[Asset, ...]
+    assets: tuple[ForeignAsset, ...]
     left: frozenset[str]
     dollar_tokens: tuple[str, ...]
     rules: Rules
@@ -61,7 +61,7 @@ class Release:
         """Return an amount of dollars in each dollar token, in the token's smallest unit."""
         return [(token, amount * 10 ** ASSETS[token].decimals) for token in self.dollar_tokens]
 
-    def assets_of(self, chain: str) -> tuple[Asset, ...]:
+    def assets_of(self, chain: str) -> tuple[ForeignAsset, ...]:
         """Return the assets of one chain, in the order of the chain's own enum."""
         return tuple(
             sorted((asset for asset in self.assets if asset.chain == chain), key=lambda a: a.chain_index)

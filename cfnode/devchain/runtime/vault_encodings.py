@@ -26,7 +26,7 @@ from cfnode.core.vault_swaps import (
 )
 
 from . import values
-from .answers import Refused
+from .answers import ApiRefusal
 from .frame import RuntimeApi
 from .pallets.environment_storage import EnvironmentStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
@@ -139,17 +139,17 @@ def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParamet
     """
     affiliates = affiliates_of(api, asked)
     if asked.chain not in _WITH_PARAMETERS:
-        raise Refused("Unsupported source chain for encoding cf_parameters")
+        raise ApiRefusal("Unsupported source chain for encoding cf_parameters")
     variant, account = refund.refund_address
     if variant != CHAINS[asked.chain].address:
-        raise Refused("Invalid refund address")
+        raise ApiRefusal("Invalid refund address")
     return parameters_of(asked, refund, account, affiliates)
 
 
 def _evm_parameters(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
     variant, account = refund.refund_address
     if variant not in EVM_ADDRESSES:
-        raise Refused("Refund address must be an EVM address")
+        raise ApiRefusal("Refund address must be an EVM address")
     return parameters_of(asked, refund, account, affiliates_of(api, asked))
 
 
@@ -168,7 +168,7 @@ def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
             return _solana(api, asked, extra)
         case "Tron", values.VaultSwapExtraParametersTron(parameters):
             return _tron(api, asked, parameters)
-    raise Refused("Incompatible or unsupported source_asset and extra_parameters")
+    raise ApiRefusal("Incompatible or unsupported source_asset and extra_parameters")
 
 
 def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetails[bytes]:
@@ -213,7 +213,7 @@ def _bitcoin(
     swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
     affiliates = affiliates_of(api, asked)
     if len(affiliates) > MAX_BITCOIN_AFFILIATES:
-        raise Refused("Too many affiliates.")
+        raise ApiRefusal("Too many affiliates.")
     swap = BitcoinSwap(
         ASSETS[asked.destination],
         asked.address,
@@ -236,7 +236,7 @@ def _solana(
     payer = _solana_account(given.from_, "Invalid Solana Address: from")
     refunded = _solana_account(refund.refund_address, "Invalid refund address.")
     if given.input_amount > MAX_U64:
-        raise Refused("Input amount exceeded MAX")
+        raise ApiRefusal("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
     environment, seed = asdict(api.other(EnvironmentStorage).SolanaApiEnvironment.get()), given.seed
     token, owned = SOLANA_TOKENS.get(asked.source), given.from_token_account
@@ -267,7 +267,7 @@ def _solana(
 def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
     variant, account = address
     if variant != "Sol":
-        raise Refused(otherwise)
+        raise ApiRefusal(otherwise)
     return account
 
 
@@ -278,5 +278,5 @@ def _token(environment: EnvironmentStorage, asked: Asked) -> bytes | None:
     contract = environment.contract(asked.chain, asked.source)
     if contract is None:
         kind = "Tron" if asked.chain == "Tron" else "EVM"
-        raise Refused(f"Failed to look up {kind} token address")
+        raise ApiRefusal(f"Failed to look up {kind} token address")
     return contract

@@ -31,7 +31,7 @@ from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node.chain import errors as refused
 from cfnode.node.chain.authority_changes import AuthorityChanges
-from cfnode.node.chain.events import BestChanged, BlocksFinalized, Imported, Reverted
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, ChainReset, Imported
 from cfnode.node.chain.execution_ahead import ExecutionAhead, NextBlock
 from cfnode.node.chain.local_faults import retry_import, stored
 from cfnode.node.chain.slots import check_digest, check_time
@@ -167,14 +167,14 @@ class NodeChain(ChainView):
             return ChainCopy(store, self._tree.copy(), deepcopy(self.changes))
 
     async def restore(self, copy: ChainCopy) -> None:
-        """Revert to a copy, even where later blocks are final; publish `Reverted`, then the present heads."""
+        """Revert to a copy, even behind final blocks; publish `ChainReset`, then the present heads."""
         async with self._changing:
             with trio.CancelScope(shield=True), stored():
                 for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
                     await self._executor.overlay_added(overlay)
             self._tree, self.changes, self._voters = copy.tree, copy.changes, None
             self._expected = frozenset()
-            self._events.publish(Reverted())
+            self._events.publish(ChainReset())
             self._events.publish(BestChanged(self.best, (), ()))
             self._events.publish(BlocksFinalized((self.finalized,), (), None))
 

@@ -65,7 +65,7 @@ class BlocksFinalized:
 
 
 @dataclass(frozen=True, slots=True)
-class Reverted:
+class ChainReset:
     """The event of a reset to an earlier copy of the chain: later blocks, even final ones, are removed.
 
     `BestChanged` and `BlocksFinalized` with the present heads follow.
@@ -77,7 +77,7 @@ class Lagged:
     """The last event of a listener that was too slow and has been cut off."""
 
 
-ChainEvent = Imported | BestChanged | BlocksFinalized | Reverted | Lagged
+ChainEvent = Imported | BestChanged | BlocksFinalized | ChainReset | Lagged
 
 
 class EventSubscription(Generic[T]):

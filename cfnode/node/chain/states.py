@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
-from cfnode.core.state import TOP, State
+from cfnode.core.state import TOP, BlockState
 from cfnode.node.chain.call_cache import Call, CallCache
 from cfnode.node.threads import read_in_thread
 from cfnode.runtime.calls import BlockSource
@@ -47,7 +47,7 @@ class RemoteState(Protocol):
         """Return the outputs of calls (function, args) on the block's state. Raise StateDiscarded."""
         ...
 
-    async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
+    async def read(self, walk: Callable[[BlockState], T], keys: Sequence[bytes], child: bytes) -> T:
         """Return the result of `walk` on the block's state; `walk` may be called again.
 
         Raise StateDiscarded.
@@ -71,12 +71,12 @@ class States:
         remote = self.remote
         return remote if remote is not None and remote.block.hash == block else None
 
-    def at(self, block: bytes) -> AbstractContextManager[State]:
+    def at(self, block: bytes) -> AbstractContextManager[BlockState]:
         """Return a state in the store, for the length of a `with`. Raise UnknownBlock or StateDiscarded."""
         return self._store.state(block)
 
     async def read(
-        self, block: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
+        self, block: bytes, walk: Callable[[BlockState], T], keys: Sequence[bytes] = (), child: bytes = TOP
     ) -> T:
         """Return the result of `walk` on a block's state, in a thread; `walk` may be called again.
 

@@ -13,7 +13,7 @@ from cfnode.core.aura import slot_of
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.node.chain.authority_changes import AuthorityChanges
 from cfnode.node.chain.block_events import BlockEvents, OrderedEvents
 from cfnode.node.chain.events import QUEUE_CAPACITY, ChainEvent, EventSubscription, Lagged, Publisher
@@ -99,7 +99,7 @@ class ChainView:
         header = self.header(block_hash)
         return None if header is None else BlockRef(block_hash, header.number)
 
-    def state(self, block_hash: bytes) -> contextlib.AbstractContextManager[State]:
+    def state(self, block_hash: bytes) -> contextlib.AbstractContextManager[BlockState]:
         """Return the storage of a block, for the length of a `with`. Raise UnknownBlock or StateDiscarded."""
         return self.states.at(block_hash)
 

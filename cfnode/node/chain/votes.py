@@ -28,13 +28,17 @@ class Tree(Protocol):
     """The part of the chain that votes refer to: the finalized block and those above it."""
 
     @property
-    def finalized(self) -> BlockRef: ...
+    def finalized(self) -> BlockRef:
+        """The last final block."""
 
-    def descends_from_finalized(self, block_hash: bytes) -> bool: ...
+    def descends_from_finalized(self, block_hash: bytes) -> bool:
+        """Return whether a block is a known descendant of the last final one."""
 
-    def block_ref(self, block_hash: bytes) -> BlockRef | None: ...
+    def block_ref(self, block_hash: bytes) -> BlockRef | None:
+        """Return number and hash of a known block, or None."""
 
-    def parent(self, block_hash: bytes) -> bytes | None: ...
+    def parent(self, block_hash: bytes) -> bytes | None:
+        """Return the parent's hash of an unfinalized block, or None."""
 
 
 class UnknownVote(Exception):

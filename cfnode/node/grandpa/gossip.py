@@ -50,7 +50,7 @@ from cfnode.node.asking import reputation
 from cfnode.node.asking.asker import Asker
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused
-from cfnode.node.chain.events import BlocksFinalized, Imported, Reverted
+from cfnode.node.chain.events import BlocksFinalized, ChainReset, Imported
 from cfnode.node.grandpa.commits import OURS, Commits
 from cfnode.node.grandpa.neighbors import NEIGHBOR_RESEND_S, Neighbors
 from cfnode.node.grandpa.round_catch_up import RoundCatchUp
@@ -133,7 +133,7 @@ class FinalityGossip:
                 async for event in events:
                     if isinstance(event, BlocksFinalized):
                         await self._finalized(event)
-                    elif isinstance(event, Reverted):
+                    elif isinstance(event, ChainReset):
                         self.rounds.forget()
                         self._newest = self._own_commit = None
                     elif isinstance(event, Imported):

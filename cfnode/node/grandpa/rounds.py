@@ -35,7 +35,8 @@ restart."""
 class RoundBlocks(Tree, Protocol):
     """The part of the chain that rounds read."""
 
-    def header(self, block_hash: bytes) -> Header | None: ...
+    def header(self, block_hash: bytes) -> Header | None:
+        """Return the header of a block of the tree, or None."""
 
 
 class Rounds:
@@ -65,6 +66,7 @@ class Rounds:
 
     @property
     def set_id(self) -> int:
+        """The id of the present authority set; -1 before it is known."""
         return -1 if self._voters is None else self._voters.set_id
 
     @property

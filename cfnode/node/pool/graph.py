@@ -53,6 +53,7 @@ class Limit:
     total_bytes: int
 
     def exceeded(self, count: int, total_bytes: int) -> bool:
+        """Return whether this number of transactions, or their size, is above the limit."""
         return count > self.count or total_bytes > self.total_bytes
 
 
@@ -117,10 +118,12 @@ class TransactionGraph:
 
     @property
     def ready_count(self) -> int:
+        """The number of transactions that may enter the next block."""
         return len(self._ready)
 
     @property
     def future_count(self) -> int:
+        """The number of transactions that wait for others."""
         return len(self._future)
 
     def get(self, tx_hash: bytes) -> PoolTransaction | None:
@@ -129,6 +132,7 @@ class TransactionGraph:
         return entry.transaction if entry else None
 
     def is_ready(self, tx_hash: bytes) -> bool:
+        """Return whether a transaction may enter the next block."""
         return tx_hash in self._ready
 
     def provides(self, tag: bytes) -> bool:

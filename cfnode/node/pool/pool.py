@@ -26,9 +26,9 @@ from cfnode.node.chain.events import (
     BestChanged,
     BlocksFinalized,
     ChainEvent,
+    ChainReset,
     EventSubscription,
     Imported,
-    Reverted,
 )
 from cfnode.node.chain.view import ChainView
 from cfnode.node.pool.contents import PoolContents
@@ -217,7 +217,7 @@ class TransactionPool:
                 self._watchers.finalized(block.hash)
         elif isinstance(event, Imported):
             self._bans.forget_old()
-        elif isinstance(event, Reverted):
+        elif isinstance(event, ChainReset):
             self._contents.clear()
             self._validated_at.clear()
             self._retracted.clear()

@@ -109,21 +109,27 @@ class Watchers:
             raise
 
     def future(self, tx_hash: bytes) -> None:
+        """Publish that a transaction waits for others."""
         self._publish(tx_hash, TxStatus(StatusKind.FUTURE))
 
     def ready(self, tx_hash: bytes) -> None:
+        """Publish that a transaction may enter the next block."""
         self._publish(tx_hash, TxStatus(StatusKind.READY))
 
     def broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
+        """Publish the peers to which a transaction was sent."""
         self._publish(tx_hash, TxStatus(StatusKind.BROADCAST, peers=tuple(peers)))
 
     def usurped(self, tx_hash: bytes, by: bytes) -> None:
+        """Publish that another transaction has replaced a transaction."""
         self._publish(tx_hash, TxStatus(StatusKind.USURPED, by))
 
     def dropped(self, tx_hash: bytes) -> None:
+        """Publish that a transaction has left the pool without entering a block."""
         self._publish(tx_hash, TxStatus(StatusKind.DROPPED))
 
     def invalid(self, tx_hash: bytes) -> None:
+        """Publish that a transaction has become invalid."""
         self._publish(tx_hash, TxStatus(StatusKind.INVALID))
 
     def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.scale import NotInMetadataError
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.json_overrides import vanity_name
 from cfnode.rpc.cf.method import Arguments, if_available, query, value
@@ -84,7 +84,7 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
     assets = names_of(metadata.registry).assets
     keys = {name: amounts.key(account_id, name) for name in assets}
 
-    def walk(state: State) -> dict[str, int]:
+    def walk(state: BlockState) -> dict[str, int]:
         return {name: amounts.decode(state.get(key)) or 0 for name, key in keys.items()}
 
     amounts_stored = await in_state(node, block, walk, list(keys.values()))

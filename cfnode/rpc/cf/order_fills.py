@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.amm import AmmPool
 from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
 from cfnode.core.assets import ASSETS
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.cf.method import custom, value
@@ -79,7 +79,7 @@ async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) ->
     item = (await node.chain.runtime_at(block)).metadata.storage("LiquidityPools", "Pools")
     keys = {(pair["base"], pair["quote"]): item.key({"assets": dict(pair)}) for pair in pairs}
 
-    def read(state: State) -> dict[tuple[str, str], bytes | None]:
+    def read(state: BlockState) -> dict[tuple[str, str], bytes | None]:
         return {pair: state.get(key) for pair, key in keys.items()}
 
     return _StoredPools(item, await in_state(node, block, read, list(keys.values())))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import address_to_text, encode_foreign_address
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import NotInMetadataError
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.cf.method import address_network
 from cfnode.rpc.lp.rows import reading
@@ -39,7 +39,7 @@ async def _channels(node: Node, block: bytes, chain: str) -> list[dict[str, Any]
         return []
     network = await address_network(node, block)
 
-    def walk(state: State) -> list[tuple[bytes, bytes]]:
+    def walk(state: BlockState) -> list[tuple[bytes, bytes]]:
         return all_pairs(state, item.prefix)
 
     def write(pairs: list[tuple[bytes, bytes]]) -> list[dict[str, Any]]:

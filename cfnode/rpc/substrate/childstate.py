@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.state import CHILD_STORAGE_PREFIX, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, BlockState
 from cfnode.rpc.substrate.state import KEYS, MAX_QUERY_KEYS, PREFIX_PARAM
 from cfnode.rpc.substrate.storage import MAX_PAGE, all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table.blocks import AT, at_or_best
@@ -34,7 +34,7 @@ CHILD: Final = Param("child_storage_key", Reader("0x child trie key", _read_chil
 async def keys(node: Node, child: bytes, prefix: bytes, at: bytes | None) -> list[str]:
     """Return all keys with a prefix in a child trie."""
 
-    def walk(state: State) -> list[str]:
+    def walk(state: BlockState) -> list[str]:
         return [to_hex(key) for key in all_keys(state, prefix, child)]
 
     return await in_state(node, at_or_best(node, at), walk)
@@ -45,14 +45,14 @@ async def keys_paged(
 ) -> list[str]:
     """Return up to `count` keys with a prefix in a child trie, after `start_key`; `count` has no maximum."""
 
-    def walk(state: State) -> list[str]:
+    def walk(state: BlockState) -> list[str]:
         return [to_hex(key) for key in page(state, prefix or b"", count, start, child)]
 
     return await in_state(node, at_or_best(node, at), walk, is_short=count <= MAX_PAGE)
 
 
 async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[bytes | None]:
-    def walk(state: State) -> list[bytes | None]:
+    def walk(state: BlockState) -> list[bytes | None]:
         return values_of(state, wanted, child)
 
     return await in_state(node, at_or_best(node, at), walk, wanted, child)
@@ -85,7 +85,7 @@ async def read_proof(node: Node, child: bytes, wanted: list[bytes], at: bytes | 
     """Return the trie nodes that prove the values of keys of a child trie, and its root in the top trie."""
     block_hash = at_or_best(node, at)
 
-    def walk(state: State) -> list[bytes]:
+    def walk(state: BlockState) -> list[bytes]:
         return proof_of(state, wanted, child)
 
     proof = await in_state(node, block_hash, walk, wanted, child)

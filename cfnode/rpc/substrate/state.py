@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.substrate.storage import (
@@ -98,7 +98,7 @@ async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
 async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
     """Return all keys with a prefix."""
 
-    def walk(state: State) -> list[str]:
+    def walk(state: BlockState) -> list[str]:
         return [to_hex(key) for key in all_keys(state, prefix)]
 
     return await in_state(node, at_or_best(node, at), walk)
@@ -107,7 +107,7 @@ async def keys(node: Node, prefix: bytes, at: bytes | None) -> list[str]:
 async def pairs(node: Node, prefix: bytes, at: bytes | None) -> list[tuple[str, str]]:
     """Return all keys with a prefix, each with its value."""
 
-    def walk(state: State) -> list[tuple[str, str]]:
+    def walk(state: BlockState) -> list[tuple[str, str]]:
         return [(to_hex(key), to_hex(value)) for key, value in all_pairs(state, prefix)]
 
     return await in_state(node, at_or_best(node, at), walk)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.core.state import TOP, State
+from cfnode.core.state import TOP, BlockState
 from cfnode.core.trie import TrieError, prove_keys
 from cfnode.flow.fairness import FairLimiter
 from cfnode.rpc.table.per_node import PerNode
@@ -46,7 +46,7 @@ REMOTE_READS: Final = PerNode(lambda: FairLimiter(8))
 async def in_state(
     node: Node,
     block_hash: bytes,
-    walk: Callable[[State], T],
+    walk: Callable[[BlockState], T],
     keys: Sequence[bytes] = (),
     child: bytes = TOP,
     *,
@@ -90,7 +90,7 @@ def read_key(node: Node, block_hash: bytes, key: bytes, encode: Callable[[bytes 
         return encode(state.get(key))
 
 
-def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
+def proof_of(state: BlockState, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
     """Return the trie nodes that prove the values of keys or their absence.
 
     Each node is there once, in the order of their bytes, as in Substrate's proofs. Raises RpcError if they
@@ -102,7 +102,7 @@ def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[by
         raise _too_big(f"more than {MAX_ANSWER_BYTES} bytes of nodes; ask for fewer keys") from None
 
 
-def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
+def keys_after(state: BlockState, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
     """Yield the keys with a prefix in order, after `start` if it is given."""
     if start is None or start < prefix:
         if state.get(prefix, child) is not None:
@@ -114,12 +114,14 @@ def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = 
         key = state.next_key(key, child)
 
 
-def page(state: State, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP) -> list[bytes]:
+def page(
+    state: BlockState, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP
+) -> list[bytes]:
     """Return the first `count` keys after `start`. Raises RpcError if they are too large for an answer."""
     return _weighed(islice(keys_after(state, prefix, start, child), count))
 
 
-def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
+def all_keys(state: BlockState, prefix: bytes, child: bytes = TOP) -> list[bytes]:
     """Return every key with the prefix. Raises RpcError if they are too large for an answer."""
     return _weighed(keys_after(state, prefix, None, child))
 
@@ -132,7 +134,7 @@ def _weighed(found: Iterable[bytes]) -> list[bytes]:
     return keys
 
 
-def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[bytes, bytes]]:
+def all_pairs(state: BlockState, prefix: bytes, child: bytes = TOP) -> list[tuple[bytes, bytes]]:
     """Return every key with the prefix, and its value.
 
     Raises RpcError if they are too large for an answer.
@@ -145,7 +147,7 @@ def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[byt
     return pairs
 
 
-def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes | None]:
+def values_of(state: BlockState, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes | None]:
     """Return the values under keys. Raises RpcError if they are too large for an answer."""
     values, weight = [], 0
     for key in keys:
@@ -155,7 +157,7 @@ def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[b
     return values
 
 
-def size_below(state: State, key: bytes) -> int | None:
+def size_below(state: BlockState, key: bytes) -> int | None:
     """Return the size of the value at a key, otherwise of all values whose keys begin with it.
 
     None if there are none. Raises RpcError if they are too many.

@@ -21,7 +21,7 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.chain.events import BestChanged, BlocksFinalized, ChainEvent, Imported, Lagged, Reverted
+from cfnode.node.chain.events import BestChanged, BlocksFinalized, ChainEvent, ChainReset, Imported, Lagged
 from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.pins import Pins, TooManyPinned
@@ -192,7 +192,7 @@ class Follow:
                 if any(self._pins.has_pinned(self, block) for block in discarded):
                     raise FollowGap
                 await self._send_final([block.hash for block in blocks], dropped)
-            case Lagged() | Reverted():
+            case Lagged() | ChainReset():
                 raise FollowGap
 
     async def _send_block(self, block: bytes, parent: bytes) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
+from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, BlockState
 from cfnode.core.trie import closest_merkle_value
 from cfnode.core.trie.codec import EMPTY_NODE
 from cfnode.rpc.substrate.storage import in_state, keys_after
@@ -108,7 +108,7 @@ async def page_from(
     return await in_state(node, block, partial(_page, queries, child, place), is_short=True)
 
 
-def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) -> QueryPage:
+def _page(queries: Sequence[Query], child: bytes, place: Place, state: BlockState) -> QueryPage:
     rows: list[Row] = []
     weight = 0
     for index, key, row in _rows(state, queries, child, place):
@@ -121,7 +121,7 @@ def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) ->
 
 
 def _rows(
-    state: State, queries: Sequence[Query], child: bytes, place: Place
+    state: BlockState, queries: Sequence[Query], child: bytes, place: Place
 ) -> Iterator[tuple[int, bytes, Row]]:
     """Yield each row with its query's index and its key, from a place on."""
     first, after = place
@@ -134,7 +134,7 @@ def _rows(
                 yield index, key, _row(key, kind, answer, child)
 
 
-def _keys(state: State, query: Query, child: bytes, after: bytes | None) -> Iterator[tuple[bytes, str]]:
+def _keys(state: BlockState, query: Query, child: bytes, after: bytes | None) -> Iterator[tuple[bytes, str]]:
     """Yield the keys of a query, each with the kind of its answer."""
     if query.kind not in BELOW:
         yield query.key, query.kind
@@ -143,14 +143,14 @@ def _keys(state: State, query: Query, child: bytes, after: bytes | None) -> Iter
         yield key, BELOW[query.kind]
 
 
-def _answer(state: State, key: bytes, kind: str, child: bytes) -> bytes | None:
+def _answer(state: BlockState, key: bytes, kind: str, child: bytes) -> bytes | None:
     if kind == CLOSEST:
         return _closest(state, key, child)
     value = state.get(key, child)
     return blake2_256(value) if value is not None and kind == HASH else value
 
 
-def _closest(state: State, key: bytes, child: bytes) -> bytes | None:
+def _closest(state: BlockState, key: bytes, child: bytes) -> bytes | None:
     root = state.get(CHILD_STORAGE_PREFIX + child) if child else state.root
     if root is None:
         return None

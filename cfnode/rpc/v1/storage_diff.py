@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.state import TOP, State
+from cfnode.core.state import TOP, BlockState
 from cfnode.core.trie import Change, NodeReader, differences
 from cfnode.node.threads import read_in_thread
 from cfnode.rpc.substrate.storage import CLIENT_READS
@@ -97,11 +97,11 @@ def _page(node: Node, earlier: bytes, later: bytes, item: DiffItem, after: bytes
     return DiffPage(rows, None, is_last=True)
 
 
-def _nodes(state: State, child: bytes) -> NodeReader:
+def _nodes(state: BlockState, child: bytes) -> NodeReader:
     return lambda path: state.node(path, child)
 
 
-def _row(old: State, new: State, item: DiffItem, key: bytes, change: Change) -> Row:
+def _row(old: BlockState, new: BlockState, item: DiffItem, key: bytes, change: Change) -> Row:
     """Return the row of a key that differs; that of a deleted key has its old value."""
     value = (old if change is Change.DELETED else new).get(key, item.child) or b""
     text = to_hex(value if item.kind == VALUE else blake2_256(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import GivenRecord, settle
 
 __all__ = ["Call", "T_co"]
@@ -24,6 +24,6 @@ class Call(GivenRecord, Generic[T_co]):
     def __post_init__(self) -> None:
         settle(self)
 
-    def steps(self, session: Session) -> Steps[T_co]:
+    def steps(self, session: ClientSession) -> Steps[T_co]:
         """Yield the exchanges to make; return the result."""
         raise NotImplementedError

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.assets import chain_of, symbol_of, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
@@ -20,7 +20,7 @@ from cfnode.sdk.exchange import Steps, backend, origin_of, rpc
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import read_amount, read_int
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms, lifetime_ms
@@ -57,8 +57,8 @@ class ChannelArguments:
 class ChannelOrder:
     """A checked request. `ccm` is in wire form; `quote` is for the swap service."""
 
-    source: Asset
-    destination: Asset
+    source: ForeignAsset
+    destination: ForeignAsset
     amount: int
     asked: ChannelArguments
     commission_bps: int
@@ -109,7 +109,8 @@ class EstimateExpiry(Call[int]):
     chain: str
     expiry_block: int
 
-    def steps(self, session: Session) -> Steps[int]:
+    def steps(self, session: ClientSession) -> Steps[int]:
+        """Read the chain's height; return the estimate in Unix milliseconds."""
         return estimated_expiry(session, self.chain, self.expiry_block)
 
 
@@ -126,7 +127,7 @@ class NewChannel:
     expires_at: int | None = None
 
 
-def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]:
+def open_channel(session: ClientSession, order: ChannelOrder) -> Steps[DepositAddress]:
     """Open the channel, once, and estimate its expiry."""
     own_broker = session.options.broker is not None
     opened = yield from (_by_broker(session, order) if own_broker else _by_backend(session, order))
@@ -150,7 +151,7 @@ def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]
     )
 
 
-def _by_broker(session: Session, order: ChannelOrder) -> Steps[NewChannel]:
+def _by_broker(session: ClientSession, order: ChannelOrder) -> Steps[NewChannel]:
     assert session.options.broker is not None
     url, timeout = session.options.broker.url, session.options.channel_timeout
     answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
@@ -170,7 +171,7 @@ def read_opened(answer: Any, chain: str, url: str) -> NewChannel:
         )
 
 
-def _by_backend(session: Session, order: ChannelOrder) -> Steps[NewChannel]:
+def _by_backend(session: ClientSession, order: ChannelOrder) -> Steps[NewChannel]:
     path = "/api/openSwapDepositChannel"
     answer = yield from backend(session, "POST", path, body=order.body(), expected=201, opens_channel=True)
     with _ChannelAnswer(session.backend_url):
@@ -218,7 +219,7 @@ def _address(address: Any, chain: str) -> str:
     return address
 
 
-def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
+def estimated_expiry(session: ClientSession, chain: str, expiry_block: int) -> Steps[int]:
     """Return Unix milliseconds of chain time, by the State Chain's height of the source chain.
 
     The channel is already open, so no error may occur here: without a height the nominal lifetime counts from
@@ -240,7 +241,7 @@ def estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[i
     return now + blocks_ms(chain, expiry_block - height)
 
 
-def chain_time(session: Session, timeout: float, at: str | None = None) -> Steps[int]:
+def chain_time(session: ClientSession, timeout: float, at: str | None = None) -> Steps[int]:
     """Return Unix milliseconds: a development chain's own clock, for other chains this machine's.
 
     `at`: the hash of the block whose time it is (default: the best one).

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.assets import asset_named, asset_referred
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import ChannelArguments, ChannelOrder, open_channel
@@ -34,7 +34,7 @@ from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.names import AssetSymbol, ChainName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import Amount
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
@@ -60,13 +60,14 @@ class RequestDepositAddressV2(Call[DepositAddress]):
     affiliate_brokers: Sequence[AffiliateBroker] = ()
     ccm_params: CcmParams | None = None
 
-    def steps(self, session: Session) -> Steps[DepositAddress]:
+    def steps(self, session: ClientSession) -> Steps[DepositAddress]:
+        """Check the quoted amount against the chain's limits, and open the channel."""
         order = self._order(session)
         limits = yield from environment(session)
         check_amount(order.source, order.amount, limits, "quote.deposit_amount")
         return (yield from open_channel(session, order))
 
-    def _order(self, session: Session) -> ChannelOrder:
+    def _order(self, session: ClientSession) -> ChannelOrder:
         source = asset_referred(self.quote.src_asset, "quote.src_asset")
         destination = asset_referred(self.quote.dest_asset, "quote.dest_asset")
         dca = checked_dca(self.quote)
@@ -107,13 +108,14 @@ class RequestDepositAddress(Call[DepositAddress]):
     affiliate_brokers: Sequence[AffiliateBroker] = ()
     ccm_params: CcmParams | None = None
 
-    def steps(self, session: Session) -> Steps[DepositAddress]:
+    def steps(self, session: ClientSession) -> Steps[DepositAddress]:
+        """Check the amount against the chain's limits, and open the channel."""
         order = self._order(session)
         limits = yield from environment(session)
         check_amount(order.source, order.amount, limits, "amount")
         return (yield from open_channel(session, order))
 
-    def _order(self, session: Session) -> ChannelOrder:
+    def _order(self, session: ClientSession) -> ChannelOrder:
         source = asset_named(self.src_chain, self.src_asset, "src")
         destination = asset_named(self.dest_chain, self.dest_asset, "dest")
         dca, boost = self.dca_params, self.max_boost_fee_bps
@@ -136,9 +138,9 @@ _MESSAGE_LIMITS: dict[type[_Request], int] = {
 
 def _terms(
     request: _Request,
-    source: Asset,
-    destination: Asset,
-    session: Session,
+    source: ForeignAsset,
+    destination: ForeignAsset,
+    session: ClientSession,
     dca: DcaParams | None,
     quote: Quote | None,
 ) -> RefundTerms:
@@ -148,9 +150,9 @@ def _terms(
 
 def _order(
     request: _Request,
-    source: Asset,
-    destination: Asset,
-    session: Session,
+    source: ForeignAsset,
+    destination: ForeignAsset,
+    session: ClientSession,
     amount: int,
     terms: RefundTerms,
     dca: DcaParams | None,

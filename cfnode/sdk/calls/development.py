@@ -11,7 +11,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.models.channel import DepositAddress
 from cfnode.sdk.models.vault_swap import VaultSwapData
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import Record
 from cfnode.swaps.events import transaction_text
 
@@ -31,7 +31,8 @@ class DevDeposit(Call[str]):
     channel: DepositAddress
     amount: Quantity | None = None
 
-    def steps(self, session: Session) -> Steps[str]:
+    def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_deposit`; return the hash of the block."""
         return _paid(session, "dev_deposit", self.channel, self.amount)
 
 
@@ -47,7 +48,8 @@ class DevAnnounce(Call[str]):
     channel: DepositAddress
     amount: Quantity | None = None
 
-    def steps(self, session: Session) -> Steps[str]:
+    def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_announceDeposit`; return the hash of the block."""
         return _paid(session, "dev_announceDeposit", self.channel, self.amount)
 
 
@@ -65,7 +67,8 @@ class DevSendToVault(Call[str]):
     amount: Quantity | None = None
     refund_address: str | None = None
 
-    def steps(self, session: Session) -> Steps[str]:
+    def steps(self, session: ClientSession) -> Steps[str]:
+        """Call `dev_sendToVault` with a random transaction; return its hash as explorers write it."""
         transaction = session.random_bytes(_TRANSACTION_BYTES)
         paid = None if self.amount is None else hex(base_units(self.amount, "BTC"))
         params = [_snake(self.vault_swap), paid, self.refund_address, "0x" + transaction.hex()]
@@ -82,7 +85,9 @@ def _snake(value: Any) -> Any:
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _paid(session: Session, method: str, channel: DepositAddress, amount: Quantity | None) -> Steps[str]:
+def _paid(
+    session: ClientSession, method: str, channel: DepositAddress, amount: Quantity | None
+) -> Steps[str]:
     asset = asset_named(channel.src_chain, channel.src_asset, "channel.src")
     paid = channel.amount if amount is None else base_units(amount, asset)
     params = [channel.deposit_address, wire_asset(asset), hex(paid)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from cfnode.core.assets import Asset, asset_by_symbol
+from cfnode.core.assets import ForeignAsset, asset_by_symbol
 from cfnode.sdk.assets import chain_named, chain_of, contract_address, display_name, symbol_named, symbol_of
 from cfnode.sdk.calls import Call
 from cfnode.sdk.environment import environment
@@ -14,7 +14,7 @@ from cfnode.sdk.exchange import Steps, origin_of, rpc
 from cfnode.sdk.limits import SwapEnvironment
 from cfnode.sdk.models.chain_info import AssetInfo, BoostLiquidity, ChainInfo, SwapLimits
 from cfnode.sdk.names import AssetSymbol, ChainName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import read_amount
 
 __all__ = [
@@ -33,7 +33,8 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
 
     source_chain: ChainName | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[ChainInfo, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[ChainInfo, ...]]:
+        """Return the chains that have assets to swap, without the source chain."""
         source = chain_named(self.source_chain, "source_chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
@@ -47,7 +48,8 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
 
     chain: ChainName | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[AssetInfo, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[AssetInfo, ...]]:
+        """Return the assets to swap, of one chain or of all."""
         chain = chain_named(self.chain, "chain")
         assets = yield from _supported(session)
         limits = yield from environment(session)
@@ -62,7 +64,8 @@ class GetSwapLimits(Call[SwapLimits]):
     A maximum of None means unlimited.
     """
 
-    def steps(self, session: Session) -> Steps[SwapLimits]:
+    def steps(self, session: ClientSession) -> Steps[SwapLimits]:
+        """Return minimum deposits and maximum swaps, in base units by chain and symbol."""
         assets = yield from _supported(session)
         limits = yield from environment(session)
         minimum: dict[str, dict[str, int]] = {}
@@ -77,7 +80,8 @@ class GetSwapLimits(Call[SwapLimits]):
 class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
     """Return the blocks after which a deposit counts, by chain; None if it counts at once."""
 
-    def steps(self, session: Session) -> Steps[dict[str, int | None]]:
+    def steps(self, session: ClientSession) -> Steps[dict[str, int | None]]:
+        """Return by chain the number of blocks after which a deposit counts; None: unknown."""
         limits = yield from environment(session)
         return limits.confirmations()
 
@@ -86,7 +90,8 @@ class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
 class GetChannelOpeningFees(Call[dict[str, int]]):
     """Return a broker's fee for opening a channel, in FLIP base units, by source chain."""
 
-    def steps(self, session: Session) -> Steps[dict[str, int]]:
+    def steps(self, session: ClientSession) -> Steps[dict[str, int]]:
+        """Return the fee of a channel by chain, in FLIP atoms."""
         limits = yield from environment(session)
         return limits.opening_fees()
 
@@ -102,7 +107,8 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
     chain: ChainName | None = None
     asset: AssetSymbol | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[BoostLiquidity, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[BoostLiquidity, ...]]:
+        """Return the boost pools of a chain, or of an asset with the highest fee tier first."""
         chain = chain_named(self.chain, "chain")
         symbol = symbol_named(self.asset, chain, "asset")
         rows = yield from rpc(session, session.rpc_url, "cf_boost_pools_depth", [])
@@ -115,13 +121,13 @@ class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
         return all(criterion in (None, value) for criterion, value in criteria)
 
 
-def _supported(session: Session) -> Steps[list[Asset]]:
+def _supported(session: ClientSession) -> Steps[list[ForeignAsset]]:
     rows = yield from rpc(session, session.rpc_url, "cf_supported_assets", [])
     assets = (_known(row) for row in _list(rows, session, "cf_supported_assets"))
     return [asset for asset in assets if asset is not None]
 
 
-def _known(row: Any) -> Asset | None:
+def _known(row: Any) -> ForeignAsset | None:
     """Return the asset of a row; None for an asset unknown to this version."""
     try:
         return asset_by_symbol(row["chain"], row["asset"])
@@ -129,14 +135,14 @@ def _known(row: Any) -> Asset | None:
         return None
 
 
-def _list(value: Any, session: Session, method: str) -> list[Any]:
+def _list(value: Any, session: ClientSession, method: str) -> list[Any]:
     if not isinstance(value, list):
         url = origin_of(session.rpc_url)
         raise BadAnswer(f"malformed answer of {method}: expected a list", url=url, sent=True, retryable=False)
     return value
 
 
-def _chain_info(chain: ChainName, limits: SwapEnvironment, session: Session) -> ChainInfo:
+def _chain_info(chain: ChainName, limits: SwapEnvironment, session: ClientSession) -> ChainInfo:
     return ChainInfo(
         chain,
         chain,
@@ -147,7 +153,7 @@ def _chain_info(chain: ChainName, limits: SwapEnvironment, session: Session) -> 
     )
 
 
-def _asset_info(asset: Asset, limits: SwapEnvironment, session: Session) -> AssetInfo:
+def _asset_info(asset: ForeignAsset, limits: SwapEnvironment, session: ClientSession) -> AssetInfo:
     return AssetInfo(
         chainflip_id=asset.name,
         asset=symbol_of(asset),
@@ -163,7 +169,7 @@ def _asset_info(asset: Asset, limits: SwapEnvironment, session: Session) -> Asse
     )
 
 
-def _boost(row: Any, session: Session) -> BoostLiquidity:
+def _boost(row: Any, session: ClientSession) -> BoostLiquidity:
     try:
         amount = read_amount(row["available_amount"], "available_amount")
         symbol, chain = cast("AssetSymbol", str(row["asset"])), cast("ChainName", str(row["chain"]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.amounts import Quantity, base_units
 from cfnode.sdk.assets import asset_given, asset_named, chain_of, symbol_of
 from cfnode.sdk.calls import Call
@@ -20,7 +20,7 @@ from cfnode.sdk.exchange import Steps, backend, origin_of, read_answer
 from cfnode.sdk.models.quote import Quote, QuoteCcmParams, QuoteResponse, QuotesResponse
 from cfnode.sdk.models.request import AffiliateBroker
 from cfnode.sdk.names import AssetName, AssetSymbol, ChainName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import Amount
 
 __all__ = ["GetQuote", "GetQuoteV2", "SwapQuote"]
@@ -38,17 +38,17 @@ class _QuoteRequest:
     ccm_params: QuoteCcmParams | None = None
     is_vault_swap: bool = False
 
-    def check(self, session: Session) -> None:
+    def check(self, session: ClientSession) -> None:
         """Raise ValidationError for an unknown asset, or a commission above the chain's maximum."""
         self.pair()
         checked_shares(session, self.broker_commission_bps, self.affiliate_brokers)
 
-    def pair(self) -> tuple[Asset, Asset]:
+    def pair(self) -> tuple[ForeignAsset, ForeignAsset]:
         """Return source and destination, whose names may be in any case. Raises ValidationError."""
         source = asset_named(self.src_chain, self.src_asset, "src")
         return source, asset_named(self.dest_chain, self.dest_asset, "dest")
 
-    def query(self, session: Session, dca: bool) -> Iterator[tuple[str, str]]:
+    def query(self, session: ClientSession, dca: bool) -> Iterator[tuple[str, str]]:
         """Yield the members of the query string, in the order of the JavaScript SDK."""
         source, destination = self.pair()
         yield from (
@@ -67,7 +67,7 @@ class _QuoteRequest:
             yield "ccmMessageLengthBytes", str(self.ccm_params.message_length_bytes)
         yield "dcaEnabled", _flag(dca)
 
-    def echo(self, session: Session) -> dict[str, Any]:
+    def echo(self, session: ClientSession) -> dict[str, Any]:
         """Return the part of the answer that repeats the request."""
         source, destination = self.pair()
         members: dict[str, Any] = {
@@ -85,7 +85,8 @@ class _QuoteRequest:
 class GetQuote(_QuoteRequest, Call[QuoteResponse]):
     """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`."""
 
-    def steps(self, session: Session) -> Steps[QuoteResponse]:
+    def steps(self, session: ClientSession) -> Steps[QuoteResponse]:
+        """Ask the swap service for one quote."""
         self.check(session)
         document = yield from backend(session, "GET", "/quote", query=tuple(self.query(session, dca=False)))
         quote = read_answer(Quote, document, session.backend_url)
@@ -101,7 +102,8 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
     too large, too little liquidity.
     """
 
-    def steps(self, session: Session) -> Steps[QuotesResponse]:
+    def steps(self, session: ClientSession) -> Steps[QuotesResponse]:
+        """Ask the swap service for all quotes."""
         self.check(session)
         dca = session.options.enabled_features.dca
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
@@ -130,7 +132,8 @@ class SwapQuote(Call[Quote]):
     ccm_params: QuoteCcmParams | None = None
     is_vault_swap: bool = False
 
-    def steps(self, session: Session) -> Steps[Quote]:
+    def steps(self, session: ClientSession) -> Steps[Quote]:
+        """Ask for all quotes of the swap; return the one without chunks. Raises NoQuote."""
         source, destination = asset_given(self.source, "source"), asset_given(self.destination, "destination")
         request = GetQuoteV2(
             chain_of(source),

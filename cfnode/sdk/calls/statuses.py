@@ -16,7 +16,7 @@ from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import BackendError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, read_answer
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import Record
 from cfnode.swaps.identity import ChannelId, UnknownChain
 
@@ -74,7 +74,8 @@ class GetStatusV2(Call[SwapStatus]):
 
     id: str | int
 
-    def steps(self, session: Session) -> Steps[SwapStatus]:
+    def steps(self, session: ClientSession) -> Steps[SwapStatus]:
+        """Ask the swap service for the status of version 2."""
         return _status(session, "/v2/swaps/", self.id, SwapStatus)
 
 
@@ -84,11 +85,12 @@ class GetStatus(Call[SwapStatusV1]):
 
     id: str | int
 
-    def steps(self, session: Session) -> Steps[SwapStatusV1]:
+    def steps(self, session: ClientSession) -> Steps[SwapStatusV1]:
+        """Ask the swap service for the status of version 1."""
         return _status(session, "/swaps/", self.id, SwapStatusV1)
 
 
-def _status(session: Session, path: str, reference: str | int, record: type[S]) -> Steps[S]:
+def _status(session: ClientSession, path: str, reference: str | int, record: type[S]) -> Steps[S]:
     try:
         document = yield from backend(session, "GET", path + quote(swap_reference(reference), safe=""))
     except BackendError as error:

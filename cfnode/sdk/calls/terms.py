@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.addresses import is_account, is_address
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import Issue, ValidationError
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
-from cfnode.sdk.options import Session, checked_commission
+from cfnode.sdk.options import ClientSession, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 from cfnode.sdk.record import read_int
 from cfnode.swaps.address_faults import address_fault
@@ -85,9 +85,9 @@ class RefundTerms:
 
 def refund_terms(
     params: FillOrKillParams | None,
-    source: Asset,
-    destination: Asset,
-    session: Session,
+    source: ForeignAsset,
+    destination: ForeignAsset,
+    session: ClientSession,
     *,
     quote: Quote | None,
     dca: bool,
@@ -108,7 +108,7 @@ def refund_terms(
     )
 
 
-def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
+def _any_price(source: ForeignAsset, session: ClientSession, dca: bool) -> RefundTerms:
     if dca:
         raise ValidationError(_FOK, "dca_params requires fill_or_kill_params")
     address = session.options.refund_address_on(source.chain)
@@ -121,7 +121,7 @@ def _any_price(source: Asset, session: Session, dca: bool) -> RefundTerms:
     return RefundTerms(address, 0, 0)
 
 
-def _lowest_price(params: FillOrKillParams, destination: Asset, quote: Quote | None) -> Any:
+def _lowest_price(params: FillOrKillParams, destination: ForeignAsset, quote: Quote | None) -> Any:
     if params.min_price is not None and params.slippage_tolerance_percent is not None:
         raise ValidationError.at(_FOK, "cannot have both min_price and slippage_tolerance_percent")
     if params.min_price is not None:
@@ -200,7 +200,7 @@ def checked_boost(quote: Quote) -> int | None:
 
 
 def checked_shares(
-    session: Session,
+    session: ClientSession,
     requested: int | None,
     affiliates: Sequence[AffiliateBroker],
     cap: int = MAX_COMMISSION_BPS,
@@ -227,7 +227,7 @@ def checked_shares(
 
 
 def check_broker_options(
-    session: Session, requested: int | None, affiliates: Sequence[AffiliateBroker]
+    session: ClientSession, requested: int | None, affiliates: Sequence[AffiliateBroker]
 ) -> None:
     """Raise ValidationError for a commission or affiliates without a broker, or for malformed accounts."""
     if session.options.broker is None:
@@ -264,7 +264,13 @@ def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
 
 
 def check_addresses(
-    source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
+    source: ForeignAsset,
+    refund: str,
+    destination: ForeignAsset,
+    dest: str,
+    session: ClientSession,
+    *,
+    sender: str | None = None,
 ) -> None:
     """Raise ValidationError with all malformed addresses."""
     addresses = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]

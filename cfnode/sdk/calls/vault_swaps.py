@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.assets import asset_referred, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import (
@@ -38,7 +38,7 @@ from cfnode.sdk.models.vault_swap import (
     TronVaultSwap,
     VaultSwapData,
 )
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.price import output_at
 from cfnode.sdk.record import camel
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES, MAX_COMMISSION_BPS
@@ -77,7 +77,8 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
     affiliate_brokers: Sequence[AffiliateBroker] = ()
     ccm_params: CcmParams | None = None
 
-    def steps(self, session: Session) -> Steps[VaultSwapData]:
+    def steps(self, session: ClientSession) -> Steps[VaultSwapData]:
+        """Check the amount, and have the broker or the swap service encode the transaction."""
         order = self._order(session, *self._checked_assets())
         limits = yield from environment(session)
         check_amount(order.source, self.quote.deposit_amount, limits, "quote.deposit_amount")
@@ -89,7 +90,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         document = yield from rpc(session, url, METHOD, self._params(session, order))
         return _read(document, url)
 
-    def _checked_assets(self) -> tuple[Asset, Asset]:
+    def _checked_assets(self) -> tuple[ForeignAsset, ForeignAsset]:
         quote = self.quote
         source = asset_referred(quote.src_asset, "quote.src_asset")
         if not quote.is_vault_swap:
@@ -100,7 +101,9 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         check_ccm_of_quote(self.ccm_params, quote)
         return source, asset_referred(quote.dest_asset, "quote.dest_asset")
 
-    def _order(self, session: Session, source: Asset, destination: Asset) -> _CheckedVaultSwap:
+    def _order(
+        self, session: ClientSession, source: ForeignAsset, destination: ForeignAsset
+    ) -> _CheckedVaultSwap:
         quote = self.quote
         dca = checked_dca(quote)
         terms = refund_terms(self.fill_or_kill_params, source, destination, session, quote=quote, dca=False)
@@ -115,7 +118,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
             raise ValidationError.at("src_address", "Required from Solana: the account that signs")
         return _CheckedVaultSwap(source, destination, terms, dca, ccm, checked_boost(quote), commission)
 
-    def _params(self, session: Session, order: _CheckedVaultSwap) -> list[Any]:
+    def _params(self, session: ClientSession, order: _CheckedVaultSwap) -> list[Any]:
         return [
             wire_asset(order.source),
             wire_asset(order.destination),
@@ -128,7 +131,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
             dca_for_broker(order.dca),
         ]
 
-    def _body(self, session: Session, order: _CheckedVaultSwap) -> dict[str, Any]:
+    def _body(self, session: ClientSession, order: _CheckedVaultSwap) -> dict[str, Any]:
         body = {
             "srcAsset": wire_asset(order.source),
             "destAsset": wire_asset(order.destination),
@@ -142,7 +145,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         }
         return {name: value for name, value in body.items() if value is not None}
 
-    def _extra(self, session: Session, source: Asset, terms: RefundTerms) -> dict[str, Any]:
+    def _extra(self, session: ClientSession, source: ForeignAsset, terms: RefundTerms) -> dict[str, Any]:
         amount = self.quote.deposit_amount
         if source.chain == "Bitcoin":
             return {
@@ -161,8 +164,8 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 class _CheckedVaultSwap:
     """The checked arguments, for the broker and for the swap service."""
 
-    source: Asset
-    destination: Asset
+    source: ForeignAsset
+    destination: ForeignAsset
     terms: RefundTerms
     dca: DcaParams | None
     ccm: dict[str, Any] | None

@@ -18,7 +18,7 @@ from cfnode.sdk.exchange import origin_of
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Pool, RangeOrder, StandingOrder
 from cfnode.sdk.lp.prices import Side, price_at_square_root, price_of_tick
 from cfnode.sdk.names import AssetName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = [
     "Balances",
@@ -103,7 +103,7 @@ class BlockFills:
     fills: tuple[Fill, ...]
 
 
-def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
+def reading(session: ClientSession, read: Callable[..., T], *arguments: Any) -> T:
     """Return `read(*arguments)`; raise BadAnswer if a member is missing or of another type."""
     try:
         return read(*arguments)

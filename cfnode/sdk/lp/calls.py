@@ -37,7 +37,7 @@ from cfnode.sdk.lp.planning import Plan, plan_of
 from cfnode.sdk.lp.session import ProviderSession, account_of
 from cfnode.sdk.lp.standing import open_orders, square_roots
 from cfnode.sdk.names import AssetName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = [
     "Cancel",
@@ -68,7 +68,8 @@ class ProviderCall(Call[T_co]):
 class GetBalances(ProviderCall[Balances]):
     """Return the account's free balance of each asset in base units, by asset name, at the best block."""
 
-    def steps(self, session: Session) -> Steps[Balances]:
+    def steps(self, session: ClientSession) -> Steps[Balances]:
+        """Read the account's free balances."""
         answer = yield from rpc(session, session.rpc_url, "cf_free_balances", [account_of(session)])
         return reading(session, read_balances, answer)
 
@@ -77,7 +78,8 @@ class GetBalances(ProviderCall[Balances]):
 class GetPools(ProviderCall[tuple[Pool, ...]]):
     """Return the pools of the chain: names of the base and the quote asset of each."""
 
-    def steps(self, session: Session) -> Steps[tuple[Pool, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[Pool, ...]]:
+        """Read the pools of the chain."""
         answer = yield from rpc(session, session.rpc_url, "cf_available_pools", [])
         return reading(session, read_pools, answer)
 
@@ -91,7 +93,8 @@ class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
 
     asset: AssetName | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[OpenOrder, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[OpenOrder, ...]]:
+        """Read the account's open orders, of one asset or of all."""
         standing = yield from open_orders(session, self.asset)
         return standing.orders
 
@@ -107,7 +110,8 @@ class GetBook(ProviderCall[OrderBook]):
     levels: int = 20
     quote: AssetName = "USDC"
 
-    def steps(self, session: Session) -> Steps[OrderBook]:
+    def steps(self, session: ClientSession) -> Steps[OrderBook]:
+        """Check the pool, and read its order book at one block."""
         pool = name_of(asset_given(self.asset, "asset")), name_of(asset_given(self.quote, "quote"))
         if (
             isinstance(self.levels, bool)
@@ -133,7 +137,8 @@ class GetPlan(ProviderCall[Plan]):
     desired: Sequence[Order]
     keep_others: bool = False
 
-    def steps(self, session: Session) -> Steps[Plan]:
+    def steps(self, session: ClientSession) -> Steps[Plan]:
+        """Read the open orders, and plan the fewest calls to the desired ones."""
         standing = yield from open_orders(session, None)
         check_orders(self.desired, standing.pools)
         by_amounts = {order.pool for order in self.desired if isinstance(order, RangeOrderByAmounts)}
@@ -160,7 +165,8 @@ class SetOrders(ProviderCall[Plan]):
     desired: Sequence[Order]
     keep_others: bool = False
 
-    def steps(self, session: Session) -> Steps[Plan]:
+    def steps(self, session: ClientSession) -> Steps[Plan]:
+        """Plan, and execute the plan; return it."""
         plan = yield from GetPlan(self.desired, self.keep_others).steps(session)
         yield from executed(_provider(session), plan)
         return plan
@@ -175,7 +181,8 @@ class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
 
     orders: Sequence[Order]
 
-    def steps(self, session: Session) -> Steps[tuple[StandingOrder, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[StandingOrder, ...]]:
+        """Cancel orders; return those that were open."""
         plan = Plan(tuple(self.orders), (), (), ())
         answers = yield from executed(_provider(session), plan)
         return tuple(order for answer in answers for order in reading(session, read_closed, answer))
@@ -185,7 +192,8 @@ class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
 class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
     """Cancel all orders of the node's account; return those that stood. Repeating it is harmless."""
 
-    def steps(self, session: Session) -> Steps[tuple[StandingOrder, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[StandingOrder, ...]]:
+        """Cancel all orders of the account; return those that were open."""
         wait = _provider(session).wait_for
         answers = yield from rpc(session, session.rpc_url, "lp_cancel_all_orders", [wait])
         return tuple(order for answer in answers for order in reading(session, read_closed, answer))
@@ -195,7 +203,8 @@ class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
 class GetFinalizedBlock(ProviderCall[int]):
     """Return the number of the last finalized block."""
 
-    def steps(self, session: Session) -> Steps[int]:
+    def steps(self, session: ClientSession) -> Steps[int]:
+        """Read the number of the last final block."""
         block = yield from rpc(session, session.rpc_url, "chain_getFinalizedHead", [])
         header = yield from rpc(session, session.rpc_url, "chain_getHeader", [block])
         return reading(session, lambda: block_number(header))
@@ -210,7 +219,8 @@ class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
 
     block_number: int
 
-    def steps(self, session: Session) -> Steps[tuple[BlockFills, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[BlockFills, ...]]:
+        """Read the account's fills of the final blocks from a number on, `MAX_FILL_BLOCKS` at most."""
         last = yield from GetFinalizedBlock().steps(session)
         numbers = range(self.block_number, min(last + 1, self.block_number + MAX_FILL_BLOCKS))
         if not numbers:
@@ -221,6 +231,6 @@ class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
         return tuple(reading(session, block_fills, account, answer) for answer in answers)
 
 
-def _provider(session: Session) -> ProviderSession:
+def _provider(session: ClientSession) -> ProviderSession:
     assert isinstance(session, ProviderSession), "these calls belong to LiquidityProvider"
     return session

@@ -14,7 +14,7 @@ from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import BlockFills
 from cfnode.sdk.lp.following import FILL_POLL_S, FillCursor, failures_in_a_minute
-from cfnode.sdk.lp.methods import AwaitedMethods, BlockingMethods
+from cfnode.sdk.lp.methods import AwaitedProviderMethods, BlockingProviderMethods
 from cfnode.sdk.lp.session import WaitFor, provider_session
 
 __all__ = ["AsyncLiquidityProvider", "LiquidityProvider"]
@@ -48,7 +48,7 @@ class _ProviderClient(Driver):
         super().__init__(provider_session(url, account, token, token_file, timeout, wait_for))
 
 
-class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingMethods):
+class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingProviderMethods):
     """The blocking client of a liquidity provider's node.
 
     It is a context manager, and threads may share it:
@@ -94,7 +94,7 @@ class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingMethods):
             super().__exit__(kind, error, trace)
 
 
-class AsyncLiquidityProvider(_ProviderClient, AwaitingDriver, AwaitedMethods):
+class AsyncLiquidityProvider(_ProviderClient, AwaitingDriver, AwaitedProviderMethods):
     """The async client, for trio and asyncio.
 
     Use it as an async context manager, or `await lp.close()`:

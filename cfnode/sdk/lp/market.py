@@ -31,7 +31,7 @@ from cfnode.sdk.lp.answers import (
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Order, Pool, pool_json
 from cfnode.sdk.lp.session import account_of
 from cfnode.sdk.names import AssetName
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = ["GetMarket", "Market", "Strategy"]
 
@@ -91,7 +91,8 @@ class GetMarket(Call[Market]):
     def __post_init__(self) -> None:
         pass
 
-    def steps(self, session: Session) -> Steps[Market]:
+    def steps(self, session: ClientSession) -> Steps[Market]:
+        """Read time, prices, balances, orders and fills at the best block."""
         url, account = session.rpc_url, account_of(session)
         pool_list, block = yield from rpc_batch(
             session, url, [("cf_available_pools", []), ("chain_getBlockHash", [])]

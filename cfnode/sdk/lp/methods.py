@@ -30,12 +30,12 @@ from cfnode.sdk.lp.orders import OpenOrder, Order, Pool, StandingOrder
 from cfnode.sdk.lp.planning import Plan
 from cfnode.sdk.names import AssetName
 
-__all__ = ["AwaitedMethods", "BlockingMethods"]
+__all__ = ["AwaitedProviderMethods", "BlockingProviderMethods"]
 
 T = TypeVar("T")
 
 
-class BlockingMethods:
+class BlockingProviderMethods:
     """Each call as a method that returns its result."""
 
     def call(self, call: Call[T]) -> T:
@@ -110,7 +110,7 @@ class BlockingMethods:
         return self.call(GetMarket(prices))
 
 
-class AwaitedMethods:
+class AwaitedProviderMethods:
     """Each call as a method whose result is awaited."""
 
     async def call(self, call: Call[T]) -> T:

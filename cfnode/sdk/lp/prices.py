@@ -13,7 +13,7 @@ from math import isqrt
 from typing import Literal, TypeAlias
 
 from cfnode.core.amm.ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
-from cfnode.core.assets import Asset
+from cfnode.core.assets import ForeignAsset
 from cfnode.sdk.amounts import Quantity, exact_number
 from cfnode.sdk.assets import asset_given
 from cfnode.sdk.errors import ValidationError
@@ -65,7 +65,7 @@ def price_of_tick(tick: int, base: AssetName, quote: AssetName = "USDC") -> Deci
     return price_at_square_root(root, asset_given(base, "base"), asset_given(quote, "quote"))
 
 
-def price_at_square_root(root: int, base: Asset, quote: Asset) -> Decimal:
+def price_at_square_root(root: int, base: ForeignAsset, quote: ForeignAsset) -> Decimal:
     """Return the exact price, in whole units, of a square root with 96 fractional bits."""
     price = _EXACT.divide(Decimal(root * root), Decimal(1 << _FRACTION))
     return price.scaleb(base.decimals - quote.decimals, _EXACT)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from cfnode.core import ss58
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
-from cfnode.sdk.options import Options, Session
+from cfnode.sdk.options import ClientSession, Options
 
 __all__ = ["ProviderSession", "WaitFor", "account_of", "provider_session"]
 
@@ -18,7 +18,7 @@ WaitFor: TypeAlias = Literal["InBlock", "Finalized", "NoWait"]
 _WAITS = ("InBlock", "Finalized", "NoWait")
 
 
-class ProviderSession(Session):
+class ProviderSession(ClientSession):
     """The session of a market maker's client; `wait_for` is when a change of orders answers."""
 
     def __init__(self, options: Options, account: str | None, wait_for: str) -> None:
@@ -41,7 +41,7 @@ class ProviderSession(Session):
         return self._account
 
 
-def account_of(session: Session) -> str:
+def account_of(session: ClientSession) -> str:
     """Return the address of the node's liquidity provider; raise ValidationError if the client has none."""
     assert isinstance(session, ProviderSession), "the session of a LiquidityProvider"
     return session.account

@@ -13,7 +13,7 @@ from cfnode.sdk.exchange import Steps, rpc_batch
 from cfnode.sdk.lp.answers import read_open, read_pools, read_square_root, reading
 from cfnode.sdk.lp.orders import OpenOrder, Pool, pool_json
 from cfnode.sdk.lp.session import account_of
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = ["Standing", "open_orders", "square_roots"]
 
@@ -30,7 +30,7 @@ class Standing:
     orders: tuple[OpenOrder, ...]
 
 
-def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
+def open_orders(session: ClientSession, asset: str | None) -> Steps[Standing]:
     """Return the open orders in one or all pools. Raises ValidationError for an asset without a pool."""
     name = None if asset is None else asset_given(asset, "asset").name
     calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
@@ -48,7 +48,7 @@ def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
     return Standing(block, pools, tuple(orders))
 
 
-def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[dict[Pool, int]]:
+def square_roots(session: ClientSession, pools: Iterable[Pool], block: Any) -> Steps[dict[Pool, int]]:
     """Return the √price (96 fractional bits) at which the range orders of each pool trade.
 
     Without pools nothing is requested.

@@ -16,16 +16,16 @@ from cfnode.sdk.models.transfer import Deposit, Egress, Failure
 from cfnode.swaps.checksums import checksum_address, evm_account
 from cfnode.swaps.events import Name
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["FailedPayout", "Receiver", "SwapTransfers", "evidence_of", "failed_payout"]
 
 _BATCH = "0x5f8c0f9a"
 """The selector of `allBatch`, a call that pays many receivers."""
-_STATES: Mapping[str, State] = {
-    Name.CALL_EXPIRED: State.EXPIRED,
-    Name.ABORTED: State.ABORTED,
-    Name.TRANSFER_REJECTED: State.FAILED,
+_STATES: Mapping[str, JourneyState] = {
+    Name.CALL_EXPIRED: JourneyState.EXPIRED,
+    Name.ABORTED: JourneyState.ABORTED,
+    Name.TRANSFER_REJECTED: JourneyState.FAILED,
 }
 """The states of a payout, by the reasons of its failure; with any other it is FAILED."""
 _LOST = {
@@ -111,7 +111,7 @@ def failed_payout(swap: SwapTransfers) -> FailedPayout | None:
 def evidence_of(egress: Egress, chain: str) -> Evidence:
     """Return the evidence that a status has of an egress that failed."""
     reason = egress.failure.reason.get("name") if egress.failure is not None else None
-    state, payload = _STATES.get(str(reason), State.FAILED), egress.transaction_payload
+    state, payload = _STATES.get(str(reason), JourneyState.FAILED), egress.transaction_payload
     if not isinstance(payload, Mapping):
         return Evidence(chain, state)
     is_batch = str(payload.get("data")).startswith(_BATCH)

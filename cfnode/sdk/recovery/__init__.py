@@ -17,7 +17,7 @@ Signing needs the extra `cfnode[evm]`; everything else does not.
 """
 
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import Transfer
+from cfnode.core.vault_calls import TransferParams
 from cfnode.sdk.recovery.candidates import Candidates, FindCallsOf, FindCallsOfBatch, FindCandidates
 from cfnode.sdk.recovery.contracts import CheckContracts
 from cfnode.sdk.recovery.errors import (
@@ -110,7 +110,7 @@ __all__ = [
     "Swap",
     "TooExpensive",
     "Transaction",
-    "Transfer",
+    "TransferParams",
     "UnsignedTransaction",
     "Wallet",
     "WouldRevert",

@@ -8,7 +8,7 @@ from typing import Any
 from cfnode.core.foreign import hex_number
 from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import optional_call
 
@@ -24,7 +24,7 @@ _Transfer = tuple[bytes, bytes, bytes, int]
 
 
 def calls_for_batch(
-    session: Session, url: str, transaction: bytes, calls: Collection[Payload]
+    session: ClientSession, url: str, transaction: bytes, calls: Collection[Payload]
 ) -> Steps[tuple[Payload, ...]]:
     """Return the calls that repeat a transfer that failed in a transaction of the EVM chain."""
     identity = "0x" + transaction.hex()

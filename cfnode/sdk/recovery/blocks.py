@@ -19,7 +19,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps, origin_of, rpc, rpc_batch, rpc_outcomes
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.storage import bad_answer, hex_bytes, hex_number, storage_key
 
@@ -57,7 +57,7 @@ MAX_KEY_EPOCHS = 30
 """Epochs whose keys are compared with the present one."""
 
 
-def best_block(session: Session, url: str) -> Steps[int]:
+def best_block(session: ClientSession, url: str) -> Steps[int]:
     """Return the number of the node's best block."""
     header = yield from rpc(session, url, "chain_getHeader", [])
     try:
@@ -66,7 +66,7 @@ def best_block(session: Session, url: str) -> Steps[int]:
         raise bad_answer(url, "chain_getHeader returned no block number") from None
 
 
-def block_that_counted(session: Session, url: str, counter: Counter, number: int) -> Steps[int]:
+def block_that_counted(session: ClientSession, url: str, counter: Counter, number: int) -> Steps[int]:
     """Return the first block with a state in which the counter had reached a number.
 
     Raises NoSuchCall if the counter never reached it.
@@ -84,7 +84,7 @@ def block_that_counted(session: Session, url: str, counter: Counter, number: int
     return block
 
 
-def first_on_offer(session: Session, url: str) -> Steps[int]:
+def first_on_offer(session: ClientSession, url: str) -> Steps[int]:
     """Return the first block in which a call that the vault may take can have failed.
 
     It is the first of the previous epoch, or of the first epoch with the present key if that is earlier. If
@@ -97,7 +97,7 @@ def first_on_offer(session: Session, url: str) -> Steps[int]:
     return (yield from block_that_counted(session, url, _EPOCHS, first_epoch)) if first_epoch > 0 else 0
 
 
-def has_key_of_last_epoch(session: Session, url: str) -> Steps[bool]:
+def has_key_of_last_epoch(session: ClientSession, url: str) -> Steps[bool]:
     """Return whether the present epoch has brought no new key.
 
     Then the vault takes calls that the State Chain has given up: those of failures two epochs ago and more.
@@ -107,7 +107,7 @@ def has_key_of_last_epoch(session: Session, url: str) -> Steps[bool]:
     return (yield from _first_epoch_of_key(session, url, epoch)) < epoch
 
 
-def _first_epoch_of_key(session: Session, url: str, epoch: int) -> Steps[int]:
+def _first_epoch_of_key(session: ClientSession, url: str, epoch: int) -> Steps[int]:
     """Return the first of the epochs up to this one that have had its key; this one if that is unknown."""
     epochs = range(epoch, max(epoch - MAX_KEY_EPOCHS, 0), -1)
     at = yield from rpc(session, url, "chain_getBlockHash", [])
@@ -126,7 +126,7 @@ def _first_epoch_of_key(session: Session, url: str, epoch: int) -> Steps[int]:
     return first
 
 
-def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[int]:
+def _counted(session: ClientSession, url: str, counter: Counter, block: int) -> Steps[int]:
     at = yield from rpc(session, url, "chain_getBlockHash", [block])
     if at is None:
         return 0
@@ -137,7 +137,7 @@ def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[
     return hex_number(entry, url, counter.width)
 
 
-def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
+def events_at(session: ClientSession, url: str, block: int) -> Steps[list[Event]]:
     """Return the events of a block; raise NeedsArchive if its state is pruned."""
     (groups,) = yield from events_of(session, url, [block])
     if groups is None:
@@ -145,7 +145,9 @@ def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
     return list(chain.from_iterable(groups))
 
 
-def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[list[list[Event]] | None]]:
+def events_of(
+    session: ClientSession, url: str, blocks: Sequence[int]
+) -> Steps[list[list[list[Event]] | None]]:
     """Return the events of each block, grouped by extrinsic.
 
     The list ends with None at a block with a pruned state.
@@ -165,7 +167,7 @@ def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[l
     return events if len(events) == len(blocks) else [*events, None]
 
 
-def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
+def metadata_of(session: ClientSession, url: str, version: Any, at: str) -> Steps[Metadata]:
     """Return the metadata that decodes a block's events; it is fetched once for each runtime."""
     spec = version.get("specVersion") if isinstance(version, Mapping) else None
     if not isinstance(spec, int):

@@ -16,7 +16,7 @@ from typing import TypeVar
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import BackendError, SdkError, TransportError
 from cfnode.sdk.exchange import Steps, origin_of, rpc
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.blocks import has_key_of_last_epoch
 from cfnode.sdk.recovery.contracts import already_sent, unused
@@ -31,7 +31,7 @@ from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, Progress, blocks_to_read
 from cfnode.sdk.recovery.services import find_by_service, services
 from cfnode.sdk.recovery.stored import MAX_UNSENT, pending_numbers, stored_calls, stored_numbers
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
@@ -67,7 +67,8 @@ class FindCandidates(Call[Candidates]):
     evm_url: str | None = None
     progress: Callable[[Progress], None] | None = None
 
-    def steps(self, session: Session) -> Steps[Candidates]:
+    def steps(self, session: ClientSession) -> Steps[Candidates]:
+        """Search all chains, or one, for the failed calls of an owner."""
         owner = read_owner(self.owner)
         chains = tuple(CHAINS.values()) if self.chain is None else (chain_named(self.chain),)
         search = _Search(session, owner, chains, self.archive, self.evm_url, self.progress)
@@ -89,7 +90,8 @@ class FindCallsOfBatch(Call[Candidates]):
     evm_url: str | None = None
     progress: Callable[[Progress], None] | None = None
 
-    def steps(self, session: Session) -> Steps[Candidates]:
+    def steps(self, session: ClientSession) -> Steps[Candidates]:
+        """Search one chain for the failed calls of a batch."""
         chain = chain_named(self.chain)
         owner = Batch(f"{chain} broadcast {self.broadcast_id}", chain, self.broadcast_id)
         search = _Search(session, owner, (chain,), self.archive, self.evm_url, self.progress)
@@ -104,7 +106,8 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
     owner: str | int
     archive: str | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[Payload, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[Payload, ...]]:
+        """Search for the failed calls of an owner, without what else the search has read."""
         return (yield from FindCandidates(self.owner, self.chain, self.archive).steps(session)).calls
 
 
@@ -113,7 +116,7 @@ class _Search:
 
     def __init__(
         self,
-        session: Session,
+        session: ClientSession,
         owner: Owner,
         chains: tuple[str, ...],
         archive: str | None,
@@ -296,7 +299,9 @@ class _Search:
             for batch in (yield from self.fates.unsent(payment.chain)):
                 if paying(payment, batch) is not None:
                     number = batch.broadcast_id
-                    found.append(replace(payment, broadcast_id=number, state=State.ABORTED, is_batch=True))
+                    found.append(
+                        replace(payment, broadcast_id=number, state=JourneyState.ABORTED, is_batch=True)
+                    )
         return found
 
     def _by_services(self) -> Steps[Finding]:

@@ -14,7 +14,7 @@ from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import AlreadySent, KeyRotated, WrongChain
 from cfnode.sdk.recovery.node import FailedCall, check_key
 from cfnode.sdk.recovery.payload import Payload
@@ -34,11 +34,12 @@ class CheckContracts(Call[None]):
         self.failed = failed
         self.url = url
 
-    def steps(self, session: Session) -> Steps[None]:
+    def steps(self, session: ClientSession) -> Steps[None]:
+        """Check vault and key manager of the payload. Raises RecoveryError."""
         yield from self._vault(session)
         yield from self._key_manager(session)
 
-    def _vault(self, session: Session) -> Steps[None]:
+    def _vault(self, session: ClientSession) -> Steps[None]:
         """Check the chain, and that the vault's key manager is the State Chain's."""
         payload, url = self.failed.payload, self.url
         chain_id = yield from evm_number(session, url, "eth_chainId", [])
@@ -55,7 +56,7 @@ class CheckContracts(Call[None]):
                 f"wrong chain: the vault {vault} names another key manager than the State Chain does"
             )
 
-    def _key_manager(self, session: Session) -> Steps[None]:
+    def _key_manager(self, session: ClientSession) -> Steps[None]:
         """Check that the nonce is unused, and that the contract holds the key that signed."""
         payload, manager = self.failed.payload, self.failed.key_manager
         if (yield from is_used(session, self.url, manager, payload.nonce)):
@@ -85,7 +86,7 @@ def already_sent(calls: Sequence[Payload]) -> AlreadySent:
     return AlreadySent(f"{used}, so the receiver has been paid; nothing is left to do")
 
 
-def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
+def unused(session: ClientSession, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
     """Return the calls that have not been executed on the EVM chain yet; calls of other chains are kept."""
     chain_id = yield from evm_number(session, url, "eth_chainId", [])
     calls_left: list[Payload] = []
@@ -102,7 +103,7 @@ def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[
 
 
 def balance_of(
-    session: Session, url: str, payload: Payload, account: bytes, at: str = "latest"
+    session: ClientSession, url: str, payload: Payload, account: bytes, at: str = "latest"
 ) -> Steps[int]:
     """Return an account's balance of the asset that a call pays, in base units, at a block."""
     if payload.transfer.token == NATIVE_TOKEN:
@@ -112,17 +113,17 @@ def balance_of(
     return int.from_bytes(word[:32], "big")
 
 
-def is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
+def is_used(session: ClientSession, url: str, manager: bytes, nonce: int) -> Steps[bool]:
     """Return whether a key manager has accepted a signature with this nonce."""
     return any((yield from _view(session, url, manager, "isNonceUsedByAggKey(uint256)", nonce)))
 
 
-def _manager(session: Session, url: str, vault: bytes) -> Steps[bytes]:
+def _manager(session: ClientSession, url: str, vault: bytes) -> Steps[bytes]:
     return (yield from _view(session, url, vault, "getKeyManager()"))[12:32]
 
 
 def _view(
-    session: Session, url: str, contract: bytes, signature: str, *arguments: int, at: str = "latest"
+    session: ClientSession, url: str, contract: bytes, signature: str, *arguments: int, at: str = "latest"
 ) -> Steps[bytes]:
     data = keccak_256(signature.encode())[:4] + b"".join(
         argument.to_bytes(32, "big") for argument in arguments

@@ -15,7 +15,7 @@ from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import TooExpensive
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.tokens import amount_text, asset_of, coin
@@ -27,7 +27,7 @@ MAX_FEE_PERCENT = 10
 """Percentage of the payment's value that the gas may cost, if the caller names no maximum."""
 
 
-def worth(session: Session, payload: Payload) -> Steps[int | None]:
+def worth(session: ClientSession, payload: Payload) -> Steps[int | None]:
     """Return the value of a payment in wei of its chain's own coin; None without a price.
 
     The value of a whole batch is that of its transfers with a price.
@@ -52,7 +52,7 @@ def worth(session: Session, payload: Payload) -> Steps[int | None]:
 
 
 def check_cost(
-    session: Session, payload: Payload, transaction: UnsignedTransaction, max_fee: int | None
+    session: ClientSession, payload: Payload, transaction: UnsignedTransaction, max_fee: int | None
 ) -> Steps[None]:
     """Raise TooExpensive for a transaction that may cost more than `max_fee` (wei), or the default part."""
     cost = transaction.highest_cost

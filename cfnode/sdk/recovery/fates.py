@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import Expired, NoSuchCall
 from cfnode.sdk.recovery.node import FetchKeys, check_key
 from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again
@@ -19,7 +19,7 @@ from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.stored import unsent_batches
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["Fates"]
 
@@ -30,7 +30,9 @@ _MOST_LEFT_TO_DO = (Fate.UNSIGNED, Fate.UNKNOWN, Fate.ON_ITS_WAY, Fate.EXPIRED, 
 class Fates:
     """The fates of an owner's failed payouts; `offers` are the chains that are searched, and may grow."""
 
-    def __init__(self, session: Session, owner: str, offers: Sequence[Offer], evm_url: str | None) -> None:
+    def __init__(
+        self, session: ClientSession, owner: str, offers: Sequence[Offer], evm_url: str | None
+    ) -> None:
         self.session = session
         self.owner = owner
         self.offers = offers
@@ -76,7 +78,7 @@ class Fates:
     def _fate(self, payment: Payment) -> Steps[tuple[Fate, list[Payload]]]:
         """Return the fate of a payout, and the calls that make it."""
         on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
-        if on_list and payment.state is not State.EXPIRED and not payment.is_batch:
+        if on_list and payment.state is not JourneyState.EXPIRED and not payment.is_batch:
             return (yield from self._listed(payment, on_list))
         call = yield from self._unlisted(payment)
         signed = (yield from self._signature(call)) if call is not None else Signed.NOT
@@ -107,7 +109,7 @@ class Fates:
 
     def _unlisted(self, payment: Payment) -> Steps[Payload | None]:
         """Return the signed call of a payout that is on no list; of a batch the newest one in the storage."""
-        is_aborted = payment.state is State.ABORTED and payment.chain in CALL_CHAINS
+        is_aborted = payment.state is JourneyState.ABORTED and payment.chain in CALL_CHAINS
         if is_aborted and (payment.is_batch or payment.signed is None):
             for batch in (yield from self.unsent(payment.chain)):
                 is_its = payment.broadcast_id in (None, batch.broadcast_id)

@@ -14,10 +14,10 @@ from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.history import (
     MESSAGE,
     BroadcastId,
-    Egress,
     EgressId,
     Fallback,
     History,
+    ScheduledPayout,
     accounts_in,
     holds,
     reference_text,
@@ -27,7 +27,7 @@ from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.payments import Finding, Payment, paying
 from cfnode.swaps.addresses import normal_address
 from cfnode.swaps.fate import Evidence, Fate, fate
-from cfnode.swaps.journey import PayoutStep, State, payout_state
+from cfnode.swaps.journey import JourneyState, PayoutStep, payout_state
 
 __all__ = ["Findings"]
 
@@ -152,7 +152,7 @@ class Findings:
         """Return the failed payments of an egress, or the reason why it has none."""
         egress, record = self.history.egresses[key], self.history.broadcasts.get(key)
         if key in self.history.invalid:
-            return [Payment(egress.chain, egress.asset, egress.amount, state=State.INVALID)], ""
+            return [Payment(egress.chain, egress.asset, egress.amount, state=JourneyState.INVALID)], ""
         if record is None:
             return [], f"a payout on {egress.chain} waits for its broadcast"
         kind, broadcast, requested_at = record
@@ -164,7 +164,7 @@ class Findings:
         match fate(Evidence(chain, state, is_batch, is_settled=is_settled)):
             case Fate.PAID:
                 return [], f"a payout on {chain} went through ({_reference(broadcast, end)})"
-            case Fate.ON_ITS_WAY if state is State.PAID:
+            case Fate.ON_ITS_WAY if state is JourneyState.PAID:
                 return [], (
                     f"a payout on {chain} went through ({_reference(broadcast, end)}), but a rejected "
                     "transfer may still be reported within some blocks"
@@ -173,7 +173,7 @@ class Findings:
                 return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) is sent"
         return [self._aborted(egress, broadcast, state, is_batch=is_batch)], ""
 
-    def _state(self, broadcast: BroadcastId) -> State:
+    def _state(self, broadcast: BroadcastId) -> JourneyState:
         """Return the state of a payout in a broadcast, as far as the transaction decides it."""
         steps = [PayoutStep.SCHEDULED, PayoutStep.BATCHED]
         for broadcasts, step in (
@@ -188,12 +188,14 @@ class Findings:
     def _of_fallback(self, chain: str, call: Fallback) -> Payment:
         """Return the payment of a transfer that the receiver did not take, by the call in its place."""
         is_over = (chain, call.broadcast_id) in self.history.expired
-        state = State.EXPIRED if is_over else State.FAILED
+        state = JourneyState.EXPIRED if is_over else JourneyState.FAILED
         return self._signed(
             Payment(chain, call.asset, call.amount, call.recipient, call.broadcast_id, state=state)
         )
 
-    def _aborted(self, egress: Egress, broadcast: BroadcastId, state: State, *, is_batch: bool) -> Payment:
+    def _aborted(
+        self, egress: ScheduledPayout, broadcast: BroadcastId, state: JourneyState, *, is_batch: bool
+    ) -> Payment:
         """Return the payment of an aborted broadcast, with the signed call that makes it, if known."""
         payment = Payment(
             broadcast[0], egress.asset, egress.amount, None, broadcast[1], state=state, is_batch=is_batch
@@ -205,7 +207,7 @@ class Findings:
         unsigned = payments[0] if len(payments) == 1 else self._signed(payment)
         return next((payment for payment in payments if payment.signed is not None), unsigned)
 
-    def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
+    def _fallbacks_of(self, egress: ScheduledPayout, broadcast: BroadcastId, asked: int) -> list[Fallback]:
         """Return calls for a transfer of this asset and amount, preferably of the batch's own block."""
         recipients = set(self._recipients(egress))
         candidates = [
@@ -224,7 +226,7 @@ class Findings:
             ]
         return []
 
-    def _recipients(self, egress: Egress) -> Iterator[bytes]:
+    def _recipients(self, egress: ScheduledPayout) -> Iterator[bytes]:
         request = self.history.requests.get(egress.request) if egress.request is not None else None
         yield from accounts_in(request if request is not None else egress.mentions, egress.chain)
 
@@ -319,7 +321,7 @@ class Findings:
         is_message = any(self.history.broadcasts[key][0] == MESSAGE for key in keys)
         if is_message and not any(key in self.history.egresses for key in keys):
             state = self._state(broadcast)
-            if state in (State.ABORTED, State.EXPIRED):
+            if state in (JourneyState.ABORTED, JourneyState.EXPIRED):
                 yield self._signed(Payment(chain, broadcast_id=number, state=state))
 
     def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:

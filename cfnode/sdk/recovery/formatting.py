@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from cfnode.core.vault_calls import Transfer
+from cfnode.core.vault_calls import TransferParams
 from cfnode.sdk.assets import units
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.payload import Payload, address_text
@@ -132,7 +132,7 @@ def _others(payload: Payload) -> list[str]:
     return [f"It also pays {amount_text(other)} to {other.recipient_text}." for other in others]
 
 
-def _other_transfers(payload: Payload) -> list[Transfer]:
+def _other_transfers(payload: Payload) -> list[TransferParams]:
     """Return the transfers of a batch without the one that was searched for."""
     is_chosen = [transfer is payload.transfer for transfer in payload.transfers]
     return [transfer for transfer, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import evm_call, evm_number, optional_call, read_number, unbelievable
 from cfnode.sdk.recovery.transaction import PendingTransaction
@@ -59,7 +59,7 @@ def gas_for(payload: Payload, estimate: int) -> int:
     return max(payload.gas_limit or 0, -(-estimate * 4 // 3))
 
 
-def latest_block(session: Session, url: str) -> Steps[Mapping[str, Any]]:
+def latest_block(session: ClientSession, url: str) -> Steps[Mapping[str, Any]]:
     """Return the newest block of the EVM node, without transactions."""
     block = yield from evm_call(session, url, _LATEST, ["latest", False])
     if not isinstance(block, Mapping):
@@ -81,7 +81,7 @@ def check_estimate(payload: Payload, estimate: int, block: Mapping[str, Any], ur
         raise unbelievable(url, "eth_estimateGas", f"{estimate}, more than a block holds ({limit})")
 
 
-def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any]) -> Steps[Fees]:
+def current_fees(session: ClientSession, url: str, chain: str, block: Mapping[str, Any]) -> Steps[Fees]:
     """Return the fees of a transaction after the node's newest block."""
     if block.get("baseFeePerGas") is None:
         price = yield from evm_number(session, url, "eth_gasPrice", [])
@@ -92,7 +92,7 @@ def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any
     return Fees(2 * base + tip, tip)
 
 
-def _tip(session: Session, url: str, base: int) -> Steps[int]:
+def _tip(session: ClientSession, url: str, base: int) -> Steps[int]:
     """Return the provider's tip; else its gas price minus the base fee, else DEFAULT_TIP; wei per gas."""
     method = "eth_maxPriorityFeePerGas"
     if (tip := (yield from optional_call(session, url, method, []))) is not None:

@@ -26,10 +26,10 @@ from cfnode.swaps.identity import ChannelId, Place, newest_opening, opened_chann
 __all__ = [
     "MESSAGE",
     "BroadcastId",
-    "Egress",
     "EgressId",
     "Fallback",
     "History",
+    "ScheduledPayout",
     "accounts_in",
     "holds",
     "reference_text",
@@ -41,7 +41,7 @@ BroadcastId = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Egress:
+class ScheduledPayout:
     """A payout that the chain scheduled; `mentions` are the events of its extrinsic."""
 
     chain: str
@@ -78,7 +78,7 @@ class History:
         self.requests: dict[int, Mapping[str, Any]] = {}
         self.requested: dict[int, Place] = {}
         self.completed: set[int] = set()
-        self.egresses: dict[EgressId, Egress] = {}
+        self.egresses: dict[EgressId, ScheduledPayout] = {}
         self.broadcasts: dict[EgressId, tuple[str, BroadcastId, int]] = {}
         self.batches: dict[BroadcastId, tuple[EgressId, ...]] = {}
         self.ends: dict[BroadcastId, tuple[int, Any]] = {}
@@ -144,7 +144,7 @@ class History:
         asset, amount = (fields.get(name, fields.get(f"egress_{name}")) for name in ("asset", "amount"))
         if isinstance(asset, str) and isinstance(amount, int):
             mentions = [event_fields for _, _, event_fields in group]
-            self.egresses[chain, number] = Egress(
+            self.egresses[chain, number] = ScheduledPayout(
                 chain, asset, amount, block, fields.get("swap_request_id"), mentions
             )
 

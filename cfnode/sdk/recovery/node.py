@@ -19,7 +19,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.channels import chain_time
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch, KeyRotated, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
@@ -27,7 +27,7 @@ from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 from cfnode.sdk.recovery.stored import aborted_numbers, pending_numbers, stored_calls
 from cfnode.swaps.events import Name
 from cfnode.swaps.fate import Evidence, Fate, fate
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 from cfnode.swaps.timing import STATE_CHAIN_MS
 
 __all__ = [
@@ -130,7 +130,8 @@ class FetchFailedCall(Call[FailedCall]):
     chain: str
     broadcast_id: int
 
-    def steps(self, session: Session) -> Steps[FailedCall]:
+    def steps(self, session: ClientSession) -> Steps[FailedCall]:
+        """Read payload, keys and expiry of a failed call at the best block."""
         chain, url = chain_named(self.chain), session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, at))
@@ -170,7 +171,8 @@ class FetchKeys(Call[FailedCall]):
 
     payload: Payload
 
-    def steps(self, session: Session) -> Steps[FailedCall]:
+    def steps(self, session: ClientSession) -> Steps[FailedCall]:
+        """Read keys and expiry for a known payload at the best block."""
         chain, url = self.payload.chain, session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
         answers = yield from rpc_batch(session, url, _questions(chain, at))
@@ -224,7 +226,7 @@ def chain_named(text: str) -> str:
 
 
 def payloads_of(
-    session: Session, chain: str, numbers: Sequence[int], known_id: int | None, at: str
+    session: ClientSession, chain: str, numbers: Sequence[int], known_id: int | None, at: str
 ) -> Steps[dict[int, Payload]]:
     """Return the signed calls of broadcasts that are in the list of the block's epoch.
 
@@ -279,7 +281,7 @@ def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _nothing(
-    session: Session,
+    session: ClientSession,
     chain: str,
     broadcast_id: int,
     at: str,
@@ -290,7 +292,7 @@ def _nothing(
     """Return the error that explains why there is no payload."""
     name = f"{chain} broadcast {broadcast_id}"
     is_listed = any(first is not None and first + 1 >= epoch for first in listed)
-    state = None if listed == [None, None] else State.FAILED
+    state = None if listed == [None, None] else JourneyState.FAILED
     evidence = Evidence(chain, state, is_listed=is_listed)
     match fate(evidence):
         case Fate.UNSIGNED:
@@ -328,7 +330,7 @@ def _nothing(
     )
 
 
-def _height(session: Session, at: str) -> Steps[int | None]:
+def _height(session: ClientSession, at: str) -> Steps[int | None]:
     """Return the number of a block; None if the node does not return it."""
     header: Any
     (header,) = yield from rpc_outcomes(session, session.rpc_url, [("chain_getHeader", [at])])
@@ -339,7 +341,7 @@ def _height(session: Session, at: str) -> Steps[int | None]:
 
 
 def _earlier_keys(
-    session: Session, epoch: int, at: str, around: Sequence[int] = _KEY_EPOCHS
+    session: ClientSession, epoch: int, at: str, around: Sequence[int] = _KEY_EPOCHS
 ) -> Steps[tuple[bytes, ...] | None]:
     """Return the aggregate keys of the epochs around the current one, compressed.
 
@@ -357,7 +359,7 @@ def _earlier_keys(
     return tuple(bytes([3 - (key[32] & 1)]) + key[:32] for key in keys if len(key) == 33)
 
 
-def _origin(session: Session, chain: str, broadcast_id: int) -> Steps[str]:
+def _origin(session: ClientSession, chain: str, broadcast_id: int) -> Steps[str]:
     """Return the event that requested a broadcast.
 
     The result is "" if the node has pruned its block or there is none.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import BeingSigned
 from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question, payloads_of
 from cfnode.sdk.recovery.payload import Payload
@@ -48,7 +48,8 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
     chain: str
     recipient: bytes | None = None
 
-    def steps(self, session: Session) -> Steps[tuple[Payload, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[Payload, ...]]:
+        """Read the failed calls of a chain, of one recipient or of all."""
         offer = yield from on_offer(session, chain_named(self.chain))
         if self.recipient is None:
             return offer.calls
@@ -58,7 +59,7 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
         return calls
 
 
-def on_offer(session: Session, chain: str) -> Steps[Offer]:
+def on_offer(session: ClientSession, chain: str) -> Steps[Offer]:
     """Return the calls on offer of a chain at the node's best block."""
     at = yield from rpc(session, session.rpc_url, "chain_getBlockHash", [])
     numbers, offered, known_id = yield from _alive(session, chain, at)
@@ -88,7 +89,7 @@ def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
     )
 
 
-def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], list[int], int | None]]:
+def _alive(session: ClientSession, chain: str, at: str) -> Steps[tuple[list[int], list[int], int | None]]:
     """Return the broadcasts of failed calls at a block, and the EVM chain's id.
 
     The first list has the failed calls of this epoch and the previous one, newest first, the second those

@@ -14,7 +14,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.sdk.exchange import Steps, rpc
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.blocks import metadata_of
 from cfnode.sdk.recovery.owner import Address
 from cfnode.sdk.recovery.payments import Payment
@@ -25,7 +25,7 @@ __all__ = ["payments_of_open_channel"]
 _BY_FORM = {"evm": ("Ethereum", "Arbitrum", "Bsc"), "tron": ("Tron",), "raw": ("Solana", "Assethub")}
 
 
-def payments_of_open_channel(session: Session, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:
+def payments_of_open_channel(session: ClientSession, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:
     """Return the payout and the refund of the channels with an address.
 
     The result is empty if the chain stores no such channel.

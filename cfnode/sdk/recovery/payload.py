@@ -20,7 +20,7 @@ from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
     ReplayProtection,
-    Transfer,
+    TransferParams,
     VaultCall,
     all_batch,
     execute_x_swap_and_call,
@@ -37,15 +37,15 @@ HALF_ORDER = (schnorr.ORDER >> 1) + 1
 _WORD = 32
 _HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
 _MAX_DATA = 64 * 1024
-_NO_TRANSFER = Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0)
+_NO_TRANSFER = TransferParams(NATIVE_TOKEN, NATIVE_TOKEN, 0)
 _SIGNATURES = {
     call.selector: name
     for name, call in (
         ("allBatch", all_batch([], [], [])),
-        ("transferFallback", transfer_fallback(Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0))),
+        ("transferFallback", transfer_fallback(TransferParams(NATIVE_TOKEN, NATIVE_TOKEN, 0))),
         (
             "executexSwapAndCall",
-            execute_x_swap_and_call(Transfer(NATIVE_TOKEN, NATIVE_TOKEN, 0), 0, b"", b""),
+            execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, NATIVE_TOKEN, 0), 0, b"", b""),
         ),
     )
 }
@@ -74,7 +74,7 @@ class Payload:
     vault: bytes
     data: bytes
     function: str
-    transfer: Transfer
+    transfer: TransferParams
     nonce: int
     signature: Signature
     gas_limit: int | None
@@ -83,7 +83,7 @@ class Payload:
     message: bytes | None = None
     deploys: tuple[tuple[int, bytes], ...] = ()
     fetches: tuple[tuple[bytes, bytes], ...] = ()
-    transfers: tuple[Transfer, ...] = ()
+    transfers: tuple[TransferParams, ...] = ()
     is_offered: bool = True
     is_chosen: bool = False
 
@@ -227,8 +227,8 @@ def _arguments(function: str, data: bytes) -> dict[str, Any]:
     return members
 
 
-def _transfer(token: bytes, recipient: bytes, amount: bytes) -> Transfer:
-    return Transfer(_address(token), _address(recipient), _number(amount))
+def _transfer(token: bytes, recipient: bytes, amount: bytes) -> TransferParams:
+    return TransferParams(_address(token), _address(recipient), _number(amount))
 
 
 def _array(data: bytes, index: int, width: int) -> list[list[bytes]]:

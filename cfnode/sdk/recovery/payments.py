@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.tokens import asset_of
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["Finding", "Payment", "fits", "paying"]
 
@@ -26,7 +26,7 @@ class Payment:
     broadcast_id: int | None = None
     nonce: int | None = None
     signed: Payload | None = None
-    state: State = State.FAILED
+    state: JourneyState = JourneyState.FAILED
     is_batch: bool = False
 
 

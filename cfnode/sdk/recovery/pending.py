@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.provider import evm_number, optional_call
 from cfnode.sdk.recovery.transaction import PendingTransaction
 
@@ -21,7 +21,7 @@ MAX_PENDING_TRANSACTIONS = 64
 """Maximum number of transactions read for an account; nodes keep about as many of one sender."""
 
 
-def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, int]]:
+def account_nonces(session: ClientSession, url: str, sender: str) -> Steps[tuple[int, int]]:
     """Return the account's next nonce after the blocks, and after its pending transactions."""
     done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
     pending = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
@@ -31,7 +31,7 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
         return done, done
 
 
-def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
+def pending_of(session: ClientSession, url: str, sender: str) -> Steps[list[PendingTransaction]]:
     """Return the account's pending transactions, by nonce; none if the provider does not list them."""
     block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
     transactions = list(islice(_in_block(block, sender), MAX_PENDING_TRANSACTIONS))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.cost import check_cost
 from cfnode.sdk.recovery.errors import (
     NoFundsForGas,
@@ -53,7 +53,8 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         self.replace = replace
         self.max_fee = max_fee
 
-    def steps(self, session: Session) -> Steps[UnsignedTransaction]:
+    def steps(self, session: ClientSession) -> Steps[UnsignedTransaction]:
+        """Check, simulate and price the transaction that sends a failed call; return it unsigned."""
         payload, url, sender = self.failed.payload, self.url, checksum_address(self.sender)
         done, pending = yield from account_nonces(session, url, sender)
         replaced = (yield from self._waiting(session, done, pending)) if pending > done else None
@@ -84,7 +85,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             fees.is_legacy,
         )
 
-    def _check_funds(self, session: Session, sender: str, cost: int) -> Steps[None]:
+    def _check_funds(self, session: ClientSession, sender: str, cost: int) -> Steps[None]:
         chain = self.failed.payload.chain
         balance = yield from evm_number(session, self.url, "eth_getBalance", [sender, "latest"])
         if balance < cost:
@@ -93,7 +94,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
                 f"{chain}'s own coin first"
             )
 
-    def _waiting(self, session: Session, done: int, pending: int) -> Steps[PendingTransaction]:
+    def _waiting(self, session: ClientSession, done: int, pending: int) -> Steps[PendingTransaction]:
         """Return the pending transaction to replace; raise Pending if there is none."""
         sender, payload = checksum_address(self.sender), self.failed.payload
         waiting = yield from pending_of(session, self.url, sender)
@@ -120,7 +121,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         )
 
     def _simulated(
-        self, session: Session, call: dict[str, str], replaced: PendingTransaction | None
+        self, session: ClientSession, call: dict[str, str], replaced: PendingTransaction | None
     ) -> Steps[int]:
         """Simulate the call, so that a refusal has its reason; return its gas."""
         try:

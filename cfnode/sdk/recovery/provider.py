@@ -16,7 +16,7 @@ from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.hashing import keccak_256
 from cfnode.sdk.errors import BadAnswer, RpcCallError, TransportError
 from cfnode.sdk.exchange import Steps, origin_of, rpc_alone
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 
 __all__ = [
     "at_pending",
@@ -40,7 +40,7 @@ _EXECUTION_TEXT = re.compile(r"revert|execution|opcode|\be?vm\b|\bgas\b", re.IGN
 _REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?\Z", re.IGNORECASE)
 
 
-def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+def evm_call(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
     """Return the result of one call; its error names the method and the host."""
     try:
         return (yield from rpc_alone(session, url, method, params))
@@ -52,12 +52,12 @@ def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> 
         raise
 
 
-def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
+def evm_number(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
     """Return the result of a call that returns a number."""
     return read_number((yield from evm_call(session, url, method, params)), url, method)
 
 
-def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+def optional_call(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
     """Return the result of one call; None if the provider refuses the method."""
     try:
         return (yield from evm_call(session, url, method, params))
@@ -65,7 +65,7 @@ def optional_call(session: Session, url: str, method: str, params: Sequence[Any]
         return None
 
 
-def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
+def at_pending(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
     """Return the result at the pending block, else at the latest one; do not repeat a call that reverts."""
     try:
         return (yield from evm_call(session, url, method, [*params, "pending"]))

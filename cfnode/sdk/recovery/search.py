@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.blocks import (
     Counter,
     best_block,
@@ -46,7 +46,7 @@ _AT_ONCE = 25
 _REQUESTS = Counter(storage_key("Swapping", "SwapRequestIdCounter"), 8)
 
 
-def blocks_to_read(session: Session, url: str) -> Steps[int]:
+def blocks_to_read(session: ClientSession, url: str) -> Steps[int]:
     """Return how many blocks before the best one may have the events of a call that is on offer."""
     first = yield from first_on_offer(session, url)
     return (yield from best_block(session, url)) - first + MAX_SENDING
@@ -69,7 +69,7 @@ class EventSearch:
     that were read.
     """
 
-    session: Session
+    session: ClientSession
     url: str
     owner: Owner
     offers: Sequence[Offer]

@@ -16,7 +16,7 @@ from cfnode.core.hashing import keccak_256
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of, is_used
 from cfnode.sdk.recovery.errors import WrongChain
 from cfnode.sdk.recovery.node import FailedCall
@@ -49,7 +49,8 @@ class SendTransaction(Call[str]):
         self.raw = raw
         self.url = url
 
-    def steps(self, session: Session) -> Steps[str]:
+    def steps(self, session: ClientSession) -> Steps[str]:
+        """Send a signed transaction; return its hash, also if the node has it already."""
         identity = "0x" + keccak_256(self.raw).hex()
         try:
             yield from evm_call(session, self.url, "eth_sendRawTransaction", ["0x" + self.raw.hex()])
@@ -66,7 +67,8 @@ class FetchReceipt(Call[Receipt | None]):
         self.transaction_hash = transaction_hash
         self.url = url
 
-    def steps(self, session: Session) -> Steps[Receipt | None]:
+    def steps(self, session: ClientSession) -> Steps[Receipt | None]:
+        """Read the receipt of a transaction; None: it is in no block yet."""
         method = "eth_getTransactionReceipt"
         receipt = yield from evm_call(session, self.url, method, [self.transaction_hash])
         if not isinstance(receipt, dict) or receipt.get("blockNumber") is None:
@@ -91,11 +93,12 @@ class ConfirmReceipt(Call[Confirmation]):
         self.nonce = nonce
         self.url = url
 
-    def steps(self, session: Session) -> Steps[Confirmation]:
+    def steps(self, session: ClientSession) -> Steps[Confirmation]:
+        """Check the receipt against the chain, and read by how much the receiver's balance grew."""
         doubt = (yield from self._doubt(session)) or None
         return Confirmation(doubt, None if doubt else (yield from self._rise(session)))
 
-    def _doubt(self, session: Session) -> Steps[str]:
+    def _doubt(self, session: ClientSession) -> Steps[str]:
         """Return what on the chain contradicts the receipt; "" for nothing."""
         head, payload = f"there is a receipt of {self.transaction_hash}, but", self.failed.payload
         sender = checksum_address(self.sender)
@@ -115,7 +118,7 @@ class ConfirmReceipt(Call[Confirmation]):
             return f"{head} the key manager has not accepted the signature: nonce {payload.nonce} is unused"
         return ""
 
-    def _rise(self, session: Session) -> Steps[int | None]:
+    def _rise(self, session: ClientSession) -> Steps[int | None]:
         """Return how much the receiver's balance rose in the block.
 
         Returns None if the node has pruned the block, or if the receiver itself has paid the gas.

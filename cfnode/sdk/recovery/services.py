@@ -21,11 +21,11 @@ from cfnode.sdk.exchange import Steps, http_url, rpc
 from cfnode.sdk.models.payout import evidence_of
 from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.models.transfer import Egress
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.payments import Finding, Payment, paying
-from cfnode.swaps.journey import State
+from cfnode.swaps.journey import JourneyState
 
 __all__ = ["find_by_service", "payments_of_status", "services"]
 
@@ -37,7 +37,7 @@ _NO_SERVICE = (404, 405, 403, 501)
 """The HTTP statuses of an unknown swap, and of a server that is not a swap service."""
 
 
-def services(session: Session) -> Steps[tuple[str, ...]]:
+def services(session: ClientSession) -> Steps[tuple[str, ...]]:
     """Return the addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
@@ -47,7 +47,7 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
     return (node_url, public) if (yield from _serves_the_network(session)) else (node_url,)
 
 
-def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
+def find_by_service(session: ClientSession, url: str, reference: str) -> Steps[Finding]:
     """Return the finding of one service; `is_known` is False if the swap is unknown to it."""
     service = copy(session)
     service.backend_url = url
@@ -81,7 +81,7 @@ def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
         asset = asset_by_symbol(chain, symbol).name
     except KeyError:
         asset = None
-    state = evidence_of(egress, chain).state or State.FAILED
+    state = evidence_of(egress, chain).state or JourneyState.FAILED
     payment = Payment(chain, asset, egress.amount, _account(chain, address), state=state)
     call = _signed(egress, chain)
     if call is None:
@@ -125,7 +125,7 @@ def _account(chain: str, text: str) -> bytes | None:
     return account if len(account) == 20 else None
 
 
-def _serves_the_network(session: Session) -> Steps[bool]:
+def _serves_the_network(session: ClientSession) -> Steps[bool]:
     """Return whether the node's chain is the network's, and not a copy or a development chain."""
     if session.network.name == "dev":
         return False

@@ -17,7 +17,7 @@ from cfnode.core.hashing import keccak_256
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of
 from cfnode.sdk.recovery.errors import KeyRotated, Pending, RecoveryError, WouldRevert, WrongChain
 from cfnode.sdk.recovery.node import FailedCall
@@ -64,7 +64,8 @@ class SimulateCall(Call[tuple[str, ...]]):
         self.failed = failed
         self.url = url
 
-    def steps(self, session: Session) -> Steps[tuple[str, ...]]:
+    def steps(self, session: ClientSession) -> Steps[tuple[str, ...]]:
+        """Simulate a failed call on its chain. Raises an error with the reason if it would fail."""
         payload = self.failed.payload
         call = {"to": checksum_address(payload.vault), "data": "0x" + payload.data.hex()}
         try:
@@ -73,7 +74,7 @@ class SimulateCall(Call[tuple[str, ...]]):
             raise (yield from refusal(session, self.url, payload, error)) from None
         return (yield from self._left_out(session)) if payload.is_batch else ()
 
-    def _left_out(self, session: Session) -> Steps[tuple[str, ...]]:
+    def _left_out(self, session: ClientSession) -> Steps[tuple[str, ...]]:
         """Simulate the transfers of a batch that count, each alone; raise WouldRevert if none is taken."""
         parts, refusals = self.failed.payload.parts, list[tuple[Payload, WouldRevert]]()
         for part in parts[:MAX_SIMULATED]:
@@ -91,7 +92,7 @@ class SimulateCall(Call[tuple[str, ...]]):
         return tuple(sentences)
 
 
-def _refused_transfer(session: Session, url: str, payload: Payload) -> Steps[WouldRevert | None]:
+def _refused_transfer(session: ClientSession, url: str, payload: Payload) -> Steps[WouldRevert | None]:
     """Simulate the transfer of a batch as the vault makes it; return why it would be left out."""
     transfer = payload.transfer
     call = {"from": checksum_address(payload.vault)}
@@ -113,7 +114,7 @@ def _refused_transfer(session: Session, url: str, payload: Payload) -> Steps[Wou
 
 
 def _takes_with_gas_of_batch(
-    session: Session, url: str, payload: Payload, call: Mapping[str, str]
+    session: ClientSession, url: str, payload: Payload, call: Mapping[str, str]
 ) -> Steps[bool]:
     """Return whether a receiver takes its coins with the gas that the vault gives each transfer of a batch.
 
@@ -154,7 +155,7 @@ def _bytes_of(answer: Any) -> bytes:
 
 
 def refusal(
-    session: Session, url: str, payload: Payload, error: RpcCallError
+    session: ClientSession, url: str, payload: Payload, error: RpcCallError
 ) -> Steps[RecoveryError | RpcCallError]:
     """Return the error for a call that would fail, with what to do about it."""
     reason = revert_reason(error)
@@ -182,7 +183,7 @@ def refusal(
     return WouldRevert(f"sending it now would fail: {reason or error.message}. {advice}", reason)
 
 
-def _about_message(session: Session, url: str, payload: Payload) -> Steps[str]:
+def _about_message(session: ClientSession, url: str, payload: Payload) -> Steps[str]:
     """Return why a receiver cannot take a message."""
     receiver = checksum_address(payload.transfer.recipient)
     code = yield from evm_call(session, url, "eth_getCode", [receiver, "latest"])

@@ -16,7 +16,7 @@ from typing import Any
 from cfnode.core.scale import NotInMetadataError, ScaleError, decode_compact
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
-    Transfer,
+    TransferParams,
     VaultCall,
     all_batch,
     execute_x_swap_and_call,
@@ -24,7 +24,7 @@ from cfnode.core.vault_calls import (
 )
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch, rpc_outcomes
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.blocks import metadata_of
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.payload import Payload, read_payload
@@ -48,7 +48,7 @@ _AT_ONCE = 50
 
 
 def stored_calls(
-    session: Session, chain: str, numbers: Sequence[int], at: str
+    session: ClientSession, chain: str, numbers: Sequence[int], at: str
 ) -> Steps[dict[int, tuple[Payload, bytes]]]:
     """Return the signed calls of broadcasts at a block, each with its signer's key (33 bytes compressed).
 
@@ -80,18 +80,18 @@ def stored_calls(
     return calls
 
 
-def aborted_numbers(session: Session, chain: str, at: str) -> Steps[set[int]]:
+def aborted_numbers(session: ClientSession, chain: str, at: str) -> Steps[set[int]]:
     """Return the broadcasts of a chain that no authority could send."""
     return (yield from _numbers(session, chain, "AbortedBroadcasts", at))
 
 
-def pending_numbers(session: Session, chain: str, at: str) -> Steps[set[int]]:
+def pending_numbers(session: ClientSession, chain: str, at: str) -> Steps[set[int]]:
     """Return the broadcasts of a chain that wait for their signature, or that an authority is to send."""
     return (yield from _numbers(session, chain, "PendingBroadcasts", at))
 
 
 def unsent_batches(
-    session: Session, chain: str, at: str, listed: Collection[int] = ()
+    session: ClientSession, chain: str, at: str, listed: Collection[int] = ()
 ) -> Steps[tuple[Payload, ...]]:
     """Return the batches that the current key has signed and no authority is to send, newest first.
 
@@ -114,7 +114,7 @@ def unsent_batches(
     )
 
 
-def stored_numbers(session: Session, chain: str, at: str) -> Steps[set[int] | None]:
+def stored_numbers(session: ClientSession, chain: str, at: str) -> Steps[set[int] | None]:
     """Return the broadcasts whose calls are stored; None from a node that does not list keys."""
     prefix, numbers = storage_key(f"{chain}Broadcaster", "PendingApiCalls"), set[int]()
     last: Any = None
@@ -131,7 +131,7 @@ def stored_numbers(session: Session, chain: str, at: str) -> Steps[set[int] | No
     return numbers
 
 
-def _numbers(session: Session, chain: str, item: str, at: str) -> Steps[set[int]]:
+def _numbers(session: ClientSession, chain: str, item: str, at: str) -> Steps[set[int]]:
     """Return a stored set of u32 of a chain's broadcaster; empty for a malformed one."""
     question = "state_getStorage", [storage_key(f"{chain}Broadcaster", item), at]
     (text,) = yield from rpc_batch(session, session.rpc_url, [question])
@@ -181,8 +181,8 @@ def _contract_call(kind: str, call: Mapping[str, Any]) -> VaultCall:
     raise LookupError(kind)
 
 
-def _transfer(members: Mapping[str, Any]) -> Transfer:
-    return Transfer(members["asset"], members["to"], members["amount"])
+def _transfer(members: Mapping[str, Any]) -> TransferParams:
+    return TransferParams(members["asset"], members["to"], members["amount"])
 
 
 def _compressed(key: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.core.assets import Asset, assets_of, gas_asset
+from cfnode.core.assets import ForeignAsset, assets_of, gas_asset
 from cfnode.sdk.assets import contract_address, units
 from cfnode.sdk.networks import NETWORKS
 from cfnode.sdk.recovery.payload import Payload
@@ -16,7 +16,7 @@ def coin(amount: int, chain: str) -> str:
     return f"{units(amount, asset.decimals)} {asset.symbol}"
 
 
-def asset_of(payload: Payload) -> Asset | None:
+def asset_of(payload: Payload) -> ForeignAsset | None:
     """Return the asset that a call pays; None for a token unknown to all networks of Chainflip."""
     if payload.is_native:
         return gas_asset(payload.chain)

@@ -41,7 +41,15 @@ from cfnode.sdk.times import time_text
 from cfnode.testing.node import NodeDidNotStart, running_node
 from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
 from cfnode.testing.replay.playing import LEAD_SLOTS, Progress, Settings, play
-from cfnode.testing.replay.records import QUOTE, Price, Swap, check_swaps, newest, read_prices, read_swaps
+from cfnode.testing.replay.records import (
+    QUOTE,
+    Price,
+    RecordedSwap,
+    check_swaps,
+    newest,
+    read_prices,
+    read_swaps,
+)
 from cfnode.testing.replay.report import Holding, RefusedSwap, Report
 from cfnode.testing.replay.stage import Stage
 from cfnode.testing.replay.strategies import load_strategy
@@ -52,11 +60,11 @@ __all__ = [
     "BadRecords",
     "Holding",
     "Progress",
+    "RecordedSwap",
     "RefusedSwap",
     "ReplayError",
     "Report",
     "StrategyError",
-    "Swap",
     "load_strategy",
     "replay",
 ]
@@ -116,7 +124,7 @@ def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | 
 
     Raises ReplayError, with all faults of both files.
     """
-    faults, price_records, swap_records = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
+    faults, price_records, swap_records = list[str](), tuple[Price, ...](), tuple[RecordedSwap, ...]()
     try:
         price_records = read_prices(prices)
     except BadRecords as error:

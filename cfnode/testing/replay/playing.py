@@ -22,7 +22,7 @@ from cfnode.sdk.lp.executing import changes_of
 from cfnode.sdk.lp.orders import LimitOrder, Order, RangeOrderByAmounts
 from cfnode.sdk.lp.planning import Plan, plan_of
 from cfnode.testing.replay.errors import StrategyError
-from cfnode.testing.replay.records import QUOTE, Swap
+from cfnode.testing.replay.records import QUOTE, RecordedSwap
 from cfnode.testing.replay.report import FLIP, RefusedSwap, Report, fees_of, holdings_of
 from cfnode.testing.replay.setting import Channels, fund_account, refusals_of
 from cfnode.testing.replay.stage import AddedBlock, Stage
@@ -59,7 +59,7 @@ class _Played:
     prices: dict[str, int] = field(default_factory=dict)
     fills: list[BlockFills] = field(default_factory=list)
     refused: list[RefusedSwap] = field(default_factory=list)
-    sent: list[Swap] = field(default_factory=list)
+    sent: list[RecordedSwap] = field(default_factory=list)
 
 
 def play(

@@ -21,7 +21,7 @@ from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.times import read_time, time_text
 from cfnode.testing.replay.errors import BadRecords
 
-__all__ = ["QUOTE", "Price", "Swap", "check_swaps", "newest", "read_prices", "read_swaps"]
+__all__ = ["QUOTE", "Price", "RecordedSwap", "check_swaps", "newest", "read_prices", "read_swaps"]
 
 QUOTE = "Usdc"
 """The asset in which pools quote their prices."""
@@ -49,7 +49,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class RecordedSwap:
     """A swap of a user: base units of the asset `source`, sent at `time` (Unix milliseconds)."""
 
     time: int
@@ -59,7 +59,7 @@ class Swap:
     line: int
 
 
-Record = TypeVar("Record", Price, Swap)
+Record = TypeVar("Record", Price, RecordedSwap)
 
 
 def read_prices(path: Path) -> tuple[Price, ...]:
@@ -70,12 +70,12 @@ def read_prices(path: Path) -> tuple[Price, ...]:
     return _File(path, PRICE_COLUMNS, _price).records()
 
 
-def read_swaps(path: Path) -> tuple[Swap, ...]:
+def read_swaps(path: Path) -> tuple[RecordedSwap, ...]:
     """Read the swaps of a file by time. Raises BadRecords with all faults."""
     return _File(path, SWAP_COLUMNS, _swap).records()
 
 
-def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> None:
+def check_swaps(path: Path, swaps: Sequence[RecordedSwap], prices: Sequence[Price]) -> None:
     """Raise BadRecords if the price of a swapped asset is not known at the time of the swap."""
     first = dict[str, int]()
     for price in prices:
@@ -165,7 +165,7 @@ def _price(cells: Sequence[str], line: int) -> Price:
     return Price(read_time(time), _pooled(asset), _microdollars(price), line)
 
 
-def _swap(cells: Sequence[str], line: int) -> Swap:
+def _swap(cells: Sequence[str], line: int) -> RecordedSwap:
     time, source_text, destination_text, amount = cells
     source, destination = _pooled(source_text), _pooled(destination_text)
     if source == destination:
@@ -174,7 +174,7 @@ def _swap(cells: Sequence[str], line: int) -> Swap:
         units = base_units(amount, ASSETS[source])
     except ValidationError as error:
         raise ValueError(error.message) from None
-    return Swap(read_time(time), source, destination, units, line)
+    return RecordedSwap(read_time(time), source, destination, units, line)
 
 
 def _pooled(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.sdk.lp.answers import BlockFills, Fill
 from cfnode.sdk.times import time_text
-from cfnode.testing.replay.records import DOLLAR_DECIMALS, QUOTE, Swap
+from cfnode.testing.replay.records import DOLLAR_DECIMALS, QUOTE, RecordedSwap
 
 __all__ = ["Holding", "RefusedSwap", "Report", "dollars", "fees_of", "holdings_of", "value_of"]
 
@@ -49,7 +49,7 @@ class Holding:
 class RefusedSwap:
     """A recorded swap whose deposit the chain refused in a block, with the reason."""
 
-    swap: Swap
+    swap: RecordedSwap
     block_number: int
     reason: str
 

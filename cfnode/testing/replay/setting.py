@@ -12,7 +12,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.foreign import whole_number
 from cfnode.testing.dev_calls import asset_json
 from cfnode.testing.replay.errors import ReplayError
-from cfnode.testing.replay.records import Swap
+from cfnode.testing.replay.records import RecordedSwap
 from cfnode.testing.replay.stage import AddedBlock, Stage
 
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
@@ -86,7 +86,7 @@ class Channels:
         self._stage = stage
         self._open = dict[tuple[str, str], tuple[str, int]]()
 
-    def missing(self, swaps: Iterable[Swap], slot: int) -> list[tuple[str, str]]:
+    def missing(self, swaps: Iterable[RecordedSwap], slot: int) -> list[tuple[str, str]]:
         """Return the pairs of swaps in a slot that need a channel first."""
         pairs = {(swap.source, swap.destination): None for swap in swaps}
         return [pair for pair in pairs if self._expires(pair) <= slot]
@@ -100,7 +100,7 @@ class Channels:
         for pair, result in zip(pairs, results, strict=True):
             self._open[pair] = (result["address"], slot)
 
-    def sent(self, swap: Swap) -> str:
+    def sent(self, swap: RecordedSwap) -> str:
         """Return a transaction in which the swap's deposit is witnessed."""
         address, _ = self._open[swap.source, swap.destination]
         return deposit(self._stage, address, swap.source, swap.amount)

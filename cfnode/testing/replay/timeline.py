@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cfnode.core.aura import SLOT_MS
-from cfnode.testing.replay.records import Price, Swap, newest
+from cfnode.testing.replay.records import Price, RecordedSwap, newest
 
 __all__ = ["Timeline", "TimelineStep", "slot_of"]
 
@@ -22,7 +22,7 @@ class TimelineStep:
 
     slot: int
     prices: dict[str, int]
-    swaps: tuple[Swap, ...]
+    swaps: tuple[RecordedSwap, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Timeline:
     """The blocks from one time up to another (Unix milliseconds, both included), with their records."""
 
     prices: Sequence[Price]
-    swaps: Sequence[Swap]
+    swaps: Sequence[RecordedSwap]
     start: int
     end: int
 

@@ -10,7 +10,7 @@ from cfnode.core.ethereum_key import EthereumKey
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
-    Transfer,
+    TransferParams,
     VaultCall,
     all_batch,
     execute_x_swap_and_call,
@@ -90,7 +90,9 @@ def test_they_take_what_chainflips_own_contracts_took(name: str) -> None:
 
 
 def test_a_transfer_pays_to_the_wei_and_once(local: LocalEvm) -> None:
-    data = local.signed(transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, 1_234_567_890_123_456_789)), 5)
+    data = local.signed(
+        transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, 1_234_567_890_123_456_789)), 5
+    )
     held = local.balance(VAULT)
     assert local.send(VAULT, data)["status"] == "0x1"
     assert local.balance(RECEIVER) == 1_234_567_890_123_456_789
@@ -101,7 +103,9 @@ def test_a_transfer_pays_to_the_wei_and_once(local: LocalEvm) -> None:
 
 def test_a_token_is_paid_too(local: LocalEvm) -> None:
     assert (
-        local.send(VAULT, local.signed(transfer_fallback(Transfer(USDC, RECEIVER, 25 * MILLION))))["status"]
+        local.send(VAULT, local.signed(transfer_fallback(TransferParams(USDC, RECEIVER, 25 * MILLION))))[
+            "status"
+        ]
         == "0x1"
     )
     assert local.balance(RECEIVER, USDC) == 25 * MILLION
@@ -109,9 +113,9 @@ def test_a_token_is_paid_too(local: LocalEvm) -> None:
 
 def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: LocalEvm) -> None:
     receiver = local.deploy(SPENDING)
-    payment = Transfer(NATIVE_TOKEN, receiver, ETHER)
+    payment = TransferParams(NATIVE_TOKEN, receiver, ETHER)
     batch = local.send(
-        VAULT, local.signed(all_batch([], [], [payment, Transfer(NATIVE_TOKEN, RECEIVER, 2 * ETHER)]))
+        VAULT, local.signed(all_batch([], [], [payment, TransferParams(NATIVE_TOKEN, RECEIVER, 2 * ETHER)]))
     )
     assert batch["status"] == "0x1"
     assert (local.balance(receiver), local.balance(RECEIVER)) == (0, 2 * ETHER)
@@ -124,7 +128,7 @@ def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: L
 
 def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEvm) -> None:
     refusing = local.deploy(REFUSING)
-    payments = [Transfer(refusing, RECEIVER, 3), Transfer(USDC, RECEIVER, 4)]
+    payments = [TransferParams(refusing, RECEIVER, 3), TransferParams(USDC, RECEIVER, 4)]
     batch = local.send(VAULT, local.signed(all_batch([(1, NATIVE_TOKEN)], [(RECEIVER, USDC)], payments)))
     assert batch["status"] == "0x1"
     event = batch["logs"][1]
@@ -134,7 +138,7 @@ def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEv
 
 def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
     receiver = local.deploy(KEEPING)
-    call = execute_x_swap_and_call(Transfer(NATIVE_TOKEN, receiver, ETHER), 3, b"\x51" * 34, b"hello")
+    call = execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, receiver, ETHER), 3, b"\x51" * 34, b"hello")
     receipt = local.send(VAULT, local.signed(call))
     assert receipt["status"] == "0x1"
     assert local.balance(receiver) == ETHER
@@ -149,9 +153,9 @@ def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER)),
-        all_batch([], [], [Transfer(NATIVE_TOKEN, RECEIVER, ETHER)]),
-        execute_x_swap_and_call(Transfer(NATIVE_TOKEN, RECEIVER, ETHER), 1, b"", b"hello"),
+        transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER)),
+        all_batch([], [], [TransferParams(NATIVE_TOKEN, RECEIVER, ETHER)]),
+        execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER), 1, b"", b"hello"),
     ],
     ids=["transfer", "batch", "message"],
 )
@@ -178,13 +182,13 @@ def test_a_payment_that_cannot_be_made_leaves_its_call_usable(
     local: LocalEvm, token: bytes, receiver: bytes | str, amount: int, text: str
 ) -> None:
     to = local.deploy(REFUSING) if isinstance(receiver, str) else receiver
-    data = local.signed(transfer_fallback(Transfer(token, to, amount)), 9)
+    data = local.signed(transfer_fallback(TransferParams(token, to, amount)), 9)
     assert failed(local, data) == text
     assert not is_used(local, 9)
 
 
 def test_the_keys_follow_one_another(local: LocalEvm) -> None:
-    call = transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER))
+    call = transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER))
     change = set_agg_key(OTHER_KEY.public[1:], odd=OTHER_KEY.public[0] == 3)
     assert failed(local, local.signed(change, by=OTHER_KEY), KEY_MANAGER) == "KeyManager: Sig invalid"
     assert local.send(KEY_MANAGER, local.signed(change))["status"] == "0x1"
@@ -202,7 +206,7 @@ def test_the_governor_sets_a_key_and_nobody_else(local: LocalEvm) -> None:
     )
     assert failed(local, data, KEY_MANAGER) == "KeyManager: not governor"
     set_key(local.chain, KEY_MANAGER, OTHER_KEY.public)
-    call = transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER))
+    call = transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER))
     assert local.send(VAULT, local.signed(call, by=OTHER_KEY))["status"] == "0x1"
     assert failed(local, local.signed(call, by=AGGREGATE)) == "KeyManager: Sig invalid"
 

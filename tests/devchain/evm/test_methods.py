@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.hashing import keccak_256
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.vault_calls import NATIVE_TOKEN, Transfer, transfer_fallback
+from cfnode.core.vault_calls import NATIVE_TOKEN, TransferParams, transfer_fallback
 from tests.support.devchain.local_evm import (
     CHAIN_ID,
     ETHER,
@@ -39,7 +39,7 @@ def shared_evm() -> LocalEvm:
     """A chain on which one payment has been made."""
     require_py_evm()
     local = local_evm()
-    local.send(VAULT, local.signed(transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER))))
+    local.send(VAULT, local.signed(transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER))))
     return local
 
 
@@ -112,7 +112,7 @@ def test_fees_are_those_of_the_blocks(shared_evm: LocalEvm) -> None:
 
 
 def test_an_estimate_is_the_least_gas_that_succeeds(local: LocalEvm) -> None:
-    data = local.signed(transfer_fallback(Transfer(NATIVE_TOKEN, RECEIVER, ETHER)))
+    data = local.signed(transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER)))
     asked = {"from": hexed(PAYER.address), "to": hexed(VAULT), "data": hexed(data)}
     gas = int(local.call("eth_estimateGas", asked, "latest"), 16)
     assert local.send(VAULT, data, gas=gas - 1)["status"] == "0x0"

@@ -10,7 +10,7 @@ from cfnode.core import schnorr
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.hashing import keccak_256
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, Transfer, transfer_fallback
+from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, TransferParams, transfer_fallback
 from cfnode.devchain.runtime.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.keys import TOKENS
 from cfnode.devchain.runtime.pallets.witnesses import Witnesses
@@ -224,7 +224,7 @@ def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
     }
     assert len(offered["data"]) == 196
     nonce, signature, transfer = signed_transfer(offered["data"])
-    assert transfer == Transfer(TOKENS[asset], WALLET, requested["amount"])
+    assert transfer == TransferParams(TOKENS[asset], WALLET, requested["amount"])
     assert nonce == broker.world.stored("Environment", f"{chain}SignatureNonce")
     protection = ReplayProtection(nonce, contracts.chain_id, contracts.key_manager, contracts.vault)
     message = transfer_fallback(transfer).message_hash(protection)

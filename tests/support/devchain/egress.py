@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.core.schnorr import Signature
-from cfnode.core.vault_calls import Transfer
+from cfnode.core.vault_calls import TransferParams
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import BITCOIN, Swapper
 
@@ -26,9 +26,9 @@ def failed_transfer(broker: Swapper, asset: str, chain: str = "Ethereum") -> dic
     return event
 
 
-def signed_transfer(data: bytes) -> tuple[int, Signature, Transfer]:
+def signed_transfer(data: bytes) -> tuple[int, Signature, TransferParams]:
     """Nonce, signature and transfer of a fallback's data."""
     words = [data[4 + 32 * n : 36 + 32 * n] for n in range(6)]
     numbers = [int.from_bytes(word, "big") for word in words]
-    transfer = Transfer(words[3][12:], words[4][12:], numbers[5])
+    transfer = TransferParams(words[3][12:], words[4][12:], numbers[5])
     return numbers[1], Signature(words[0], words[2][12:]), transfer

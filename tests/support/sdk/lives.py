@@ -12,7 +12,7 @@ from cfnode.core.scale import ByteCursor
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.decoding import DecodedBlock
 from cfnode.sdk.exchange import HttpAnswer, SdkHttpCall
-from cfnode.sdk.options import Session
+from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery import BadPayload, Payload, read_payload
 from tests.runtime.memory_state import MemoryState
 from tests.sdk.scripted import NODE, Script, session
@@ -306,7 +306,7 @@ class LifeNode(Script):
         self.world = life.world
         self.types = EventsOfLife(self.world.metadata, InvalidMessages(life))
 
-    def session(self) -> Session:
+    def session(self) -> ClientSession:
         """A session of the SDK that knows the runtime's types."""
         found = session(backend_url="http://backend.test")
         found.metadata[NODE, self._spec] = self.types  # type: ignore[assignment]  # as far as it is used

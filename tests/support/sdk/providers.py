@@ -14,7 +14,7 @@ from cfnode.core import schnorr
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
     ReplayProtection,
-    Transfer,
+    TransferParams,
     VaultCall,
     execute_x_swap_and_call,
 )
@@ -42,11 +42,11 @@ def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
 def transfer(amount: int = ETHER, token: bytes = NATIVE_TOKEN) -> tuple[str, dict[str, Any]]:
     """A receiver that has nothing yet, and a call that pays it."""
     receiver = f"0x{next(NONCES):040x}"
-    return receiver, offered(fallback(Transfer(token, raw(receiver), amount)))
+    return receiver, offered(fallback(TransferParams(token, raw(receiver), amount)))
 
 
 def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, Any]:
-    call = execute_x_swap_and_call(Transfer(NATIVE_TOKEN, raw(receiver), amount), 3, b"", b"hello")
+    call = execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, raw(receiver), amount), 3, b"", b"hello")
     return offered(call, gas_limit=limit and hex(limit))
 
 

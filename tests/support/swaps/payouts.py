@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from cfnode.swaps.fate import Evidence, Signed
-from cfnode.swaps.journey import PayoutStep, State, payout_state
+from cfnode.swaps.journey import JourneyState, PayoutStep, payout_state
 
 __all__ = ["Call", "PayoutLife"]
 
@@ -50,7 +50,7 @@ class PayoutLife:
     waits: bool = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> JourneyState:
         """The state by the events so far."""
         return payout_state(self.steps)
 
@@ -63,7 +63,7 @@ class PayoutLife:
     @property
     def is_left_out(self) -> bool:
         """Whether a batch has left the transfer out, and the chain does not know it yet."""
-        return self.state is State.PAID and self.paid == 0
+        return self.state is JourneyState.PAID and self.paid == 0
 
     # The vault
 
@@ -88,15 +88,19 @@ class PayoutLife:
     def _possible(self) -> list[Callable[[], None]]:
         found: list[Callable[[], None]] = [self.rotate, self._change_mood]
         state, call = self.state, self.call
-        if state is State.SCHEDULED:
+        if state is JourneyState.SCHEDULED:
             found += [self._batch] * 3
-        if state is State.SIGNING or self.waits or (state is State.SENT and call and call.key != self.epoch):
+        if (
+            state is JourneyState.SIGNING
+            or self.waits
+            or (state is JourneyState.SENT and call and call.key != self.epoch)
+        ):
             found += [self.sign] * 3
-        if state in (State.SENT, State.ABORTED) and call is not None:
+        if state in (JourneyState.SENT, JourneyState.ABORTED) and call is not None:
             found += [self._arrive] * 2
-        if state is State.SENT and call is not None and call.nonce not in self.used:
+        if state is JourneyState.SENT and call is not None and call.nonce not in self.used:
             found.append(self._abort)
-        if state is State.ABORTED and not self.is_message:
+        if state is JourneyState.ABORTED and not self.is_message:
             found.append(self._re_sign)
         if self.is_left_out:
             found += [self._report] * 3
@@ -149,7 +153,7 @@ class PayoutLife:
             return
         if self.epoch - self.failed_in > 1:
             self.steps.append(PayoutStep.CALL_EXPIRED)
-        is_over = self.state is State.PAID or self.epoch - self.failed_in > 1
+        is_over = self.state is JourneyState.PAID or self.epoch - self.failed_in > 1
         self.is_listed = not (is_over or self.waits)
         self.waits = self.is_listed
 

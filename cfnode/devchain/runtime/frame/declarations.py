@@ -149,6 +149,7 @@ class ErrorSet(Enum):
     span: Span
 
     def __new__(cls, doc: str, span: Span = ALWAYS) -> ErrorSet:
+        """Create the next error, with its text and the releases that have it; its value is its position."""
         error = object.__new__(cls)
         error._value_ = len(cls.__members__)
         error.doc, error.span = doc, span

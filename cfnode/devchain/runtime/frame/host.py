@@ -15,11 +15,14 @@ from cfnode.core.scale import decode_compact, encode_compact
 class Host(Protocol):
     """Storage of the block that is being built or read."""
 
-    def get(self, key: bytes) -> bytes | None: ...
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
 
-    def set(self, key: bytes, value: bytes) -> None: ...
+    def set(self, key: bytes, value: bytes) -> None:
+        """Set the value of a key."""
 
-    def delete(self, key: bytes) -> None: ...
+    def delete(self, key: bytes) -> None:
+        """Remove a key; a missing one is no error."""
 
     def append(self, key: bytes, item: bytes) -> None:
         """Append an encoded item to the SCALE sequence under `key`, or begin one."""
@@ -33,9 +36,11 @@ class Host(Protocol):
         """Open a transaction inside the present one."""
         ...
 
-    def commit(self) -> None: ...
+    def commit(self) -> None:
+        """Keep the writes since the last begin."""
 
-    def rollback(self) -> None: ...
+    def rollback(self) -> None:
+        """Undo the writes since the last begin."""
 
     def root(self, version: int) -> bytes:
         """Return the state root (32 bytes) with all writes so far, of the given state version."""
@@ -49,20 +54,25 @@ class GenesisHost:
         self.storage: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
         return self.storage.get(key)
 
     def set(self, key: bytes, value: bytes) -> None:
+        """Set the value of a key."""
         self.storage[key] = value
 
     def delete(self, key: bytes) -> None:
+        """Remove a key; a missing one is no error."""
         self.storage.pop(key, None)
 
     def append(self, key: bytes, item: bytes) -> None:
+        """Append an encoded item to an encoded list."""
         value = self.storage.get(key, b"\0")
         count, start = decode_compact(value, 0)
         self.storage[key] = encode_compact(count + 1) + value[start:] + item
 
     def next_key(self, key: bytes) -> bytes | None:
+        """Return the next key in byte order, or None."""
         keys = sorted(self.storage)
         at = bisect_right(keys, key)
         return keys[at] if at < len(keys) else None
@@ -74,7 +84,9 @@ class GenesisHost:
         """Do nothing, as in `begin`."""
 
     def rollback(self) -> None:
+        """Raise RuntimeError: no call fails while a genesis is built."""
         raise RuntimeError("a genesis is never rolled back")
 
     def root(self, version: int) -> bytes:
+        """Raise RuntimeError: an incomplete genesis has no root."""
         raise RuntimeError("a genesis has no root before it is complete: use core.trie.root")

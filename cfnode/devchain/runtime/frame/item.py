@@ -48,16 +48,20 @@ class OwnersRuntime(Protocol):
     """The runtime of an item's pallet, as the item knows it."""
 
     @property
-    def host(self) -> Host: ...
+    def host(self) -> Host:
+        """The storage that the runtime works on."""
 
     @property
-    def release(self) -> Release: ...
+    def release(self) -> Release:
+        """The release of the chain that the runtime implements."""
 
     @property
-    def types(self) -> TypeTable: ...
+    def types(self) -> TypeTable:
+        """The type table with the codecs of the storage items."""
 
     @property
-    def kept(self) -> KeptValues: ...
+    def kept(self) -> KeptValues:
+        """The cache of decoded values."""
 
 
 Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset
@@ -68,19 +72,25 @@ class ItemOwner(Protocol):
     """The pallet of an item, as the item knows it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the pallet, which is the prefix of its storage keys."""
 
     @property
-    def runtime(self) -> OwnersRuntime: ...
+    def runtime(self) -> OwnersRuntime:
+        """The runtime that the pallet is part of."""
 
-    def codec(self, text: str) -> Codec: ...
+    def codec(self, text: str) -> Codec:
+        """Return the codec of a type expression."""
 
-    def type_id(self, text: str) -> int: ...
+    def type_id(self, text: str) -> int:
+        """Return the type id of a type expression, for the metadata."""
 
 
 class Decoder(Protocol[T_co]):
     """A codec, as the reader of a type knows it."""
 
-    def decode(self, data: bytes) -> T_co: ...
+    def decode(self, data: bytes) -> T_co:
+        """Decode a whole value. Raises ScaleError."""
 
-    def decode_from(self, data: bytes, offset: int) -> tuple[T_co, int]: ...
+    def decode_from(self, data: bytes, offset: int) -> tuple[T_co, int]:
+        """Decode the value at an offset; return it and the offset behind it. Raises ScaleError."""

@@ -51,7 +51,7 @@ from .errors import DispatchError
 from .host import Host
 from .kept import KeptValues
 from .origin import Origin
-from .part import Held, calls_of, migrations_of
+from .part import HeldPart, calls_of, migrations_of
 from .storage import DeclaredStorage
 from .stored import Stored
 from .table import TypeTable
@@ -213,7 +213,7 @@ class Pallet(PalletStorage):
     """Base of all pallets: see the module's text for the form, and the hooks below."""
 
     crate: ClassVar[str] = ""
-    held: ClassVar[dict[str, Held[object]]] = {}
+    held: ClassVar[dict[str, HeldPart[object]]] = {}
     storage_items: ClassVar[dict[str, DeclaredStorage]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
     migrations: ClassVar[dict[str, str]] = {}
@@ -223,7 +223,7 @@ class Pallet(PalletStorage):
         attributes = vars(cls)
         cls.name = attributes.get("name") or cls.__name__
         cls.held = cls.held | {
-            name: attribute for name, attribute in attributes.items() if isinstance(attribute, Held)
+            name: attribute for name, attribute in attributes.items() if isinstance(attribute, HeldPart)
         }
         cls.storage_items, cls.calls, cls.migrations = {}, {}, {}
         for kind in (*(part.kind for part in cls.held.values()), cls):

@@ -20,17 +20,17 @@ from typing import Generic, TypeVar, overload
 
 from .declarations import CALL_MARK, MIGRATION_MARK, CallDef
 
-__all__ = ["Held", "calls_of", "migrations_of", "part"]
+__all__ = ["HeldPart", "calls_of", "migrations_of", "part"]
 
 A = TypeVar("A")
 B = TypeVar("B")
 K = TypeVar("K", covariant=True)
 
 
-class Held(Generic[K]):
+class HeldPart(Generic[K]):
     """A part as its pallet declares it: the class, and the parts that it needs."""
 
-    def __init__(self, kind: Callable[..., K], needed: tuple[Held[object], ...]) -> None:
+    def __init__(self, kind: Callable[..., K], needed: tuple[HeldPart[object], ...]) -> None:
         self.kind = kind
         self.needed = needed
         self.name = ""
@@ -39,10 +39,10 @@ class Held(Generic[K]):
         self.name = name
 
     @overload
-    def __get__(self, pallet: None, owner: type[object]) -> Held[K]: ...
+    def __get__(self, pallet: None, owner: type[object]) -> HeldPart[K]: ...
     @overload
     def __get__(self, pallet: object, owner: type[object]) -> K: ...
-    def __get__(self, pallet: object | None, owner: type[object]) -> Held[K] | K:
+    def __get__(self, pallet: object | None, owner: type[object]) -> HeldPart[K] | K:
         if pallet is None:
             return self
         raise AttributeError(f"{owner.__name__}.{self.name} is read before its pallet has created it")
@@ -54,14 +54,14 @@ class Held(Generic[K]):
 
 
 @overload
-def part(kind: type[K], /) -> Held[K]: ...
+def part(kind: type[K], /) -> HeldPart[K]: ...
 @overload
-def part(kind: Callable[[A], K], first: Held[A], /) -> Held[K]: ...
+def part(kind: Callable[[A], K], first: HeldPart[A], /) -> HeldPart[K]: ...
 @overload
-def part(kind: Callable[[A, B], K], first: Held[A], second: Held[B], /) -> Held[K]: ...
-def part(kind: Callable[..., K], /, *needed: Held[object]) -> Held[K]:
+def part(kind: Callable[[A, B], K], first: HeldPart[A], second: HeldPart[B], /) -> HeldPart[K]: ...
+def part(kind: Callable[..., K], /, *needed: HeldPart[object]) -> HeldPart[K]:
     """Declare a part of a pallet, and which parts declared before it are handed to it."""
-    return Held(kind, needed)
+    return HeldPart(kind, needed)
 
 
 def calls_of(kind: object) -> dict[str, CallDef]:

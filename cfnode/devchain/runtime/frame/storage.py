@@ -74,6 +74,7 @@ class Value(DeclaredStorage, Generic[V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredValue[V, V]:
+        """Return the item of one pallet; its default stands for a missing value."""
         return StoredValue(pallet, self.name, self.item)
 
 
@@ -95,6 +96,7 @@ class OptionalValue(DeclaredStorage, Generic[V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredValue[V, V | None]:
+        """Return the item of one pallet; None stands for a missing value."""
         return StoredValue(pallet, self.name, self.item, None)
 
 
@@ -116,6 +118,7 @@ class Map(DeclaredStorage, Generic[K, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredMap[K, V, V]:
+        """Return the map of one pallet; its default stands for a missing value."""
         return StoredMap(pallet, self.name, self.item)
 
 
@@ -137,6 +140,7 @@ class OptionalMap(DeclaredStorage, Generic[K, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredMap[K, V, V | None]:
+        """Return the map of one pallet; None stands for a missing value."""
         return StoredMap(pallet, self.name, self.item, None)
 
 
@@ -168,6 +172,7 @@ class DoubleMap(DeclaredStorage, Generic[K, K2, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredDoubleMap[K, K2, V, V]:
+        """Return the double map of one pallet; its default stands for a missing value."""
         return StoredDoubleMap(pallet, self.name, self.item)
 
 
@@ -191,4 +196,5 @@ class OptionalDoubleMap(DeclaredStorage, Generic[K, K2, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: ItemOwner) -> StoredDoubleMap[K, K2, V, V | None]:
+        """Return the double map of one pallet; None stands for a missing value."""
         return StoredDoubleMap(pallet, self.name, self.item, None)

@@ -33,6 +33,8 @@ class AccountRoles(PalletStorage):
     VanityNames = Value[Sequence[tuple[bytes, bytes]]]("BTreeMap<AccountId32, BoundedVec<u8>>")
 
     class Event(EventSet):
+        """Events of roles, vanity names and sub-accounts."""
+
         AccountRoleRegistered = event(0, account_id="AccountId32", role="AccountRole")
         AccountRoleDeregistered = event(1, account_id="AccountId32", role="AccountRole")
         VanityNameSet = event(2, account_id="AccountId32", name="BoundedVec<u8>")
@@ -44,6 +46,8 @@ class AccountRoles(PalletStorage):
         )
 
     class Error(ErrorSet):
+        """Errors of roles, vanity names and sub-accounts."""
+
         UnknownAccount = "The account has never been created."
         AccountRoleAlreadyRegistered = "The account already has a registered role."
         InvalidCharactersInName = "Invalid characters in the name."

@@ -78,6 +78,8 @@ class AssetBalances(Pallet):
     MaxWhitelistEntries = Value[int]("u32", default=100, span=since("2.3.0"))
 
     class Event(EventSet):
+        """Events of balances, refunds and what the vaults owe."""
+
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
         RefundSkipped = event(1, reason="DispatchError", chain="ForeignChain", address="ForeignChainAddress")
         VaultDeficitDetected = event(2, chain="ForeignChain", amount_owed="u128", available="u128")
@@ -97,6 +99,8 @@ class AssetBalances(Pallet):
         )
 
     class Error(ErrorSet):
+        """Errors of balances and withdrawal whitelists."""
+
         RefundAmountTooLow = (
             "Refund amount is too low to cover the egress fees. In this case, the refund is skipped."
         )
@@ -345,6 +349,7 @@ class AssetBalances(Pallet):
         self.ensure(not any(amount for _, amount in self.FreeBalances.items(who)), self.Error.FundsRemaining)
 
     def on_killed_account(self, who: bytes) -> None:
+        """Remove the balances, and the rules of withdrawals, of an account that ends."""
         self.FreeBalances.clear(who)
         rules = self.runtime.release.rules
         if rules.addresses_lie_with_balances:

@@ -24,12 +24,16 @@ class Aura(Pallet):
     CurrentSlot = Value[int]("Slot")
 
     class Constant(ConstantSet):
+        """Constants of slots."""
+
         SlotDuration = constant("u64", SLOT_MS)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the Aura keys of the first authorities."""
         self.Authorities.put([authority.aura for authority in config.authorities])
 
     def on_initialize(self, number: int) -> None:
+        """Store the slot of the block's digest. Raises RuntimeTrap if it does not increase."""
         slot = self.slot_of_digest()
         if slot is None:
             return

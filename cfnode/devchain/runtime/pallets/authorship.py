@@ -19,9 +19,11 @@ class Authorship(Pallet):
     Author = OptionalValue[bytes]("AccountId32")
 
     def on_initialize(self, number: int) -> None:
+        """Store the validator whose slot the block is in."""
         validators = self.other(Session).Validators.get()
         if validators:
             self.Author.put(validators[self.other(Aura).author_index() % len(validators)])
 
     def on_finalize(self, number: int) -> None:
+        """Remove the author, which is known during the block only."""
         self.Author.kill()

@@ -178,6 +178,8 @@ class BoostFunding(Pallet):
     PendingNetworkFees = Map[str, int]("Twox64Concat", "Asset", "u128")
 
     class Event(EventSet):
+        """Events of loans for boosts."""
+
         LoanCreated = event(
             7,
             loan_id="LoanId",

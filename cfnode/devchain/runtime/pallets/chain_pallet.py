@@ -28,6 +28,7 @@ class ChainPallet(Pallet):
 
     @classmethod
     def names_in(cls, release: Release) -> Mapping[str, str]:
+        """Return the chain's types in a release, by the names that the pallet's expressions use."""
         return release.chains[cls.chain.name].names
 
 

@@ -30,10 +30,14 @@ class ChainTracking(ChainPallet):
     FeeMultiplier = Value[int]("FixedU128", default=FIXED_ONE)
 
     class Event(EventSet):
+        """Events of a chain's height and fees."""
+
         ChainStateUpdated = event(0, new_chain_state="ChainState")
         FeeMultiplierUpdated = event(1, new_fee_multiplier="FixedU128")
 
     class Error(ErrorSet):
+        """Errors of reported heights."""
+
         StaleDataSubmitted = "The submitted data is too old."
         InvalidBlockHeight = "Block height must be a multiple of the witness period"
 

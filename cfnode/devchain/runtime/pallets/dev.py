@@ -67,6 +67,8 @@ class Dev(Pallet):
     storage = part(DevStorage)
 
     class Error(ErrorSet):
+        """Errors of the test-only calls."""
+
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
         WrongChain = "The address is none of the asset's chain, or no contract could fail there."
         ChannelExpired = "The channel has expired: nobody watches it any more, so a deposit is not noticed."
@@ -289,9 +291,11 @@ class Dev(Pallet):
         self.ensure(not expired, self.Error.ChannelExpired)
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
+        """Return the call inside `as_governance` or `as_root`."""
         return [arguments["call"]] if name in ("as_governance", "as_root") else ()
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store whether keys rotate, and as many entries as the configuration asks for."""
         if config.rotate_keys:
             self.storage.RotatesKeys.put(True)
         for position in range(config.state_entries):
@@ -299,13 +303,16 @@ class Dev(Pallet):
             self.storage.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
 
     def on_finalize(self, number: int) -> None:
+        """Deliver what the foreign chains have witnessed in this block."""
         self.witnesses.deliver()
 
     def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
+        """Return the call that funds the author's listed accounts, or None if all have funds."""
         accounts = self._missing(self._listed(data))
         return ("fund_missing", {"accounts": accounts}) if accounts else None
 
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
+        """Raise RuntimeTrap if the call funds more accounts than a block may."""
         accounts = split(call)[1]["accounts"]
         if len(accounts) > MAX_FUNDED_ACCOUNTS:
             raise RuntimeTrap(
@@ -313,9 +320,11 @@ class Dev(Pallet):
             )
 
     def is_inherent(self, call: PalletCall) -> bool:
+        """Return whether the call is the one that funds accounts."""
         return split(call)[0] == "fund_missing"
 
     def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        """Accept the pallet's unsigned calls from this node, and none from peers."""
         if source == "External":
             return None
         encoded = self.runtime.call_codec.encode((self.name, call))

@@ -52,6 +52,8 @@ class Environment(Pallet):
     storage = part(EnvironmentStorage)
 
     class Constant(ConstantSet):
+        """The release of the runtime."""
+
         CurrentReleaseVersion = release_constant("SemVer", lambda release: release.semver)
 
     @call(3, update="SafeModeUpdate")
@@ -112,10 +114,12 @@ class Environment(Pallet):
         self.deposit(self.storage.Event.BatchCompleted)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
+        """Raise ScaleError if a batch holds too many calls."""
         if name == "batch" and len(arguments["calls"]) > MAX_BATCHED_CALLS:
             raise ScaleError(f"a batch holds up to {MAX_BATCHED_CALLS} calls, not {len(arguments['calls'])}")
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
+        """Return the calls inside a batch or a call that a foreign wallet has signed."""
         if name == "non_native_signed_call":
             return [arguments["chainflip_extrinsic"].call]
         calls: Sequence[RuntimeCall] = arguments["calls"] if name == "batch" else ()
@@ -129,6 +133,7 @@ class Environment(Pallet):
     # Calls that wallets of other chains have signed
 
     def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        """Check signature, nonce and fee of a call that a foreign wallet has signed."""
         name, arguments = split(call)
         if name != "non_native_signed_call":
             return None
@@ -152,6 +157,7 @@ class Environment(Pallet):
         )
 
     def prepare_unsigned(self, call: PalletCall) -> None:
+        """Count the nonce of the account whose foreign wallet has signed."""
         self.other(System).inc_nonce(account_of(split(call)[1]["signature_data"]))
 
     def wallet_call(self, extrinsic: values.ChainflipExtrinsic[RuntimeCall]) -> WalletCall:
@@ -182,6 +188,7 @@ class Environment(Pallet):
         return self.other(TransactionPayment).fee(length, self.runtime.cost(inner))
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store networks, contracts and the state of foreign chains."""
         self._contracts("Ethereum", config.ethereum, self.storage.EthereumSupportedAssets)
         self._contracts("Arbitrum", config.arbitrum, self.storage.ArbitrumSupportedAssets)
         self._contracts("Tron", config.tron, self.storage.TronSupportedAssets)
@@ -235,6 +242,7 @@ class Environment(Pallet):
             self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), old_safe_mode))
 
     def on_runtime_upgrade(self) -> None:
+        """Store the version of the release that runs from now on."""
         self.storage.CurrentReleaseVersion.put(self.runtime.release.semver)
 
 

@@ -74,6 +74,8 @@ class EnvironmentStorage(PalletStorage):
     ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
 
     class Event(EventSet):
+        """Events of contracts and assets of foreign chains, safe mode, batches and foreign wallets."""
+
         AddedNewEthAsset = event(0, "eth::Asset", "H160")
         UpdatedEthAsset = event(1, "eth::Asset", "H160")
         AddedNewArbAsset = event(2, "arb::Asset", "H160")
@@ -94,6 +96,8 @@ class EnvironmentStorage(PalletStorage):
         BscInitialized = event(17, since("2.3.0"))
 
     class Error(ErrorSet):
+        """Errors of assets and nonces of foreign chains, batches and foreign wallets."""
+
         EthAddressNotUpdateable = "Eth is not an Erc20 token, so its address can't be updated."
         NonceAccountNotBeingUsedOrDoesNotExist = (
             "The nonce account is currently not being used or does not exist."

@@ -64,6 +64,8 @@ class EvmThresholdSigner(KeyRotation):
     )
 
     class Event(KeyRotation.Event):
+        """Events of threshold signatures for EVM chains."""
+
         ThresholdSignatureRequest = event(
             0,
             request_id="u32",
@@ -82,6 +84,8 @@ class EvmThresholdSigner(KeyRotation):
         KeygenVerificationFailure = event(19, keygen_ceremony_id="u64")
 
     class Error(ErrorSet):
+        """Errors of threshold signatures."""
+
         InvalidThresholdSignatureCeremonyId = "The provided ceremony id is invalid."
         InvalidKeygenCeremonyId = "An invalid keygen ceremony id"
         InvalidThresholdSignature = "The provided threshold signature is invalid."
@@ -133,6 +137,7 @@ class EvmThresholdSigner(KeyRotation):
         return self._request(payload, key, self.key_epoch, signatories, "Standard")
 
     def active_key(self) -> values.EvmAggKey | None:
+        """Return the aggregate key of the current key epoch, or None."""
         key = super().active_key()
         assert key is None or isinstance(key, values.EvmAggKey)
         return key
@@ -140,6 +145,7 @@ class EvmThresholdSigner(KeyRotation):
     def request_verification(
         self, key: AggKey, participants: Sequence[bytes], epoch: int, ceremony_id: int
     ) -> None:
+        """Request a signature with a new key, which proves that its participants hold it."""
         assert isinstance(key, values.EvmAggKey)
         payload = blake2_256(_compressed(key))
         request_id = self._request(payload, key, epoch, participants, "KeygenVerification")
@@ -231,6 +237,7 @@ class EvmThresholdSigner(KeyRotation):
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
     def is_unsigned(self, request_id: int) -> bool:
+        """Return whether a signature request is still open."""
         return self.SignerAndSignature.contains(request_id)
 
     def on_signed(self, request_id: int, callback: RuntimeCall) -> None:
@@ -256,6 +263,7 @@ class EvmThresholdSigner(KeyRotation):
         ]
 
     def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        """Accept a signature that is valid for an open ceremony. Raises TransactionValidityError."""
         _, arguments = split(call)
         context = self.PendingCeremonies.get(arguments["ceremony_id"])
         if context is None:

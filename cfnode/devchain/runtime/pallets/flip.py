@@ -88,6 +88,8 @@ class Flip(Pallet):
     FeeRewardsActivationEpoch = Value[int]("u32", default=2**32 - 1, span=since("2.3.0"))
 
     class Event(EventSet):
+        """Events of FLIP balances and the pallet's configuration."""
+
         RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")
         SlashingPerformed = event(1, who="AccountId32", amount="u128")
         AccountReaped = event(2, who="AccountId32", dust_burned="u128")
@@ -97,6 +99,8 @@ class Flip(Pallet):
         FlipDistributed = event(6, since("2.3.0"), amounts="Vec<(AccountId32, u128)>")
 
     class Error(ErrorSet):
+        """Errors of FLIP balances."""
+
         InsufficientLiquidity = "Not enough liquid funds."
         InsufficientReserves = "Not enough reserves."
         NoPendingRedemptionForThisID = "No pending redemption for this ID."
@@ -104,6 +108,8 @@ class Flip(Pallet):
         CanNotTransferToSelf = "Not possible to transfer to the sender account."
 
     class Constant(ConstantSet):
+        """Constants of emissions."""
+
         BlocksPerDay = constant("u32", 14_400)
 
     @call(0, updates="BoundedVec<flip::PalletConfigUpdate>")
@@ -121,9 +127,11 @@ class Flip(Pallet):
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     def on_initialize(self, number: int) -> None:
+        """Forget how often accounts have called in the previous block."""
         self.CallCounter.clear()
 
     def genesis(self, config: DevGenesis) -> None:
+        """Put the whole supply into the funds off the chain."""
         self.TotalIssuance.put(INITIAL_SUPPLY)
         self.OffchainFunds.put(INITIAL_SUPPLY)
 
@@ -257,6 +265,7 @@ class Flip(Pallet):
         return self.require(self.PendingRedemptionsReserve.take(who), error)
 
     def on_killed_account(self, who: bytes) -> None:
+        """Burn what is left in an account that ends."""
         dust = self.balance(who)
         self.Account.remove(who)
         if dust:

@@ -37,6 +37,7 @@ class Funding(Pallet):
     accounts = part(FundedAccounts, storage)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store minimum, tax and time limit of redemptions, and fund the configured accounts."""
         self.storage.MinimumFunding.put(MINIMUM_FUNDING)
         self.storage.RedemptionTax.put(REDEMPTION_TAX)
         self.storage.RedemptionTTLSeconds.put(REDEMPTION_TTL_SECONDS)
@@ -44,6 +45,7 @@ class Funding(Pallet):
             self.accounts.fund_account(account, amount, FUNDED_AT_GENESIS)
 
     def on_killed_account(self, who: bytes) -> None:
+        """Remove restrictions, bindings and parent of an account that ends."""
         for forgotten in (
             self.storage.RestrictedBalances,
             self.storage.BoundRedeemAddress,

@@ -40,6 +40,8 @@ class FundingStorage(PalletStorage):
     ParentAccount = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
 
     class Event(EventSet):
+        """Events of funding, redemption and rebalancing."""
+
         Funded = event(
             0, account_id="AccountId32", source="FundingSource", funds_added="u128", total_balance="u128"
         )
@@ -72,6 +74,8 @@ class FundingStorage(PalletStorage):
         SCCallCannotBeDecoded = event(15, caller="AccountId32", sc_call_bytes="Bytes", eth_tx_hash="[u8; 32]")
 
     class Error(ErrorSet):
+        """Errors of funding and redemption."""
+
         NoPendingRedemption = (
             "An invalid redemption has been witnessed: the account has no pending redemptions."
         )

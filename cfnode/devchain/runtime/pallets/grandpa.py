@@ -52,6 +52,8 @@ class Grandpa(Pallet):
     )
 
     class Event(EventSet):
+        """Events of authority sets."""
+
         NewAuthorities = event(0, authority_set="Vec<(grandpa::Public, u64)>")
         Paused = event(1)
         Resumed = event(2)
@@ -59,6 +61,8 @@ class Grandpa(Pallet):
         GrandpaVoteDelegationRemoved = event(4, delegator="grandpa::Public")
 
     class Error(ErrorSet):
+        """Errors of scheduled changes."""
+
         PauseFailed = (
             "Attempt to signal GRANDPA pause when the authority set isn't live (either paused or "
             "already pending pause)."
@@ -84,12 +88,15 @@ class Grandpa(Pallet):
         DelegationNotFound = "No delegation exists for this delegator."
 
     class Constant(ConstantSet):
+        """Bounds of authorities and sessions."""
+
         MaxAuthorities = constant("u32", 150)
         MaxNominators = constant("u32", 0)
         MaxSetIdSessionEntries = constant("u64", KEPT_SESSIONS)
         MaxDelegatorsPerGrandpaAuthority = constant("u32", 5)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the first authority set, also under the key that warp sync reads."""
         voters = [(authority.grandpa, authority.weight) for authority in config.authorities]
         self.Authorities.put(voters)
         self.SetIdSession.put(0, 0)
@@ -116,6 +123,7 @@ class Grandpa(Pallet):
         self.SetIdSession.put(self.CurrentSetId.get(), session)
 
     def on_finalize(self, number: int) -> None:
+        """Announce a scheduled change in the digest, and enact it after its delay."""
         pending_change = self.PendingChange.get()
         if pending_change is None:
             return

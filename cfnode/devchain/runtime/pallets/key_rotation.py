@@ -53,6 +53,8 @@ class KeyRotation(Pallet):
     KeyHandoverResolutionPendingSince = Value[int]("u32")
 
     class Event(EventSet):
+        """Events of key generation and handover."""
+
         KeygenRequest = event(8, ceremony_id="u64", participants=_VALIDATORS, epoch_index="u32")
         KeyHandoverRequest = event(
             9,
@@ -72,6 +74,7 @@ class KeyRotation(Pallet):
         KeyRotationCompleted = event(25)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the key of the first epoch."""
         self.set_key(GENESIS_EPOCH, signer_key(self.name))
 
     def on_new_epoch(self, epoch: int) -> None:

@@ -31,6 +31,8 @@ class ProviderStorage(PalletStorage):
     )
 
     class Event(EventSet):
+        """Events of providers' channels, withdrawals and transfers."""
+
         LiquidityDepositAddressReady = event(
             0,
             channel_id="u64",
@@ -68,6 +70,8 @@ class ProviderStorage(PalletStorage):
         FlipTransferredToOnChainBalance = event(6, since("2.3.0"), account_id="AccountId32", amount="u128")
 
     class Error(ErrorSet):
+        """Errors of providers' channels, withdrawals and transfers."""
+
         InsufficientBalance = "The user does not have enough funds."
         BalanceOverflow = "The user has reached the maximum balance."
         UnauthorisedToModify = "The caller is not authorized to modify the trading position."

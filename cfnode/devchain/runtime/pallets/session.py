@@ -43,12 +43,16 @@ class Session(Pallet):
     KeyOwner = OptionalMap[tuple[bytes, bytes], bytes]("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
 
     class Event(EventSet):
+        """Events of sessions and disabled validators."""
+
         NewSession = event(0, session_index="u32")
         NewQueued = event(1)
         ValidatorDisabled = event(2, validator="AccountId32")
         ValidatorReenabled = event(3, validator="AccountId32")
 
     class Error(ErrorSet):
+        """Errors of session keys."""
+
         InvalidProof = "Invalid ownership proof."
         NoAssociatedValidatorId = "No associated validator ID for account."
         DuplicatedKey = "Registered duplicate key."
@@ -56,9 +60,12 @@ class Session(Pallet):
         NoAccount = "Key setting account is not live, so it's impossible to associate keys."
 
     class Constant(ConstantSet):
+        """The deposit for session keys."""
+
         KeyDeposit = constant("u128", 0)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the first validators and their session keys."""
         self.Validators.put([account for account, _ in config.validators])
         keys = [
             (account, values.SessionKeys(aura=validator.aura, grandpa=validator.grandpa))
@@ -71,6 +78,7 @@ class Session(Pallet):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:
+        """Begin the next session where the epoch demands it."""
         if self.other(Epochs).session_is_over(number):
             self._rotate(number)
 

@@ -25,6 +25,7 @@ class PolkadotThresholdSigner(KeyRotation):
     names = names_of("PolkadotAccountId", crypto)
 
     def active_key(self) -> bytes | None:
+        """Return the aggregate key of the current epoch (32 bytes), or None."""
         key = super().active_key()
         assert key is None or isinstance(key, bytes)
         return key
@@ -39,11 +40,13 @@ class BitcoinThresholdSigner(KeyRotation):
     names = names_of("btc::AggKey", crypto)
 
     def active_key(self) -> values.BtcAggKey | None:
+        """Return the current and the previous aggregate key, or None."""
         key = super().active_key()
         assert key is None or isinstance(key, values.BtcAggKey)
         return key
 
     def handed_over(self, new_key: AggKey) -> AggKey:
+        """Return a new key with the current one as its previous key."""
         key = self.active_key()
         assert key is not None and isinstance(new_key, values.BtcAggKey)
         return replace(new_key, previous=key.current)
@@ -57,6 +60,7 @@ class SolanaThresholdSigner(KeyRotation):
     names = names_of("Address", crypto)
 
     def active_key(self) -> bytes | None:
+        """Return the aggregate key of the current epoch (32 bytes), or None."""
         key = super().active_key()
         assert key is None or isinstance(key, bytes)
         return key

@@ -30,9 +30,11 @@ class SubAccounts(Pallet):
     roles = part(AccountRoles)
 
     def on_new_account(self, who: bytes) -> None:
+        """Give a new account the role Unregistered."""
         self.roles.add(who)
 
     def on_killed_account(self, who: bytes) -> None:
+        """Remove role and vanity name of an account that ends."""
         self.roles.forget(who)
 
     @call(1, sub_account_index="u8", initial_amount="u128")
@@ -52,6 +54,7 @@ class SubAccounts(Pallet):
         self._note(self.roles.Event.SubAccountCallExecuted, who, sub_account, sub_account_index)
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
+        """Return the call inside `as_sub_account`."""
         return [arguments["call"]] if name == "as_sub_account" else ()
 
     def _note(self, what: EventDef, who: bytes, sub_account: bytes, index: int) -> None:

@@ -78,6 +78,8 @@ class System(Pallet):
     ExtrinsicWeightReclaimed = Value[values.Weight]("Weight")
 
     class Event(EventSet):
+        """Events of extrinsics, accounts and code."""
+
         ExtrinsicSuccess = event(0, dispatch_info="DispatchEventInfo")
         ExtrinsicFailed = event(1, dispatch_error="DispatchError", dispatch_info="DispatchEventInfo")
         CodeUpdated = event(2)
@@ -88,6 +90,8 @@ class System(Pallet):
         RejectedInvalidAuthorizedUpgrade = event(7, code_hash="H256", error="DispatchError")
 
     class Error(ErrorSet):
+        """Errors of upgrades and of calls in general."""
+
         InvalidSpecName = (
             "The name of specification does not match between the current runtime and the new runtime."
         )
@@ -109,6 +113,8 @@ class System(Pallet):
         Unauthorized = "The submitted code is not authorized."
 
     class Constant(ConstantSet):
+        """Limits of a block, version and SS58 prefix."""
+
         BlockWeights = constant("BlockWeights", BLOCK_WEIGHTS)
         BlockLength = constant(
             "BlockLength",
@@ -194,6 +200,7 @@ class System(Pallet):
     # The block at hand
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the first parent hash, the marks of the storage's version, and the runtime's version."""
         self.BlockHash.put(0, bytes(32))
         self.UpgradedToU32RefCount.put(True)
         self.UpgradedToTripleRefCount.put(True)

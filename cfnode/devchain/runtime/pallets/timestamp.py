@@ -26,6 +26,8 @@ class Timestamp(Pallet):
     DidUpdate = Value[bool]("bool")
 
     class Constant(ConstantSet):
+        """The least time between two blocks."""
+
         MinimumPeriod = constant("u64", 3_000)
 
     @call(0, now="Compact<u64>")
@@ -44,10 +46,12 @@ class Timestamp(Pallet):
         self.other(Aura).check_time(now)
 
     def on_finalize(self, number: int) -> None:
+        """Raise RuntimeTrap if the block has not stated its time."""
         if not self.DidUpdate.take():
             raise RuntimeTrap("Timestamp must be updated once in the block")
 
     def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
+        """Return the call that states the time: the author's, or later if the parent is too near."""
         if INHERENT not in data:
             return None
         previous = self.Now.get()
@@ -55,6 +59,7 @@ class Timestamp(Pallet):
         return "set", {"now": max(proposed, previous + self.Constant.MinimumPeriod) if previous else proposed}
 
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
+        """Raise RuntimeTrap if the stated time is too far ahead of this node's clock."""
         if INHERENT not in data:
             return
         now: int = split(call)[1]["now"]
@@ -63,4 +68,5 @@ class Timestamp(Pallet):
             raise RuntimeTrap(f"the block's time {now} is too far ahead of {own_time}")
 
     def is_inherent(self, call: PalletCall) -> bool:
+        """Return True: `set` is the pallet's only call."""
         return True

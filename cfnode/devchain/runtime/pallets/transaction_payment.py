@@ -34,12 +34,17 @@ class TransactionPayment(Pallet):
     StorageVersion = Value[str]("Releases")
 
     class Event(EventSet):
+        """Events of paid fees."""
+
         TransactionFeePaid = event(0, who="AccountId32", actual_fee="u128", tip="u128")
 
     class Constant(ConstantSet):
+        """Factors of fees."""
+
         OperationalFeeMultiplier = constant("u8", 5)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the storage version."""
         self.StorageVersion.put("V2")
 
     def fee(self, length: int, cost: Cost, tip: int = 0) -> int:

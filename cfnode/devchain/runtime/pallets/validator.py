@@ -39,6 +39,7 @@ class Validator(Pallet):
     rotation = part(Rotation, storage, epochs)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the rules of epochs, fund and register the validators, and begin the first epoch."""
         self.storage.EpochDuration.put(config.epoch_blocks)
         self.storage.RedemptionPeriodAsPercentage.put(REDEMPTION_PERCENT)
         self.storage.Bond.put(BOND)
@@ -54,6 +55,7 @@ class Validator(Pallet):
         self.epochs.begin(1, 0)
 
     def on_initialize(self, number: int) -> None:
+        """End expired epochs, and continue the rotation."""
         expired = self.epochs.expired(number)
         if expired is not None:
             self._expire_vaults(expired)

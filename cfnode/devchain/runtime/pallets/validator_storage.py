@@ -77,6 +77,8 @@ class ValidatorStorage(PalletStorage):
     )
 
     class Event(EventSet):
+        """Events of epochs, rotations and delegation."""
+
         RotationAborted = event(0)
         NewEpoch = event(1, "u32")
         RotationPhaseUpdated = event(2, new_phase="RotationPhase")
@@ -100,6 +102,8 @@ class ValidatorStorage(PalletStorage):
         WitnessingTaskRestarted = event(19, task="WitnessingTaskName", reporter="AccountId32")
 
     class Error(ErrorSet):
+        """Errors of epochs, rotations and delegation."""
+
         InvalidEpochDuration = "Epoch duration supplied is invalid."
         RotationInProgress = "A rotation is in progress."
         AccountPeerMappingOverlap = "Validator Peer mapping overlaps with an existing mapping."

@@ -26,6 +26,8 @@ class Vault(ChainPallet):
     ChainInitialized = Value[bool]("bool")
 
     class Event(EventSet):
+        """Events of the activation of a vault's new key."""
+
         VaultActivationCompleted = event(0)
         VaultRotatedExternally = event(1, "AggKey")
         AwaitingGovernanceActivation = event(2, new_public_key="AggKey")
@@ -33,10 +35,13 @@ class Vault(ChainPallet):
         ChainInitialized = event(4)
 
     class Error(ErrorSet):
+        """Errors of a vault's rotation."""
+
         NoActiveRotation = "There is currently no vault rotation in progress for this chain."
         InvalidRotationStatus = "The requested call is invalid based on the current rotation state."
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store that the vault of the first epoch is active from height 0."""
         self.VaultStartBlockNumbers.put(GENESIS_EPOCH, 0)
         self.ChainInitialized.put(True)
 

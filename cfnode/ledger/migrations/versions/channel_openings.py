@@ -24,6 +24,7 @@ MARGIN_MS = 60_000
 
 
 def upgrade() -> None:
+    """Add the opening block to facts of channels, and fill it from the channels of the books."""
     for name in (*FACTS, "partner_channels"):
         op.add_column(name, sa.Column("opened", sa.BigInteger(), nullable=True))
     op.add_column("expectations", sa.Column("time", sa.BigInteger(), nullable=True))

@@ -10,6 +10,7 @@ down_revision = "0007_partner_requests"
 
 
 def upgrade() -> None:
+    """Create the table of daily totals, and the index by which open channels are found."""
     op.create_table(
         "day_totals",
         sa.Column("day", sa.Integer(), autoincrement=False, nullable=False),

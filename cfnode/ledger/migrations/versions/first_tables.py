@@ -12,6 +12,7 @@ down_revision = None
 
 
 def upgrade() -> None:
+    """Create the tables of the first version."""
     op.create_table(
         "affiliates",
         sa.Column("block", sa.BigInteger(), autoincrement=False, nullable=False),

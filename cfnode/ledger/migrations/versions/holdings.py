@@ -12,6 +12,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
+    """Create the table of changes of FLIP holdings."""
     op.create_table(
         "holdings",
         sa.Column("block", sa.BigInteger(), autoincrement=False, nullable=False),

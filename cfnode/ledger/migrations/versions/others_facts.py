@@ -17,6 +17,7 @@ down_revision = "0009_channel_openings"
 
 
 def upgrade() -> None:
+    """Remove holdings and payouts of accounts that the books do not follow."""
     connection, ledger = op.get_bind(), _table("ledger", "name", "value")
     tracked = connection.execute(sa.select(ledger.c.value).where(ledger.c.name == "accounts")).scalar()
     if tracked is None or tracked == "all":

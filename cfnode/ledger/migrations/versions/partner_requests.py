@@ -10,6 +10,7 @@ down_revision = "0006_partners"
 
 
 def upgrade() -> None:
+    """Create the table of idempotent requests, and add the partners' commission of affiliates."""
     op.add_column("partners", sa.Column("affiliate_bps", sa.BigInteger(), server_default="0", nullable=False))
     op.add_column("partner_channels", sa.Column("answer", sa.Text(), nullable=True))
     op.create_table(

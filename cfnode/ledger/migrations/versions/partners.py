@@ -12,6 +12,7 @@ down_revision = "0005_webhooks"
 
 
 def upgrade() -> None:
+    """Create the tables of partners and their channels."""
     op.create_table(
         "partners",
         sa.Column("name", sa.String(length=64), nullable=False),

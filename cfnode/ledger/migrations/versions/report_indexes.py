@@ -23,6 +23,7 @@ INDEXES = (
 
 
 def upgrade() -> None:
+    """Replace the indexes of reports by those that end with the key (block, event)."""
     for table, columns, key in INDEXES:
         op.drop_index(f"{table}_by_{'_'.join(columns)}", table)
         op.create_index(f"{table}_by_{'_'.join(columns + key)}", table, [*columns, *key], unique=False)

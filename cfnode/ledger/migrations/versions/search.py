@@ -9,6 +9,7 @@ down_revision = "0011_report_indexes"
 
 
 def upgrade() -> None:
+    """Create the indexes of the search for addresses, transactions and idempotency keys."""
     op.create_index("channels_by_destination", "channels", ["destination", "block", "event"])
     op.create_index("requests_by_destination", "requests", ["destination", "block", "event"])
     op.create_index("requests_by_refund_address", "requests", ["refund_address", "block", "event"])

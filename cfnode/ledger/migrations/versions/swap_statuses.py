@@ -18,6 +18,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
+    """Add what swap statuses need: channels of boosts, explanations of payouts, announced deposits."""
     op.add_column("boosts", sa.Column("channel", sa.BigInteger(), nullable=True))
     op.create_index("boosts_by_chain_channel", "boosts", ["chain", "channel"], unique=False)
     op.add_column("payouts", sa.Column("explanation", sa.Text(), nullable=True))

@@ -10,6 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
+    """Create the table of unread events."""
     op.create_table(
         "unread",
         sa.Column("block", sa.BigInteger(), autoincrement=False, nullable=False),

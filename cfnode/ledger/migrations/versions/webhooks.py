@@ -10,6 +10,7 @@ down_revision = "0004_swap_statuses"
 
 
 def upgrade() -> None:
+    """Create the tables of webhooks, changes of state, and deliveries."""
     op.create_table(
         "webhooks",
         sa.Column("id", sa.String(length=20), nullable=False),

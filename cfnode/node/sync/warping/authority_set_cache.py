@@ -39,6 +39,7 @@ class TrustedSet:
 
     @property
     def number(self) -> int:
+        """The number of the final block."""
         return self.header.number
 
 

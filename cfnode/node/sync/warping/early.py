@@ -21,7 +21,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import SizedCache
 from cfnode.core.header import Header
-from cfnode.core.state import CODE, HEAP_PAGES, State
+from cfnode.core.state import CODE, HEAP_PAGES, BlockState
 from cfnode.core.trie import MissingNode, ProofState
 from cfnode.node.asking.ask_proofs import ProofAsker
 from cfnode.node.asking.asker import Asker
@@ -83,7 +83,7 @@ class EarlyState:
             self._outputs.add((function, args), output)
         return output
 
-    async def read(self, walk: Callable[[State], T], keys: Sequence[bytes], child: bytes) -> T:
+    async def read(self, walk: Callable[[BlockState], T], keys: Sequence[bytes], child: bytes) -> T:
         """Return the result of `walk`.
 
         Raise StateDiscarded if no peer helps in time, or it reads too much.

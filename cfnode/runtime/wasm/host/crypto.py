@@ -71,6 +71,7 @@ class Crypto:
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_ed25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """Return 1 if an ed25519 signature is valid, else 0."""
         return int(verify("ed25519", public, message, signature))
 
     @host_function("b64", "data", "b32", result="u32")
@@ -83,50 +84,69 @@ class Crypto:
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """Return 1 if an sr25519 signature is valid, else 0."""
         return int(verify("sr25519", public, message, signature))
 
     @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """Return 1 if an ECDSA signature of the BLAKE2 hash is valid, else 0.
+
+        Overflowing scalars are reduced.
+        """
         return _signed(signature, hashing.blake2_256(message), public, reduce=True)
 
     @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """Return 1 if an ECDSA signature of the BLAKE2 hash is valid, else 0."""
         return _signed(signature, hashing.blake2_256(message), public, reduce=False)
 
     @host_function("b65", "b32", "b33", result="u32")
     def ext_crypto_ecdsa_verify_prehashed_version_1(
         self, signature: bytes, digest: bytes, public: bytes
     ) -> int:
+        """Return 1 if an ECDSA signature of a digest is valid, else 0."""
         return _signed(signature, digest, public, reduce=False)
 
     @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_version_1(self, signature: bytes, message: bytes) -> bytes:
+        """Return the SCALE result: the public key (64 bytes) of a signature, or an error.
+
+        Overflowing scalars are reduced.
+        """
         return _whole(signature, message, reduce=True)
 
     @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_version_2(self, signature: bytes, message: bytes) -> bytes:
+        """Return the SCALE result: the public key (64 bytes) of a signature, or an error."""
         return _whole(signature, message, reduce=False)
 
     @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_compressed_version_1(
         self, signature: bytes, message: bytes
     ) -> bytes:
+        """Return the SCALE result: the public key (33 bytes) of a signature, or an error.
+
+        Overflowing scalars are reduced.
+        """
         return _compressed(signature, message, reduce=True)
 
     @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_compressed_version_2(
         self, signature: bytes, message: bytes
     ) -> bytes:
+        """Return the SCALE result: the public key (33 bytes) of a signature, or an error."""
         return _compressed(signature, message, reduce=False)
 
     # Batches are checked one by one: what they promise is an answer at the end, not speed.
 
     @host_function()
     def ext_crypto_start_batch_verify_version_1(self) -> None:
+        """Begin a batch of signatures, none of which has failed yet."""
         self.batch = True
 
     @host_function(result="u32")
     def ext_crypto_finish_batch_verify_version_1(self) -> int:
+        """End the batch; return 1 if all its signatures are valid, else 0."""
         batch, self.batch = self.batch, None
         return int(batch is not False)
 
@@ -134,16 +154,19 @@ class Crypto:
     def ext_crypto_ed25519_batch_verify_version_1(
         self, signature: bytes, message: bytes, public: bytes
     ) -> int:
+        """Check an ed25519 signature, in the batch if one has begun."""
         return self._batched(self.ext_crypto_ed25519_verify_version_1(signature, message, public))
 
     @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_batch_verify_version_1(
         self, signature: bytes, message: bytes, public: bytes
     ) -> int:
+        """Check an sr25519 signature, in the batch if one has begun."""
         return self._batched(self.ext_crypto_sr25519_verify_version_1(signature, message, public))
 
     @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_batch_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
+        """Check an ECDSA signature, in the batch if one has begun."""
         return self._batched(self.ext_crypto_ecdsa_verify_version_1(signature, message, public))
 
     def _batched(self, holds: int) -> int:
@@ -158,32 +181,40 @@ class Hashing:
 
     @host_function("data", result="pointer")
     def ext_hashing_keccak_256_version_1(self, data: bytes) -> bytes:
+        """Return the Keccak-256 hash, 32 bytes."""
         return hashing.keccak_256(data)
 
     @host_function("data", result="pointer")
     def ext_hashing_keccak_512_version_1(self, data: bytes) -> bytes:
+        """Return the Keccak-512 hash, 64 bytes."""
         return keccak.new(digest_bits=512, data=data).digest()
 
     @host_function("data", result="pointer")
     def ext_hashing_sha2_256_version_1(self, data: bytes) -> bytes:
+        """Return the SHA-256 hash, 32 bytes."""
         return sha256(data).digest()
 
     @host_function("data", result="pointer")
     def ext_hashing_blake2_128_version_1(self, data: bytes) -> bytes:
+        """Return the BLAKE2b hash of 16 bytes."""
         return hashing.blake2_128(data)
 
     @host_function("data", result="pointer")
     def ext_hashing_blake2_256_version_1(self, data: bytes) -> bytes:
+        """Return the BLAKE2b hash of 32 bytes."""
         return hashing.blake2_256(data)
 
     @host_function("data", result="pointer")
     def ext_hashing_twox_64_version_1(self, data: bytes) -> bytes:
+        """Return the xxHash of 8 bytes."""
         return hashing.twox_64(data)
 
     @host_function("data", result="pointer")
     def ext_hashing_twox_128_version_1(self, data: bytes) -> bytes:
+        """Return two xxHashes, 16 bytes."""
         return hashing.twox_128(data)
 
     @host_function("data", result="pointer")
     def ext_hashing_twox_256_version_1(self, data: bytes) -> bytes:
+        """Return four xxHashes, 32 bytes."""
         return hashing.twox_256(data)

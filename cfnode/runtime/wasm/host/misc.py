@@ -56,18 +56,22 @@ class Tries:
 
     @host_function("data", result="pointer")
     def ext_trie_blake2_256_root_version_1(self, pairs: bytes) -> bytes:
+        """Return the root of encoded pairs, with state version 0."""
         return root(_pairs(pairs), 0)
 
     @host_function("data", "u32", result="pointer")
     def ext_trie_blake2_256_root_version_2(self, pairs: bytes, version: int) -> bytes:
+        """Return the root of encoded pairs, with a given state version."""
         return root(_pairs(pairs), state_version(version))
 
     @host_function("data", result="pointer")
     def ext_trie_blake2_256_ordered_root_version_1(self, items: bytes) -> bytes:
+        """Return the root of encoded items by their index, with state version 0."""
         return ordered_root(_items(items), 0)
 
     @host_function("data", "u32", result="pointer")
     def ext_trie_blake2_256_ordered_root_version_2(self, items: bytes, version: int) -> bytes:
+        """Return the root of encoded items by their index, with a given state version."""
         return ordered_root(_items(items), state_version(version))
 
 
@@ -88,64 +92,78 @@ class Misc:
 
     @host_function("data", result="data")
     def ext_misc_runtime_version_version_1(self, code: bytes) -> bytes:
+        """Return the encoded version of new code as a SCALE option."""
         return option(self.version_of(code))
 
     @host_function("u64")
     def ext_misc_print_num_version_1(self, number: int) -> None:
+        """Keep a number among the last messages of the call."""
         self._keep_message(b"%d" % number)
 
     @host_function("data")
     def ext_misc_print_utf8_version_1(self, text: bytes) -> None:
+        """Keep a text among the last messages of the call."""
         self._keep_message(text)
 
     @host_function("data")
     def ext_misc_print_hex_version_1(self, data: bytes) -> None:
+        """Keep bytes in hex among the last messages of the call."""
         self._keep_message(b"0x" + data[:_KEPT_LENGTH].hex().encode())
 
     @host_function("u32", "data", "data")
     def ext_logging_log_version_1(self, level: int, target: bytes, message: bytes) -> None:
+        """Keep a log message, of any level, among the last messages of the call."""
         self._keep_message(message)
 
     @host_function(result="u32")
     def ext_logging_max_level_version_1(self) -> int:
+        """Return the level of errors: the runtime need not format others."""
         return _ERROR_LEVEL
 
     @host_function("data")
     def ext_panic_handler_abort_on_panic_version_1(self, message: bytes) -> None:
+        """End the call with the panic's message. Raises HostError."""
         raise HostError(message[:_KEPT_LENGTH].decode(errors="replace"))
 
     @host_function("data", "data")
     def ext_offchain_index_set_version_1(self, key: bytes, value: bytes) -> None:
+        """Count a write to the offchain index, which the node does not keep."""
         self.dropped += 1
 
     @host_function("data")
     def ext_offchain_index_clear_version_1(self, key: bytes) -> None:
+        """Count a removal from the offchain index, which the node does not keep."""
         self.dropped += 1
 
     @host_function("u32", "u32", "b32")
     def ext_transaction_index_index_version_1(self, extrinsic: int, size: int, content: bytes) -> None:
+        """Count a write to the transaction index, which the node does not keep."""
         self.dropped += 1
 
     @host_function("u32", "b32")
     def ext_transaction_index_renew_version_1(self, extrinsic: int, content: bytes) -> None:
+        """Count a renewal in the transaction index, which the node does not keep."""
         self.dropped += 1
 
     @host_function("data", result="u32")
     def ext_wasm_tracing_enabled_version_1(self, metadata: bytes) -> int:
+        """Return 0: nothing is traced."""
         return 0
 
     @host_function("data", result="u64")
     def ext_wasm_tracing_enter_span_version_1(self, span: bytes) -> int:
+        """Return 0: nothing is traced."""
         return 0
 
     @host_function("data")
     def ext_wasm_tracing_event_version_1(self, event: bytes) -> None:
-        pass
+        """Ignore the event: nothing is traced."""
 
     @host_function("u64")
     def ext_wasm_tracing_exit_version_1(self, span: int) -> None:
-        pass
+        """Ignore the end of a span: nothing is traced."""
 
     @host_function(result="u64")
     def ext_storage_proof_size_storage_proof_size_version_1(self) -> int:
+        """Return the number by which the host says that it records no proof."""
         return _NO_RECORDER

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.core.header import Header
-from cfnode.core.state import State
+from cfnode.core.state import BlockState
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.light import LightResponse, RemoteCall, RemoteRead
@@ -64,11 +64,11 @@ async def early(light: Peer, authority: Peer, *others: Peer) -> AsyncIterator[tr
         yield released
 
 
-def value_of(key: str) -> Callable[[State], bytes | None]:
+def value_of(key: str) -> Callable[[BlockState], bytes | None]:
     return lambda state: state.get(b"data " + key.encode())
 
 
-def all_keys(state: State) -> list[bytes]:
+def all_keys(state: BlockState) -> list[bytes]:
     found, key = [], state.next_key(b"data ")
     while key is not None and key.startswith(b"data "):
         found.append(key)
@@ -238,7 +238,7 @@ async def test_no_corrupted_byte_of_an_answer_is_accepted(authority: Peer) -> No
     keys = b"data key 07", b"data key 08", b"data never"
     requests = RemoteRead(block, keys).encode(), RemoteCall(block, "AuraApi_authorities").encode()
 
-    def check(state: State) -> None:
+    def check(state: BlockState) -> None:
         for key in keys if request is requests[0] else ():
             state.get(key)
 

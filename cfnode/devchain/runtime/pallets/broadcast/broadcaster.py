@@ -69,6 +69,8 @@ class Broadcaster(ChainPallet):
     BroadcastTimeout = Value[int]("Height", default=100)
 
     class Event(EventSet):
+        """Events of broadcasts on every chain."""
+
         BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")
         BroadcastTimeout = event(2, broadcast_id="u32")
         BroadcastAborted = event(3, broadcast_id="u32")
@@ -81,6 +83,8 @@ class Broadcaster(ChainPallet):
         PalletConfigUpdated = event(9, update="BroadcastConfigUpdate")
 
     class Error(ErrorSet):
+        """Errors of broadcasts and their signatures."""
+
         InvalidPayload = "The provided payload is invalid."
         InvalidBroadcastId = "The provided broadcast id is invalid."
         ThresholdSignatureUnavailable = "A threshold signature was expected but not available."
@@ -88,6 +92,7 @@ class Broadcaster(ChainPallet):
         ApiCallUnavailable = "The broadcast's api call is no longer available."
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store the chain's broadcast timeout."""
         self.BroadcastTimeout.put(self.chain.broadcast_timeout)
 
     # Calls

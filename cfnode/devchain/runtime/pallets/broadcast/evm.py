@@ -52,6 +52,8 @@ class EvmBroadcaster(Broadcaster):
     )
 
     class Event(Broadcaster.Event):
+        """Events of broadcasts on EVM chains."""
+
         TransactionBroadcastRequest = event(
             0,
             broadcast_id="u32",
@@ -96,6 +98,7 @@ class EvmBroadcaster(Broadcaster):
             self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
 
     def start(self, api_call: values.EvmApi | None) -> int:
+        """Request the signature of a call, then its broadcast; return the broadcast id."""
         assert api_call is not None
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
@@ -107,6 +110,7 @@ class EvmBroadcaster(Broadcaster):
         return [self.sign(broadcast_id, api_call, should_broadcast=True)]
 
     def retry(self, broadcast_id: int) -> None:
+        """Attempt a broadcast again; sign it again if the key has changed since."""
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
             return
@@ -140,6 +144,7 @@ class EvmBroadcaster(Broadcaster):
         return request_id
 
     def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int:
+        """Request a new signature of an aborted broadcast; return the id of the signature request."""
         aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
         self.AbortedBroadcasts.put([aborted_id for aborted_id in aborted if aborted_id != broadcast_id])
         api_call = self.PendingApiCalls.get(broadcast_id)
@@ -154,9 +159,11 @@ class EvmBroadcaster(Broadcaster):
         return self.sign(broadcast_id, api_call, should_broadcast=request_broadcast)
 
     def is_known(self, broadcast_id: int) -> bool:
+        """Return whether a broadcast waits for its transaction."""
         return self.AwaitingBroadcast.contains(broadcast_id)
 
     def succeed(self, broadcast_id: int) -> None:
+        """Record what the transaction cost as the chain's liability, and end the broadcast."""
         if self.TransactionMetadata.contains(broadcast_id):
             amount, chain = self._spent(), CHAINS[self.chain.name]
             owner = values.ExternalOwnerAccount((chain.address, ENGINE))
@@ -165,6 +172,7 @@ class EvmBroadcaster(Broadcaster):
         super().succeed(broadcast_id)
 
     def forget(self, broadcast_id: int) -> None:
+        """Remove all data of a broadcast."""
         for out_id in self.BroadcastIdToTransactionOutIds.take(broadcast_id):
             self.TransactionOutIdToBroadcastId.remove(out_id)
         for stored in (self.AwaitingBroadcast, self.PendingApiCalls, self.TransactionMetadata):
@@ -261,6 +269,7 @@ class EvmBroadcaster(Broadcaster):
         )
 
     def identify(self, broadcast_id: int) -> tuple[values.SchnorrVerificationComponents, bytes]:
+        """Return the signature by which a broadcast is witnessed, and its transaction's hash."""
         data = self.AwaitingBroadcast.known(broadcast_id)
         return data.transaction_out_id, keccak_256(data.transaction_payload.data)
 

@@ -12,7 +12,7 @@ from typing import Any
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
     ReplayProtection,
-    Transfer,
+    TransferParams,
     VaultCall,
     all_batch,
     execute_x_swap_and_call,
@@ -101,5 +101,5 @@ def _redemption(arguments: values.RegisterRedemption) -> VaultCall:
     )
 
 
-def _transfer(value: values.EncodableTransferAssetParams) -> Transfer:
-    return Transfer(value.asset, value.to, value.amount)
+def _transfer(value: values.EncodableTransferAssetParams) -> TransferParams:
+    return TransferParams(value.asset, value.to, value.amount)

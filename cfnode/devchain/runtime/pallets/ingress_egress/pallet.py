@@ -36,6 +36,7 @@ class IngressEgress(ChainPallet):
     governance = part(IngressEgressGovernance, storage)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store channel lifetime, fees, minimum deposits and dust limits of the chain."""
         self.storage.DepositChannelLifetime.put(self.chain.lifetime)
         self.storage.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:
@@ -82,10 +83,12 @@ class IngressEgress(ChainPallet):
             self.storage.ProcessedUpTo.put(processed)
 
     def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
+        """Offer an aborted broadcast of this chain to its user, if it carries a message."""
         if chain == self.chain.name:
             broadcast_aborted(self.storage, broadcast_id)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
+        """Raise ScaleError if an argument is longer than its bound."""
         self.governance.check_bounds(arguments)
 
     # Rejecting

@@ -96,9 +96,13 @@ class IngressEgressStorage(ChainStorage):
     ]("BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0"))
 
     class Constant(ConstantSet):
+        """Constants of deposits."""
+
         AllowTransactionReports = constant("bool", True)
 
     class Event(EventSet):
+        """Events of deposit channels, deposits and egress."""
+
         DepositFinalised = event(
             0,
             deposit_address="Option<Account>",
@@ -171,6 +175,8 @@ class IngressEgressStorage(ChainStorage):
         ChannelRejectionRequestReceived = event(25, account_id="AccountId32", deposit_address="Account")
 
     class Error(ErrorSet):
+        """Errors of deposit channels, deposits and egress."""
+
         InvalidDepositAddress = (
             "The deposit address is not valid. It may have expired or may never have been issued."
         )

@@ -41,6 +41,7 @@ class LiquidityProvider(Pallet):
     storage = part(ProviderStorage)
 
     def on_killed_account(self, who: bytes) -> None:
+        """Remove the refund addresses of an account that ends."""
         self.storage.forget(who)
 
     @call(2)

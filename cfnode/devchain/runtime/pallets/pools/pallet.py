@@ -42,6 +42,7 @@ class LiquidityPools(Pallet):
     governance = part(PoolsGovernance, storage)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Create a pool of each asset with its first liquidity, and store the minimum orders."""
         configured = {pool.asset: pool for pool in config.pools}
         for asset in self.runtime.release.assets:
             if asset.name != STABLE and asset.chain not in self.runtime.release.left:
@@ -181,6 +182,7 @@ class LiquidityPools(Pallet):
         return orders.close_range_order(self.storage, lp, asset, order.id)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
+        """Raise ScaleError if a list of orders or updates is longer than its bound."""
         self.governance.check_bounds(arguments)
         if len(arguments.get("orders", ())) > MAX_CLOSED:
             raise ScaleError(f"orders: up to {MAX_CLOSED}, not {len(arguments['orders'])}")
@@ -199,6 +201,7 @@ class LiquidityPools(Pallet):
         return self.other(EnvironmentStorage).safe_mode("pools", f"{kind}_order_update_enabled")
 
     def on_killed_account(self, who: bytes) -> None:
+        """Remove the counts of earned fees of an account that ends."""
         self.storage.HistoricalEarnedFees.clear(who)
 
 

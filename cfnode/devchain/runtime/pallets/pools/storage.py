@@ -47,6 +47,8 @@ class PoolsStorage(PalletStorage):
     )
 
     class Event(EventSet):
+        """Events of pools and orders."""
+
         NewPoolCreated = event(
             0, base_asset="Asset", quote_asset="Asset", fee_hundredth_pips="u32", initial_price="Price"
         )
@@ -86,6 +88,8 @@ class PoolsStorage(PalletStorage):
         PalletConfigUpdated = event(10, update="pools::PalletConfigUpdate")
 
     class Error(ErrorSet):
+        """Errors of pools and orders."""
+
         PoolAlreadyExists = "The specified exchange pool already exists."
         PoolDoesNotExist = "The specified exchange pool does not exist."
         UnspecifiedOrderPrice = (

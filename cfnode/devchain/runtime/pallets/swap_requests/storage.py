@@ -67,6 +67,8 @@ class SwappingStorage(PalletStorage):
     )
 
     class Event(EventSet):
+        """Events of swap requests, their chunks, fees and channels."""
+
         SwapRequested = event(
             0,
             swap_request_id="SwapRequestId",
@@ -203,6 +205,8 @@ class SwappingStorage(PalletStorage):
         FlipTransferToGatewaySkipped = event(25, since("2.3.0"), reason="DispatchError")
 
     class Error(ErrorSet):
+        """Errors of swap requests, brokers and channels."""
+
         IncompatibleAssetAndAddress = "The provided asset and withdrawal address are incompatible."
         InvalidEgressAddress = "The Asset cannot be egressed because the destination address is not invalid."
         NoFundsAvailable = "The withdrawal is not possible because not enough funds are available."

@@ -56,6 +56,7 @@ class Swapping(Pallet):
     governance = part(SwappingGovernance, storage)
 
     def genesis(self, config: DevGenesis) -> None:
+        """Store network fees, the interval of FLIP buys, and the slippage limit of stablecoins."""
         self.storage.NetworkFee.put(NETWORK_FEE)
         self.storage.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
         self.storage.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
@@ -63,6 +64,7 @@ class Swapping(Pallet):
             self.storage.DefaultOraclePriceSlippageProtection.put(pair_of(asset), SLIPPAGE_OF_STABLES)
 
     def on_epoch_ending(self, epoch: int) -> None:
+        """Pay the rewards of an epoch that ends."""
         pay_rewards(self.storage, epoch)
 
     # Swaps
@@ -75,6 +77,7 @@ class Swapping(Pallet):
             request_network_fee_swap(self.storage, "Usdc", earned)
 
     def on_finalize(self, number: int) -> None:
+        """Execute the swaps that are due in this block."""
         run_due_swaps(self.storage, number)
 
     # Deposit channels
@@ -184,6 +187,7 @@ class Swapping(Pallet):
         )
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
+        """Raise ScaleError if an argument is longer than its bound."""
         self.governance.check_bounds(arguments)
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
