@@ -226,13 +226,13 @@ def run() -> list[Row]:
             "≥ 3 ×",
             gain >= 3,
         ),
-        *(_beside_before(name, best) for name in ("http", "ws") if older),
+        *(_against_before(name, best) for name in ("http", "ws") if older),
     ]
 
 
-def _beside_before(name: str, best: dict[str, float]) -> Row:
+def _against_before(name: str, best: dict[str, float]) -> Row:
     now, before = best[name], best[f"{name} before"]
-    figure = f"system_health, {name}, beside the version before"
+    figure = f"system_health, {name}, against the version before"
     measured = f"{now:,.0f}/s, {now / before:.1%} of {before:,.0f}/s"
     return figure, measured, f"≥ {MIN_OF_BEFORE:.0%}", now >= MIN_OF_BEFORE * before
 
