@@ -37,7 +37,7 @@ __all__ = [
 
 NEWEST_ROWS: Final = 200
 """Number of the newest rows that are read of each table in which a swap may have moved."""
-MAX_ABORTED: Final = 1_000
+MAX_ABORTED: Final = 200
 """Number of the newest aborted transactions whose payouts are listed."""
 Record = dict[str, Any]
 
@@ -233,30 +233,32 @@ def _newest_aborted(
     connection: Connection, limit: int, before: tuple[int, int] | None
 ) -> list[FailedPayoutLine]:
     """Return at most `limit` payouts of aborted transactions; those that were sent since are left out."""
+    rows = [row for row in _of_aborted(connection) if before is None or (row["block"], row["event"]) < before]
+    rows.sort(key=lambda row: (row["block"], row["event"]), reverse=True)
     lines = list[FailedPayoutLine]()
-    while len(lines) < limit:
-        rows = _of_aborted(connection, limit, before)
-        lines += reversed(aborted_payouts(connection, rows[::-1], payout_facts(connection, rows)))
-        if len(rows) < limit:
+    for start in range(0, len(rows), limit):
+        part = rows[start : start + limit]
+        times = times_of(connection, [row["block"] for row in part])
+        part = [row | {"time": times[row["block"]]} for row in part]
+        lines += aborted_payouts(connection, part, payout_facts(connection, part))
+        if len(lines) >= limit:
             break
-        before = rows[-1]["block"], rows[-1]["event"]
     return lines[:limit]
 
 
-def _of_aborted(connection: Connection, limit: int, before: tuple[int, int] | None) -> list[Record]:
-    """Return the newest rows of payouts in transactions that were ever aborted."""
-    table, blocks, batch = schema.payouts, schema.blocks.c, schema.broadcasts.c
-    aborted = _aborted_broadcasts().subquery()
-    query = (
-        select(blocks.time, table)
-        .join(schema.blocks, blocks.number == table.c.block)
-        .join(schema.broadcasts, and_(batch.chain == table.c.chain, batch.egress == table.c.egress))
-        .join(aborted, and_(aborted.c.chain == batch.chain, aborted.c.broadcast == batch.broadcast))
-    )
-    if before is not None:
-        query = query.where(is_before(table, before))
-    query = query.distinct().order_by(table.c.block.desc(), table.c.event.desc()).limit(limit)
-    return [dict(row) for row in connection.execute(query).mappings()]
+def _of_aborted(connection: Connection) -> list[Record]:
+    """Return the rows of the payouts in the transactions that were aborted last."""
+    aborted = {(row.chain, row.broadcast) for row in connection.execute(_aborted_broadcasts())}
+    chains = {chain for chain, _ in aborted}
+    batches = related(connection, schema.broadcasts, "broadcast", [number for _, number in aborted], chains)
+    egresses = {
+        (row["chain"], row["egress"])
+        for rows in batches.values()
+        for row in rows
+        if (row["chain"], row["broadcast"]) in aborted and row["egress"] is not None
+    }
+    payouts = related(connection, schema.payouts, "egress", [egress for _, egress in egresses], chains)
+    return [row for rows in payouts.values() for row in rows if (row["chain"], row["egress"]) in egresses]
 
 
 def _aborted_broadcasts() -> Select[tuple[str, int]]:

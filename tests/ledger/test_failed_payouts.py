@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from sqlalchemy.event import listen
 
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
@@ -145,6 +147,21 @@ def test_the_list_has_the_payouts_of_an_aborted_batch(
         lines = failed_payouts(connection)
     expected = [] if found is None else [(2, 1, found), (1, 1, found)]
     assert [(each.request, each.call, each.fate) for each in lines] == expected
+
+
+def test_the_list_reads_rows_by_indexes_only(make_database: MakeDatabase) -> None:
+    """Each table, also that of all payouts, is searched by a whole index, never scanned."""
+    database, queries = aborted_batch(make_database), list[tuple[str, Any]]()
+    with database.reading() as connection:
+        listen(connection, "before_cursor_execute", lambda *of: queries.append((of[2], of[3])))
+        assert len(failed_payouts(connection)) == 2
+        for query, parameters in list(queries) if connection.dialect.name == "sqlite" else ():
+            rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", parameters).all()
+            plan = [row[3] for row in rows]
+            assert not [
+                each for each in plan if re.fullmatch(r"SCAN (payouts|broadcasts|outcomes|events)", each)
+            ]
+            assert "SEARCH payouts USING INDEX payouts_by_chain_egress (chain=?)" not in plan
 
 
 def test_the_pages_of_the_list_have_each_failed_payout_once(make_database: MakeDatabase) -> None:
