@@ -76,7 +76,11 @@ FORMATS: Final = {
 """Formats by name."""
 
 
-def file_name(statement: LedgerStatement, form: StatementFormat) -> str:
-    """Return the name of a statement's file, such as `statement-2026-11-wallet.csv`."""
+def file_name(statement: LedgerStatement, form: StatementFormat, *, is_whole: bool = True) -> str:
+    """Return the name of a statement's file, such as `statement-2026-11-wallet.csv`.
+
+    The name of one whose period has not ended in the books has `so-far`.
+    """
     parts = ["statement", statement.period.text, statement.account, statement.partner]
+    parts += [] if is_whole else ["so-far"]
     return "-".join(part for part in parts if part is not None) + form.suffix
