@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import codecs
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, Final, TextIO
+from typing import BinaryIO, Final, TextIO, cast
 
 from cfnode.ledger.statements.journal import write_beancount, write_ledger
 from cfnode.ledger.statements.lines import LedgerStatement
@@ -32,12 +32,8 @@ class StatementFormat:
 def _as_text(
     write: Callable[[LedgerStatement, TextIO], None], statement: LedgerStatement, file: BinaryIO
 ) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
-    try:
-        write(statement, text)
-        text.flush()
-    finally:
-        text.detach()
+    # Not io.TextIOWrapper, which flushes the file, also after an error.
+    write(statement, cast(TextIO, codecs.getwriter("utf-8")(file)))
 
 
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
