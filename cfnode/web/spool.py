@@ -84,7 +84,7 @@ class _Spool:
             self._change.set()
 
     def append(self, data: Any) -> int:
-        """Write bytes, in the thread. Raises _Abandoned when nobody reads any more."""
+        """Write bytes, in the thread. Raises _Abandoned if the reader has ended."""
         if self.is_abandoned:
             raise _Abandoned
         count = os.pwrite(self._descriptor, data, self._written)
@@ -110,7 +110,7 @@ class _Spool:
 
 
 class _Abandoned(Exception):
-    """Nobody reads the file any more."""
+    """The reader of the file has ended."""
 
 
 class _Sink(io.RawIOBase):

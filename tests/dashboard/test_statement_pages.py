@@ -80,7 +80,7 @@ async def test_a_spreadsheet_of_one_partner_is_read_by_others(month: Database) -
         ("period=2026-13&format=csv", "Write a month, 2026-11, a quarter"),
         ("period=2998-01&format=csv", "2998-01 is in the future."),
         ("period=2026-11&format=exe", "Choose a format of the list."),
-        ("period=2026-11&format=csv&partner=nobody", "Choose a partner of the list."),
+        ("period=2026-11&format=csv&partner=unknown", "Choose a partner of the list."),
         ("period=2026-11&format=csv&account=cFx", "Write an account of the State Chain"),
     ],
 )
