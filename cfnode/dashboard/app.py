@@ -21,6 +21,7 @@ from cfnode.dashboard.guard import SECURITY_HEADERS, form_of, is_secure, require
 from cfnode.dashboard.node import RpcNode
 from cfnode.dashboard.pages import PAGES, Page
 from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
+from cfnode.dashboard.statement_pages import STATEMENT_PAGES
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PAGE_PATH_PREFIX, THEMES
@@ -84,7 +85,8 @@ class Dashboard:
     def _routes(self) -> list[Route | Mount]:
         static = StaticFiles(directory=HERE / "static")
         pages = [
-            Route(path, self._opened(page)) for path, page in {**PAGES, **SWAP_PAGES, **DEV_PAGES}.items()
+            Route(path, self._opened(page))
+            for path, page in {**PAGES, **SWAP_PAGES, **STATEMENT_PAGES, **DEV_PAGES}.items()
         ]
         return [
             Route("/login", self._login, methods=["GET", "POST"]),

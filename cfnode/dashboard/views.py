@@ -28,6 +28,7 @@ PAGES: Final = (
     ("channels", "Channels"),
     ("payouts", "Payouts"),
     ("partners", "Partners"),
+    ("statements", "Statements"),
     ("health", "Health"),
 )
 DEV_PAGES: Final = (("dev", "Controls"), ("blocks", "Blocks"))

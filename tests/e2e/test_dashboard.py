@@ -47,7 +47,7 @@ PATIENCE_S = 60.0
 TAB, ENTER = "\ue004", "\ue007"
 PAGES = (
     *("", "swaps", "swaps?state=x&first=soon", "find?term=x", "figures", "channels", "payouts", "partners"),
-    *("health", "dev", "blocks", "blocks/30"),
+    *("statements", "statements/file?period=x", "health", "dev", "blocks", "blocks/30"),
 )
 ETHER = 10**18
 

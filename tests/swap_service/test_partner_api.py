@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import httpx
@@ -11,8 +13,9 @@ import msgspec
 import pytest
 
 from cfnode.ledger.database import Database
+from cfnode.ledger.errors import DatabaseError
 from cfnode.ledger.partners import access, orders, registry
-from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
+from cfnode.ledger.statements import CalendarPeriod, LedgerStatement, Line
 from cfnode.swap_service.live.partner_api import schema
 from cfnode.swap_service.live.partner_api.operations import OPERATIONS
 from cfnode.swap_service.live.partner_api.problems import CODES
@@ -116,11 +119,53 @@ def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database,
     assert (code_of(answer), answer.headers["allow"]) == ((405, "method_not_allowed"), "POST")
     for reference in ("999", "1-Bitcoin-999", "1-Nowhere-1", "x", "%00", "0x" + "ab" * 32, "9" * 300):
         assert code_of(api.get(f"/v1/swaps/{reference}")) == (404, "not_found"), reference
-    for month in ("", "2026-13", "2026-1", "x"):
+    for month in ("", "2026-13", "2026-1", "x", "2998-01"):
         assert code_of(api.get("/v1/statement", month=month)) == (400, "invalid_request")
     assert code_of(api.get("/v1/statement", month=MONTH, format="xml")) == (400, "invalid_request")
     assert code_of(api.get("/v1/statement", month=MONTH, more="1")) == (400, "invalid_request")
     assert channels(chain) == before + 1
+
+
+MEMBERS = dict.fromkeys(Line.__dataclass_fields__)
+LINE = Line(**MEMBERS | {"line": "fee", "kind": "network", "asset": "Usdc", "currency": "USD", "time": 0,
+                         "destination": "x" * 100})  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_statement_comes_while_it_is_read_and_is_broken_off_if_the_books_fail(
+    books: Database, service: Service, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    api, is_read = Api.of(service.url, books), threading.Event()
+
+    def lines(statement: LedgerStatement) -> Iterator[Line]:
+        yield from [LINE] * 2_000
+        assert is_read.wait(30), "nothing came while the statement was read"
+        raise DatabaseError("the books are away")
+
+    monkeypatch.setattr(LedgerStatement, "lines", lines)
+    address, query = service.url + "/v1/statement", {"month": MONTH, "format": form}
+    headers = {"authorization": f"Bearer {api.key}"}
+    with HTTP.stream("GET", address, params=query, headers=headers) as answer:
+        assert answer.status_code == 200
+        pieces = answer.iter_raw()
+        assert next(pieces)
+        is_read.set()
+        with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
+            list(pieces)
+
+
+def test_a_statement_that_fails_before_its_first_piece_is_a_problem(
+    books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lines(statement: LedgerStatement) -> Iterator[Line]:
+        yield LINE
+        raise DatabaseError("the books are away")
+
+    monkeypatch.setattr(LedgerStatement, "lines", lines)
+    for form in ("csv", "csv-totals", "json"):
+        answer = Api.of(service.url, books).get("/v1/statement", month=MONTH, format=form)
+        assert code_of(answer) == (503, "unavailable")
+        assert answer.headers["content-type"] == "application/json"
 
 
 def test_a_budget_ends(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import codecs
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, Final, TextIO
+from typing import BinaryIO, Final, TextIO, cast
 
 from cfnode.ledger.statements.journal import write_beancount, write_ledger
 from cfnode.ledger.statements.lines import LedgerStatement
@@ -32,12 +32,8 @@ class StatementFormat:
 def _as_text(
     write: Callable[[LedgerStatement, TextIO], None], statement: LedgerStatement, file: BinaryIO
 ) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
-    try:
-        write(statement, text)
-        text.flush()
-    finally:
-        text.detach()
+    # Not io.TextIOWrapper, which flushes the file, also after an error.
+    write(statement, cast(TextIO, codecs.getwriter("utf-8")(file)))
 
 
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -76,7 +72,11 @@ FORMATS: Final = {
 """Formats by name."""
 
 
-def file_name(statement: LedgerStatement, form: StatementFormat) -> str:
-    """Return the name of a statement's file, such as `statement-2026-11-wallet.csv`."""
+def file_name(statement: LedgerStatement, form: StatementFormat, *, is_whole: bool = True) -> str:
+    """Return the name of a statement's file, such as `statement-2026-11-wallet.csv`.
+
+    The name of one whose period has not ended in the books has `so-far`.
+    """
     parts = ["statement", statement.period.text, statement.account, statement.partner]
+    parts += [] if is_whole else ["so-far"]
     return "-".join(part for part in parts if part is not None) + form.suffix

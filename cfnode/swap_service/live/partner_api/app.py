@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import IO, Any, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -31,7 +31,7 @@ from cfnode.swap_service.live.partner_api.operations import (
     operation_of,
 )
 from cfnode.swap_service.live.partner_api.problems import Problem
-from cfnode.swap_service.live.partner_api.reading import own_swap, statement_file
+from cfnode.swap_service.live.partner_api.reading import own_swap, statement_writer
 from cfnode.swap_service.live.partner_api.schema import (
     ChannelRequest,
     QuoteRequest,
@@ -46,6 +46,7 @@ from cfnode.swap_service.routes import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from cfnode.web.bearer import RequestHeaders
 from cfnode.web.bodies import BodyRefused, is_json
 from cfnode.web.origins import Headers
+from cfnode.web.spool import send_spooled
 
 __all__ = ["PartnerApi"]
 
@@ -54,7 +55,7 @@ JSON: Final = (b"content-type", b"application/json")
 CSV: Final = (b"content-type", b"text/csv; charset=utf-8")
 MAX_STATEMENTS: Final = 2
 """Most statements that are read at the same time."""
-PIECE: Final = 64 * 1024
+Writer = Callable[[BinaryIO], None]
 _SCHEME: Final = b"bearer "
 _BODY_FAULTS: Final = {408: "timeout", 413: "too_large", 400: "invalid_request"}
 
@@ -67,7 +68,7 @@ class PartnerApi:
         self._opener = Opener(source)
         self._readers = trio.CapacityLimiter(3)
         self._statements = trio.CapacityLimiter(MAX_STATEMENTS)
-        self._handlers: dict[str, Callable[..., Awaitable[bytes | IO[bytes]]]] = {
+        self._handlers: dict[str, Callable[..., Awaitable[bytes | Writer]]] = {
             "create_quotes": self._quotes,
             "open_channel": self._channel,
             "get_swap": self._swap,
@@ -102,12 +103,14 @@ class PartnerApi:
                 await respond(send, 200, openapi.document(), [JSON, *cors])
                 return
             status, kind, answer = await self._answer(scope, headers, receive)
+            if isinstance(answer, bytes):
+                await respond(send, status, answer, [kind, *cors])
+            else:
+                await self._stream(scope, send, status, answer, [kind, *cors])
         except _Gone:
             return
         except Problem as problem:
             await respond(send, problem.status, problem.body, [JSON, *problem.headers, *cors])
-        else:
-            await (respond if isinstance(answer, bytes) else _stream)(send, status, answer, [kind, *cors])
 
     async def _answer(
         self, scope: Scope, headers: RequestHeaders, receive: Receive
@@ -131,8 +134,32 @@ class PartnerApi:
         except Exception as error:
             if isinstance(error, _Gone):
                 raise
-            status, _ = self._source.fault(error, scope["path"])
-            raise Problem("unavailable" if status == 503 else "internal_error", _public(error)) from None
+            raise self._fault(error, scope) from None
+
+    def _fault(self, error: Exception, scope: Scope) -> Problem:
+        """Return the problem of an unforeseen exception, which is logged."""
+        status, _ = self._source.fault(error, scope["path"])
+        return Problem("unavailable" if status == 503 else "internal_error", _public(error))
+
+    async def _stream(self, scope: Scope, send: Send, status: int, write: Writer, headers: Headers) -> None:
+        """Send what a function writes, while it writes. Raises Problem if it fails before its first bytes."""
+        is_begun = False
+
+        async def start() -> None:
+            nonlocal is_begun
+            is_begun = True
+            await send({"type": "http.response.start", "status": status, "headers": [*headers]})
+
+        async def send_piece(piece: bytes) -> None:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+        try:
+            await send_spooled(write, start, send_piece, self._statements)
+        except Exception as error:
+            if is_begun:
+                raise
+            raise self._fault(error, scope) from None
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _partner(self, headers: RequestHeaders) -> Partner:
         """Return the partner whose key a request has, and count the request. Raises Problem."""
@@ -160,9 +187,8 @@ class PartnerApi:
         swap: Swap = await self._source.read(read_swap)
         return msgspec.json.encode(swap)
 
-    async def _statement(self, partner: Partner, query: StatementQuery) -> IO[bytes]:
-        write = partial(statement_file, self._database, partner.name, query)
-        return await trio.to_thread.run_sync(write, limiter=self._statements)
+    async def _statement(self, partner: Partner, query: StatementQuery) -> Writer:
+        return statement_writer(self._database, partner.name, query)
 
 
 class _Gone(Exception):
@@ -233,15 +259,3 @@ def _problem_of(refusal: RequestRefusal) -> Problem:
         return Problem("not_found")
     is_malformed = refusal.message.startswith("invalid request")
     return Problem("invalid_request" if is_malformed else "swap_refused", refusal.message)
-
-
-async def _stream(send: Send, status: int, file: IO[bytes], headers: Headers) -> None:
-    """Send a file in pieces, and close it."""
-    with file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        head = [*headers, (b"content-length", b"%d" % size)]
-        await send({"type": "http.response.start", "status": status, "headers": head})
-        while piece := file.read(PIECE):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from typing import IO, BinaryIO, Final, cast
+from collections.abc import Callable
+from functools import partial
+from typing import BinaryIO
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.partners.channels import has_channel
@@ -18,10 +19,7 @@ from cfnode.swap_service.source import SwapRecord
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["own_swap", "statement_file"]
-
-IN_MEMORY: Final = 1 << 20
-"""Bytes of a statement that stay in memory; a larger one goes to a temporary file."""
+__all__ = ["own_swap", "statement_writer"]
 
 
 def own_swap(record: SwapRecord, database: Database, partner: str, reference: str) -> Swap:
@@ -36,19 +34,11 @@ def own_swap(record: SwapRecord, database: Database, partner: str, reference: st
     return swap_of(document)
 
 
-def statement_file(database: Database, partner: str, query: StatementQuery) -> IO[bytes]:
-    """Return a statement as a file that is at its beginning. Raises Problem, LedgerError; blocks."""
+def statement_writer(database: Database, partner: str, query: StatementQuery) -> Callable[[BinaryIO], None]:
+    """Return a function that writes a statement and raises LedgerError. Raises Problem."""
     try:
         month = CalendarPeriod.month(query.month)
-        month.require_begun(int(time.time() * 1000))
+        month.require_begun(time.time_ns() // 1_000_000)
     except ValueError as error:
         raise Problem("invalid_request", f"month: {error}") from None
-    statement = LedgerStatement(database, month, partner=partner)
-    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # its sender closes it
-    try:
-        FORMATS[query.format].write(statement, cast(BinaryIO, file))
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return file
+    return partial(FORMATS[query.format].write, LedgerStatement(database, month, partner=partner))
