@@ -100,9 +100,9 @@ def test_each_port_stands_each_attack(name: str, attack: str, program: Program) 
     with comes_back(program), Honest(program, target) as honest:
         idle = honest.p99(repeats(5, 1) / 2)
         with ATTACKS[attack](target):
-            p99 = honest.p99(repeats(10, 1))
-            with Honest(program, target) as newcomer:  # for which there is a place
+            with Honest(program, target) as newcomer:  # for which there is a place, from the beginning on
                 newcomer.ask()
+            p99 = honest.p99(repeats(10, 1))
     assert target.odd == []
     check_wait(p99, idle)
 
