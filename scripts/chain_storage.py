@@ -72,7 +72,7 @@ def _rewritten(source: str, wanted: dict[tuple[str, str], str]) -> str:
                     base = function.value if isinstance(function, ast.Subscript) else function
                     assert isinstance(base, ast.Name)
                     edits.append((function, f"{base.id}[{wanted[owner.name, name]}]"))
-    for node, replacement in sorted(edits, key=lambda each: -each[0].lineno):
+    for node, replacement in sorted(edits, key=lambda edit: -edit[0].lineno):
         first, last = node.lineno - 1, (node.end_lineno or 0) - 1
         head, tail = lines[first][: node.col_offset], lines[last][node.end_col_offset or 0 :]
         lines[first : last + 1] = [head + replacement.encode() + tail]

@@ -169,7 +169,7 @@ def merged(one: Union, other: Union) -> Union:
                 break
         else:
             types.append(candidate)
-    return tuple(sorted(types, key=lambda each: each == NONE))
+    return tuple(sorted(types, key=lambda member: member == NONE))
 
 
 def text(union: Union, prefix: str = "") -> str:

@@ -99,7 +99,7 @@ class EvmSession:
         url, chain_id = f"http://{HOST}:{port}", self.contracts.chain_id
         manager, vault = map(checksum_address, (self.contracts.key_manager, self.contracts.vault))
         tokens = {name: checksum_address(at) for name, at in self.contracts.tokens_by_symbol.items()}
-        funded = [checksum_address(each) for each in self.payers]
+        funded = [checksum_address(payer) for payer in self.payers]
         flags = f"--network dev{self.node_flag} --eth-rpc {url} --key {self.key_file}"
         command = f"cfnode recover --for OWNER {flags}"
         if self.node.as_json:

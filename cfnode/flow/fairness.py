@@ -145,7 +145,7 @@ class FairSlots:
         self._used = dict(ordered[half:])
 
     def _admit_next(self) -> None:
-        client = min(self._waiting, key=lambda each: (self._held[each], self._used.get(each, self._level)))
+        client = min(self._waiting, key=lambda key: (self._held[key], self._used.get(key, self._level)))
         wait = self._waiting[client].popleft()
         if not self._waiting[client]:
             del self._waiting[client]

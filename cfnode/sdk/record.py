@@ -250,7 +250,7 @@ def _any_of(choices: list[Any], style: _Style) -> Callable[[Any, str], Any]:
 
 def _read_instance(classes: tuple[type[Record], ...], value: Any, path: str) -> Record:
     if not isinstance(value, classes):
-        names = " or ".join(each.__name__ for each in classes)
+        names = " or ".join(choice.__name__ for choice in classes)
         raise ValidationError(path, f"{path}: expected a record, {names}, not {value!r:.80}")
     return value
 

@@ -74,7 +74,7 @@ def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     deposits = [entry for entry in entries if _is_deposit(entry)]
     deposits += [entry for entry in at_address if entry.name == Name.DEPOSIT_FAILED]
     last = max(
-        (entry for entry in deposits if located.owns(entry)), key=lambda each: each.place, default=None
+        (entry for entry in deposits if located.owns(entry)), key=lambda deposit: deposit.place, default=None
     )
     request = None if last is None else _request_of(record, last)
     return Located(opening, last, request, located.openings)

@@ -189,7 +189,7 @@ def _without_indexes(connection: Connection) -> list[Index]:
     indexes = [
         index
         for name in ("events", *FACTS)
-        for index in sorted(schema.metadata.tables[name].indexes, key=lambda each: str(each.name))
+        for index in sorted(schema.metadata.tables[name].indexes, key=lambda known: str(known.name))
     ]
     for index in indexes:
         index.drop(connection)

@@ -84,7 +84,7 @@ def _figures(database: Database) -> dict[str, Callable[[], Any]]:
             return look(connection)
 
     def reported(name: str, of: str | None) -> list[Any]:
-        return [list(each.items()) for each in report(database, name, day, of)]
+        return [list(record.items()) for record in report(database, name, day, of)]
 
     found: dict[str, Callable[[], Any]] = {
         f"report {name} of a day": partial(reported, name, None) for name in NAMES

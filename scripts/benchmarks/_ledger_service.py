@@ -134,7 +134,7 @@ def _at_once(
     name: str, addresses: Sequence[str], most: float | None, headers: dict[str, str] | None = None
 ) -> Row:
     rounds = [timed(addresses, CLIENTS, headers) for _ in range(ROUNDS)]
-    seconds = min(rounds, key=lambda each: quantile(each, 0.99))
+    seconds = min(rounds, key=lambda measured: quantile(measured, 0.99))
     high, middle = quantile(seconds, 0.99), quantile(seconds, 0.5)
     measured = f"{high * 1000:,.0f} ms p99, {middle * 1000:,.0f} ms median"
     return (

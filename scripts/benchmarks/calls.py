@@ -190,7 +190,8 @@ def _servers(folder: Path, rates: dict[str, float]) -> Iterator[Row]:
         with server(name) as port:
             kind = Kind(text, 50, [("system_health", [])])
             best = min(
-                (measure(folder, port, kind, part) for part in range(ROUNDS)), key=lambda each: each.slow
+                (measure(folder, port, kind, part) for part in range(ROUNDS)),
+                key=lambda measured: measured.slow,
             )
         rates[name] = best.rate
         yield f"{text} that sends a fixed answer, 50 connections", str(best), "", None
@@ -220,7 +221,7 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Map
         rounds.append(measure(folder, now, kind, part))
         if before is not None and part < OLDER_ROUNDS:
             older.append(measure(folder, before, kind, part))
-    best = min(rounds, key=lambda each: each.slow)
+    best = min(rounds, key=lambda measured: measured.slow)
     figure, targets, met = str(best), list[str](), list[bool]()
     if kind.yardstick in rates:
         figure += f"; {best.rate / rates[kind.yardstick]:.2f} of the rate of the bare {kind.yardstick}"
@@ -231,7 +232,7 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Map
         targets.append(f"≥ {kind.least:,.0f}/s")
         met.append(best.rate >= kind.least)
     if older:
-        earlier = min(older, key=lambda each: each.slow)
+        earlier = min(older, key=lambda measured: measured.slow)
         figure += f"; before {earlier}: {best.rate / earlier.rate:.2f} ×"
         if kind.ratio is not None:
             targets.append(f"≥ {kind.ratio:.0f} ×")

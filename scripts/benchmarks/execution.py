@@ -39,7 +39,7 @@ def run() -> list[Row]:
 
 
 def _row(name: str, figure: str, rounds: list[tuple[dict[str, float], dict[str, float]]], most: float) -> Row:
-    before, after = (min(each[side][figure] for each in rounds) for side in (0, 1))
+    before, after = (min(measured[side][figure] for measured in rounds) for side in (0, 1))
     measured = f"{before * 1000:.1f} → {after * 1000:.1f} ms, {after / before:.2f}"
     return name, measured, f"≤ {most}", after / before <= most
 

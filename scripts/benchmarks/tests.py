@@ -78,7 +78,7 @@ def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str)
         total.wall, total.own = total.wall + cost.wall, total.own + cost.own
         total.children += cost.children
         total.starts.update(cost.starts)
-    slowest = sorted(tests.items(), key=lambda each: -each[1].wall)
+    slowest = sorted(tests.items(), key=lambda item: -item[1].wall)
     ten = sum(cost.wall for _, cost in slowest[:SLOWEST])
     one_in_100 = sum(cost.wall for _, cost in slowest[: max(1, len(slowest) // 100)])
     starts = ", ".join(f"{count} {kind}" for kind, count in total.starts.most_common(8))

@@ -205,7 +205,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def _nav(files: Files) -> list[dict[str, Any]]:
     tabs = navigation(file.src_uri for file in files.documentation_pages())
     return [
-        {tab: [_titled(section) for section in sections]} for each in tabs for tab, sections in each.items()
+        {tab: [_titled(section) for section in sections]} for group in tabs for tab, sections in group.items()
     ]
 
 

@@ -119,7 +119,7 @@ def test_the_usual_contracts_are_those_of_dev() -> None:
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "0x7a69", "mainnet", str(2**64)])
 @pytest.mark.parametrize("prefix", ["evm", "arb", "tron", "bsc"])
-def test_what_is_no_chain_id_is_refused(prefix: str, wrong: str) -> None:
+def test_an_invalid_chain_id_is_refused(prefix: str, wrong: str) -> None:
     done = CliRunner().invoke(export_chain_spec, ["--dev", f"--dev-{prefix}-chain-id", wrong])
     assert done.exit_code == 2
     assert wrong in done.stderr

@@ -275,7 +275,7 @@ def test_no_server_and_no_address(loop: Run) -> None:
 
 @LOOPS
 @pytest.mark.parametrize("is_failing", [True, False])
-def test_a_server_that_does_not_answer_the_goodbye_delays_the_end_of_the_block_by_a_limit(
+def test_closing_waits_a_limited_time_for_a_server_that_does_not_answer_the_close_frame(
     loop: Run, is_failing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket, "CLOSE_TIMEOUT_S", 0.1)

@@ -50,13 +50,13 @@ async def test_each_page_of_a_development_chain_says_what_time_it_is_there(books
 
 async def test_the_figures_are_those_of_the_totals(books: Database) -> None:
     with books.reading() as connection:
-        volumes = [each for each in totals_of(connection, 0, 2**31 - 1) if each.measure == "volume"]
+        volumes = [total for total in totals_of(connection, 0, 2**31 - 1) if total.measure == "volume"]
     with visitor(books) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/figures?days=7")
-        for each in volumes:
-            assert f"{asset_name(each.asset)} {each.count} {coins(each.amount, each.asset)}" in text
-            assert dollars(each.value) in text
+        for volume in volumes:
+            assert f"{asset_name(volume.asset)} {volume.count} {coins(volume.amount, volume.asset)}" in text
+            assert dollars(volume.value) in text
         page = (await guest.get("/figures?days=90")).text
         assert page.count("<svg") == 4
         for path in ("/figures?days=0", "/figures?days=1000000", "/figures?days=x", "/figures?days="):

@@ -36,8 +36,8 @@ async def found_at(guest: Visitor, term: str) -> str:
 
 
 async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) -> None:
-    swap = next(each for each in report(books, "swaps", Period()) if each["state"] == "failed")
-    deposit = next(each for each in rows(books, "deposits") if each["request"] == swap["request"])
+    swap = next(record for record in report(books, "swaps", Period()) if record["state"] == "failed")
+    deposit = next(row for row in rows(books, "deposits") if row["request"] == swap["request"])
     with visitor(books) as (_, guest):
         await guest.log_in()
         for term in (str(swap["request"]), f"  {deposit['transaction'].upper()} "):
@@ -53,18 +53,18 @@ async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) 
 
 
 async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> None:
-    channel = next(each for each in rows(books, "channels") if each["chain"] == "Bitcoin")
+    channel = next(row for row in rows(books, "channels") if row["chain"] == "Bitcoin")
     name = f"{channel['block']}-Bitcoin-{channel['channel']}"
     with visitor(books) as (_, guest):
         await guest.log_in()
         for term in (name, name.lower(), channel["address"], channel["address"].upper()):
             assert await found_at(guest, term) == f"/channels/{name}", term
         text = await text_of(guest, f"/channels/{name}")
-        deposits = [each for each in rows(books, "deposits") if each["opened"] == channel["block"]]
+        deposits = [row for row in rows(books, "deposits") if row["opened"] == channel["block"]]
         assert deposits
-        for each in deposits:
-            assert each["transaction"] in text
-            assert f'href="/web/swaps/{each["request"]}"' in (await guest.get(f"/channels/{name}")).text
+        for deposit in deposits:
+            assert deposit["transaction"] in text
+            assert f'href="/web/swaps/{deposit["request"]}"' in (await guest.get(f"/channels/{name}")).text
         for path in (
             "/channels/1-Bitcoin-1",
             "/channels/1-Moon-1",
@@ -75,12 +75,12 @@ async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> 
 
 
 async def test_an_address_of_several_swaps_leads_to_a_list(books: Database) -> None:
-    numbers = [each["request"] for each in rows(books, "requests") if each["destination"] == EVM_ADDRESS]
+    numbers = [row["request"] for row in rows(books, "requests") if row["destination"] == EVM_ADDRESS]
     with visitor(books) as (_, guest):
         await guest.log_in()
         answer = await guest.client.get("/web/find", params={"term": EVM_ADDRESS.upper()})
         assert answer.status_code == 200
-        listed = [int(each) for each in re.findall(r'id="swap-(\d+)"', answer.text)]
+        listed = [int(match) for match in re.findall(r'id="swap-(\d+)"', answer.text)]
         assert set(numbers) <= set(listed)
         assert listed == sorted(listed, reverse=True)
 
@@ -133,7 +133,7 @@ async def listed_at(guest: Visitor, **fields: str) -> list[int]:
     for _ in range(50):
         answer = await guest.client.get(path, params=params)
         assert answer.status_code == 200
-        found += [int(each) for each in re.findall(r'id="swap-(\d+)"', answer.text)]
+        found += [int(match) for match in re.findall(r'id="swap-(\d+)"', answer.text)]
         older = re.search(r'href="([^"]+)">Older', answer.text)
         if older is None:
             return found
@@ -159,9 +159,11 @@ async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
         chains = [each for each in known if each not in customers]
         assert await listed_at(guest, owner="chain") == numbers(chains)
         for state in ("paid", "refunded", "failed", "swapping"):
-            own = [each for each in customers if each["state"] == state]
+            own = [customer for customer in customers if customer["state"] == state]
             assert await listed_at(guest, state=state) == numbers(own), state
-        own = [each for each in customers if (each["source"], each["target"]) == ("Eth", "Btc")]
+        own = [
+            customer for customer in customers if (customer["source"], customer["target"]) == ("Eth", "Btc")
+        ]
         assert await listed_at(guest, source="Eth", target="Btc", account=day.broker) == numbers(own)
         assert await listed_at(guest, last="1999-12-31") == []
         assert await listed_at(guest, first="1999-12-31", last="2999-12-31") == numbers(customers)

@@ -81,7 +81,7 @@ def test_a_provider_provides_is_traded_against_and_withdraws(tmp_path: Path) -> 
     assert start == "cfnode run --dev --dev-broker //Alice --dev-lp //Bob --dev-seal instant 2> node.log &"
     flags = ("--dev", "--dev-broker=//Alice", "--dev-lp=//Bob", "--dev-seal=instant")
     with running_node(tmp_path, *flags) as node:
-        commands = "".join(f"printf '{MARK}'\n{each.commands}" for each in parts[1:])
+        commands = "".join(f"printf '{MARK}'\n{part.commands}" for part in parts[1:])
         printed = Shell(tmp_path, node.url).run(f"exec 2>&1\n{first}{commands}").split(MARK)[1:]
         for each, output in zip(parts[1:], printed, strict=True):
             lines = "\n".join(line.rstrip() for line in output.splitlines())
@@ -98,11 +98,11 @@ def the_books_balance(node: NodeProcess) -> None:
     ether, dollars = (each for each in found["DepositFinalised"])
     order, closed = found["LimitOrderUpdated"]
     swaps = found["SwapExecuted"][:2]  # the third swaps the fee of a withdrawal
-    assert {amount(each["input_amount"]) + amount(each["network_fee"]) for each in swaps} == {
+    assert {amount(swap["input_amount"]) + amount(swap["network_fee"]) for swap in swaps} == {
         amount(dollars["ingress_fee"]),
         1_000 * DOLLAR - amount(dollars["ingress_fee"]),
     }
-    paid, got = (sum(amount(each[name]) for each in swaps) for name in ("input_amount", "output_amount"))
+    paid, got = (sum(amount(swap[name]) for swap in swaps) for name in ("input_amount", "output_amount"))
     assert (paid, amount(closed["bought_amount"])) == (999 * DOLLAR, 999 * DOLLAR - 1)
     given = amount(order["sell_amount_change"][1]) - amount(closed["sell_amount_change"][1])
     assert given - got == 2, "one unit of the order, one of the division between both swaps"

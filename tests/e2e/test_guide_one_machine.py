@@ -63,7 +63,7 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
     assert "is on offer" not in looked
     assert (document["isRecovered"], document["command"]) == (True, None)
     assert egress is not None
-    before, after = (int(each, 16) for each in re.findall(r'^"(0x[0-9a-f]+)"$', printed, re.MULTILINE))
+    before, after = (int(match, 16) for match in re.findall(r'^"(0x[0-9a-f]+)"$', printed, re.MULTILINE))
     assert before == 0
     assert after == egress.amount
     (documented,) = (text for text in outputs(PAGE) if text.startswith('"0x0"'))

@@ -70,7 +70,7 @@ def test_the_partners_path_with_a_generated_client_alone(generator: Path, tmp_pa
                 assert address, (tmp_path / "errors").read_text()
                 chain.swap(address)
                 followed(books, chain.url)
-                newest = max(each["time"] for each in rows(books, "blocks"))
+                newest = max(row["time"] for row in rows(books, "blocks"))
                 month = datetime.fromtimestamp(newest / 1000, UTC).strftime("%Y-%m")
                 out, _ = partner.communicate(f"{month}\n", timeout=LIMIT_S)
                 assert partner.returncode == 0, (tmp_path / "errors").read_text()
@@ -84,5 +84,5 @@ def test_the_partners_path_with_a_generated_client_alone(generator: Path, tmp_pa
     assert int(report["egress"]) > int(report["quoted"]) * 99 // 100
     own = LedgerStatement(books, CalendarPeriod.parse(month), partner=api.name)
     assert report["lines"] == len(list(own.lines())) > 5
-    assert report["statement"] == [each.document() for each in own.totals]
+    assert report["statement"] == [total.document() for total in own.totals]
     books.close()

@@ -64,13 +64,13 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
     code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json-lines")
     payouts: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
     assert code == 0
-    assert {each["state"] for each in payouts} >= {"paid", "failed"}
-    assert all(each["amount"].isdigit() for each in payouts)
+    assert {payout["state"] for payout in payouts} >= {"paid", "failed"}
+    assert all(payout["amount"].isdigit() for payout in payouts)
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", payouts[0]["time"])
     _, text, _ = run("ledger", "show", "payouts", "--database", books, "--csv")
     as_csv = list(csv.DictReader(io.StringIO(text)))
     as_text = [
-        {name: "" if value is None else str(value) for name, value in each.items()} for each in payouts
+        {name: "" if value is None else str(value) for name, value in payout.items()} for payout in payouts
     ]
     assert as_text == as_csv
     _, text, err = run("ledger", "show", "fees", "--database", books, "--from", "2090-01-01")
@@ -89,7 +89,7 @@ def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> N
     own = [each for each in known if (each["source"], each["target"]) == ("Eth", "Btc")]
     assert swaps("--source", "eth", "--target", "Bitcoin/BTC", "--account", day.broker) == own != []
     customers, chains = swaps("--owner", "customer"), swaps("--owner", "chain")
-    assert all(each["kind"].startswith("Regular") for each in customers)
+    assert all(customer["kind"].startswith("Regular") for customer in customers)
     assert len(customers) + len(chains) == len(known)
     assert customers
     assert chains

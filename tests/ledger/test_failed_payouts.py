@@ -30,7 +30,7 @@ def scheduled(index: int, number: int, egress: int, amount: int = 5) -> DecodedE
 
 
 def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
-    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", each) for each in egresses]}
+    fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", egress) for egress in egresses]}
     return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
@@ -90,7 +90,7 @@ def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
     books = Books(database)
     for number, events in enumerate(history, start=1):
         books.write([block(number, events)], {})
-    assert [each["egress"] for each in rows(database, "failures")] == failed
+    assert [row["egress"] for row in rows(database, "failures")] == failed
     assert rows(database, "unread") == []
     assert recomputed(database) == []
 
@@ -146,7 +146,7 @@ def test_the_list_has_the_payouts_of_an_aborted_batch(
     with database.reading() as connection:
         lines = failed_payouts(connection)
     expected = [] if found is None else [(2, 1, found), (1, 1, found)]
-    assert [(each.request, each.call, each.fate) for each in lines] == expected
+    assert [(line.request, line.call, line.fate) for line in lines] == expected
 
 
 def test_the_list_reads_rows_by_indexes_only(make_database: MakeDatabase) -> None:

@@ -31,8 +31,8 @@ def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:
 def totals(database: Database) -> list[tuple[str, str, int, int]]:
     statement = LedgerStatement(database, EVER)
     lines = sum(1 for _ in statement.lines())
-    assert lines == sum(each.count for each in statement.totals)
-    return [(each.line, each.kind, each.count, each.amount) for each in statement.totals]
+    assert lines == sum(total.count for total in statement.totals)
+    return [(total.line, total.kind, total.count, total.amount) for total in statement.totals]
 
 
 @by_length

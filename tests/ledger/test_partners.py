@@ -72,7 +72,7 @@ def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
     key = registry.add(database, Partner("wallet", 0, rate=10))
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: authorize(database, key, NOW_US), range(14)))
-    refused = [each for each in answers if isinstance(each, Refusal)]
+    refused = [answer for answer in answers if isinstance(answer, Refusal)]
     assert refused == [Refusal("rate", 6.0)] * 4
     assert isinstance(authorize(database, key, NOW_US + 5_999_999), Refusal)
     assert isinstance(authorize(database, key, NOW_US + 6_000_000), Partner)
@@ -97,7 +97,7 @@ def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
     cost, now, december = 2**90 // 4, 1_795_000_000.0, 1_797_000_000.0
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: reserve(database, partner, cost, now), range(8)))
-    granted = [each for each in answers if isinstance(each, Reservation)]
+    granted = [answer for answer in answers if isinstance(answer, Reservation)]
     assert len(granted) == 4
     assert answers.count(Refusal("budget")) == 4
     settle(database, granted[0], ChannelId("Ethereum", 7, 1), cost - 5)
@@ -117,7 +117,7 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     partner = Partner("wallet", 0)
     registry.add(database, partner)
     in_november(database, day.head + 1)
-    channel = next(each for each in rows(database, "channels") if each["commission_bps"] == 10)
+    channel = next(row for row in rows(database, "channels") if row["commission_bps"] == 10)
     reserved = reserve(database, partner, 0)
     assert isinstance(reserved, Reservation)
     opened = ChannelId(channel["chain"], channel["channel"], channel["block"])
@@ -125,9 +125,9 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     month = CalendarPeriod.parse("2026-11")
     everything = list(LedgerStatement(database, month).lines())
     (request,) = (
-        each["request"]
-        for each in rows(database, "requests")
-        if (each["chain"], each["channel"]) == (channel["chain"], channel["channel"])
+        row["request"]
+        for row in rows(database, "requests")
+        if (row["chain"], row["channel"]) == (channel["chain"], channel["channel"])
     )
     own = list(LedgerStatement(database, month, partner="wallet").lines())
     place = (channel["chain"], channel["channel"])

@@ -56,17 +56,17 @@ def written(statement: LedgerStatement, form: str) -> bytes:
 def totals_of(statement: LedgerStatement) -> Counter[tuple[str, ...]]:
     """Sums of the lines, by line, kind, state and asset; a swap's output apart."""
     sums = Counter[tuple[str, ...]]()
-    for each in statement.lines():
-        sums[each.line, each.kind, each.state or "", each.asset] += each.amount or 0
-        if each.to_asset is not None:
-            sums["bought", each.kind, each.state or "", each.to_asset] += each.to_amount or 0
+    for line in statement.lines():
+        sums[line.line, line.kind, line.state or "", line.asset] += line.amount or 0
+        if line.to_asset is not None:
+            sums["bought", line.kind, line.state or "", line.to_asset] += line.to_amount or 0
     return sums
 
 
 def test_each_line_has_its_value(books: Database) -> None:
     statement = LedgerStatement(books, NOVEMBER)
-    found = {(each.line, each.kind, each.block, each.place): (each.value, each.valued_by)
-             for each in statement.lines()}  # fmt: skip
+    found = {(line.line, line.kind, line.block, line.place): (line.value, line.valued_by)
+             for line in statement.lines()}  # fmt: skip
     assert found["swap", "chunk", 3, 0] == (6_000_000_000, "swap")
     assert found["fee", "network", 3, 0] == (6_000_001, "usdc")
     assert found["fee", "transaction", 10, 0] in ((1_999_999_999, "pool"), (2_000_000_000, "pool"))
@@ -78,9 +78,9 @@ def test_each_line_has_its_value(books: Database) -> None:
         "Without a value: 1 lines with Flip, since the books have no price of Flip in the week before"
     ]
     for total in statement.totals:
-        lines = [each for each in statement.lines() if (each.line, each.kind, each.asset, each.state) ==
+        lines = [line for line in statement.lines() if (line.line, line.kind, line.asset, line.state) ==
                  (total.line, total.kind, total.asset, total.state)]  # fmt: skip
-        values = [each.value for each in lines if each.value is not None]
+        values = [line.value for line in lines if line.value is not None]
         assert total.value == (sum(values) if values else None)
 
 
@@ -91,7 +91,7 @@ def test_a_price_is_of_the_block_else_the_newest_before_of_a_week(
 
     def value() -> int | None:
         return next(
-            each.value for each in LedgerStatement(books, NOVEMBER).lines() if each.kind == "transaction"
+            line.value for line in LedgerStatement(books, NOVEMBER).lines() if line.kind == "transaction"
         )
 
     monkeypatch.setattr(values, "MAX_PRICE_AGE_BLOCKS", 8)
@@ -104,17 +104,17 @@ def test_values_in_euros_are_by_the_rate_of_the_newest_day(one: Database, tmp_pa
     path = tmp_path / "rates.csv"
     path.write_text(RATES)
     statement = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
-    values = {(each.kind, each.block, each.place): each.value for each in statement.lines()}
+    values = {(line.kind, line.block, line.place): line.value for line in statement.lines()}
     assert values["chunk", 3, 0] == 4_800_000_000
     assert values["broker", 3, 0] == 9_600_000
     assert values["egress", 20, 0] == 250_000
     path.write_text("date,eur_per_usd\n2026-11-02,0.8\n2026-11-09,0.625\n2026-11-19,0.5\n")
     inverse = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
-    assert {(each.kind, each.block, each.place): each.value for each in inverse.lines()} == values
+    assert {(line.kind, line.block, line.place): line.value for line in inverse.lines()} == values
     bank = "Date,USD,JPY,\n2026-11-19,2,1,\n2026-11-09,1.6,N/A,\n2026-11-03,N/A,1,\n2026-11-02,1.25,9,\n"
     path.write_text(bank)
     of_bank = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
-    assert {(each.kind, each.block, each.place): each.value for each in of_bank.lines()} == values
+    assert {(line.kind, line.block, line.place): line.value for line in of_bank.lines()} == values
     document = json.loads(written(of_bank, "json"))
     assert {each["currency"] for each in (document, *document["lines"], *document["totals"])} == {"EUR"}
 
@@ -213,7 +213,7 @@ def test_no_cell_of_csv_is_a_formula_and_each_text_comes_back(books: Database) -
     data = written(LedgerStatement(books, NOVEMBER), "csv").decode()
     table = list(csv.DictReader(io.StringIO(data, newline="")))
     payouts = [each["destination"] for each in table if (each["line"], each["kind"]) == ("payout", "swap")]
-    assert [each.removeprefix("'") for each in payouts] == list(HOSTILE)
+    assert [payout.removeprefix("'") for payout in payouts] == list(HOSTILE)
     assert not [cell for each in table for cell in each.values() if cell[:1] in tuple("=+-@\t\r\n")]
     assert not re.search("(?<!\r)\n(?!lines)", data)
     code, printed, _ = run(
@@ -287,13 +287,13 @@ def test_months_add_up_to_their_quarter_and_quarters_to_their_year(books: Databa
     quarters = [CalendarPeriod.parse(f"2026-Q{number}") for number in range(1, 5)]
     year = CalendarPeriod.parse("2026")
     for parts in (months, quarters):
-        assert [each.start for each in parts] == [year.start, *(each.end for each in parts[:-1])]
+        assert [part.start for part in parts] == [year.start, *(part.end for part in parts[:-1])]
         assert parts[-1].end == year.end
     assert (quarters[3].start, quarters[0].end) == (months[9].start, months[3].start)
     lines = list(LedgerStatement(books, year).lines())
     assert len(lines) > 15
     assert lines == list(LedgerStatement(books, quarters[3]).lines())
-    assert lines == [line for each in months for line in LedgerStatement(books, each).lines()]
+    assert lines == [line for month in months for line in LedgerStatement(books, month).lines()]
 
 
 def test_the_name_of_a_file_has_the_period_and_whose_it_is(one: Database) -> None:

@@ -93,7 +93,7 @@ async def test_totals_are_what_the_chain_states(
         booked = rows(books, table)
         assert len(booked) == sum(each.line == line for each in lines), table
         assert sum(row["amount"] or 0 for row in booked) == sum(
-            each.amount for each in statement.totals if each.line == line
+            total.amount for total in statement.totals if total.line == line
         )
     own = list(LedgerStatement(books, NOVEMBER, day.affiliate).lines())
     assert own == [each for each in lines if each.account == day.affiliate]
@@ -146,7 +146,7 @@ def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDat
     unread = {"event": 0, "pallet": "Swapping", "name": "SwapExecuted", "fields": "{}", "reason": "unknown"}
     with books.writing() as connection:
         connection.execute(insert(schema.blocks), block_rows(times))
-        connection.execute(insert(schema.unread), [unread | {"block": each} for each in times])
+        connection.execute(insert(schema.unread), [unread | {"block": time} for time in times])
     november = LedgerStatement(books, NOVEMBER)
     assert list(november.lines()) == []
     assert november.notes == ["the statement lacks 2 unread events: `cfnode ledger show unread` lists them"]
@@ -190,18 +190,19 @@ def test_each_format_has_the_same_lines_and_totals(
     assert (document["period"], document["title"]) == ("2026-11", "Statement of 2026-11, all accounts")
     assert (document["begins"], document["ends"]) == ("2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z")
     csv_lines = csv_records(books, "csv", tmp_path)
-    texts = [{name: "" if each[name] is None else str(each[name]) for name in COLUMNS} for each in lines]
+    texts = [{name: "" if line[name] is None else str(line[name]) for name in COLUMNS} for line in lines]
     assert csv_lines == texts
     head = {"title": document["title"], "period": "2026-11", "account": "", "partner": ""}
     assert csv_records(books, "csv-totals", tmp_path) == [
-        head | {name: "" if value is None else str(value) for name, value in each.items()} for each in totals
+        head | {name: "" if value is None else str(value) for name, value in total.items()}
+        for total in totals
     ]
     path = tmp_path / "november.parquet"
     printed(books, "parquet", "--output", str(path))
     table = pyarrow.parquet.read_table(path)
     assert pyarrow.parquet.ParquetFile(path).num_row_groups == -(-len(lines) // 7)
     for name in ("block", "line", "amount", "units", "to_amount", "destination", "value", "valued_by"):
-        values = [each[name] for each in lines]
+        values = [line[name] for line in lines]
         if name.endswith("amount") or name == "value":
             values = [None if each is None else Decimal(each) for each in values]
         assert table[name].to_pylist() == values, name
@@ -213,10 +214,12 @@ def test_each_format_has_the_same_lines_and_totals(
             assert Decimal(each["units"]).scaleb(ASSETS[each["asset"]].decimals) == int(each["amount"])
     text = printed(books, "table")
     (eth,) = (
-        each for each in totals if (each["line"], each["asset"], each["to_asset"]) == ("swap", "Eth", "Btc")
+        total
+        for total in totals
+        if (total["line"], total["asset"], total["to_asset"]) == ("swap", "Eth", "Btc")
     )
     assert f"{eth['units']} Eth -> {eth['to_units']} Btc\n" in text
-    accounts = {each["account"] for each in lines if each["account"] is not None}
+    accounts = {line["account"] for line in lines if line["account"] is not None}
     assert accounts
     assert all(f" {account} " in text for account in accounts), text
 
@@ -239,7 +242,7 @@ def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for line in commands.splitlines():
         assert run(*line.split()[1:], "--database", books)[0] == 0, line
     names = ("november.csv", "november-totals.csv", "november.xlsx", "november.beancount")
-    assert {*names} <= {each.name for each in tmp_path.iterdir()}
+    assert {*names} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_file_is_written_whole_or_not_at_all(

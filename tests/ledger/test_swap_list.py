@@ -51,7 +51,7 @@ def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
 
 def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]) -> int:
     """Compare pages and records with a filter of the whole report; return how many swaps it takes."""
-    expected = [each for each in report(database, "swaps", Period()) if takes(each)]
+    expected = [record for record in report(database, "swaps", Period()) if takes(record)]
     numbers = [each["request"] for each in expected]
     assert list(swaps_of_filter(database, wanted)) == expected, wanted
     for most in (1, 3, 50):

@@ -148,9 +148,9 @@ async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_
     full = Node(1, in_peers=3)
     peers, other = [Node(number) for number in (2, 3, 4)], Node(5)
     async with running(full.service, *(each.service for each in (*peers, other))):
-        for each in peers:
-            await each.service.connect(address_of(full.service))
-            await until(lambda each=each: each.id in full.announces.peers)
+        for peer in peers:
+            await peer.service.connect(address_of(full.service))
+            await until(lambda peer=peer: peer.id in full.announces.peers)
         await other.service.connect(address_of(full.service))
         await until(lambda: other.announces._pauses.failures(full.id))
         assert other.id not in full.announces.peers, "they are all in one network"
@@ -173,7 +173,7 @@ def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
     assert (name(1) in again, name(2) in again, name(3) in again) == (True, False, False)
     again.note(name(2))
     assert name(2) in again
-    assert [each.name for each in tmp_path.iterdir()] == [USEFUL_PEERS_FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [USEFUL_PEERS_FILE]
 
 
 def test_peers_that_delivered_least_are_forgotten_first() -> None:

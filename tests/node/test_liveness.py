@@ -177,7 +177,7 @@ async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_execut
             with pytest.raises(NotYetIncluded) as refusal:
                 await node.broker.register_account()
             assert 2 <= trio.current_time() - began < 10
-            assert [each["kind"] for each in node.impediments] == ["isolated"]
+            assert [impediment["kind"] for impediment in node.impediments] == ["isolated"]
             assert b"cfnode_isolated" in node.metrics.render()
             assert not node.health()["isSyncing"]
             assert refusal.value.tx_hash in node.pool

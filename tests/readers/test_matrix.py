@@ -75,7 +75,7 @@ def _sdk(call: Callable[[], Any]) -> Callable[[str, Path], str]:
 
 def _command(*arguments: str) -> Callable[[str, Path], str]:
     def client(url: str, folder: Path) -> str:
-        given = [each.replace("URL", url).replace("FOLDER", str(folder)) for each in arguments]
+        given = [argument.replace("URL", url).replace("FOLDER", str(folder)) for argument in arguments]
         done = CliRunner().invoke(cli, given, catch_exceptions=False)
         assert done.exit_code in FAILURE_CODES, done.output
         assert done.stdout == ""

@@ -31,8 +31,8 @@ async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> No
     events = await instant.call("dev_events", block)
     assert events == await instant.call("dev_events")
     found = await events_of(instant, block)
-    assert [(each["pallet"], each["name"]) for each in events] == [each[:2] for each in found]
-    finalised = next(each["fields"] for each in events if each["name"] == "DepositFinalised")
+    assert [(event["pallet"], event["name"]) for event in events] == [each[:2] for each in found]
+    finalised = next(event["fields"] for event in events if event["name"] == "DepositFinalised")
     assert finalised["deposit_address"] == address.lower()
     assert (finalised["amount"], finalised["asset"]) == (hex(ETHER), "Eth")
     assert finalised["action"] == ["Swap", {"swap_request_id": 1}]
@@ -227,7 +227,7 @@ async def test_a_rotation_gives_the_vaults_new_keys(make_served: Any, seal: str)
         "bitcoin_vault",
         "solana_sol_vault",
     }
-    assert [(each["chain"], each["broadcast_id"]) for each in transactions] == [
+    assert [(transaction["chain"], transaction["broadcast_id"]) for transaction in transactions] == [
         ("Ethereum", 1),
         ("Arbitrum", 1),
         ("Tron", 1),
@@ -247,7 +247,7 @@ async def test_a_rotation_that_waits_for_a_transaction_leaves_its_chain_out(inst
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_deposit", address, ETH, ETHER)
     rotation = await instant.call("dev_rotate")
-    assert [each["chain"] for each in rotation["transactions"]] == ["Arbitrum", "Tron", "Bsc"]
+    assert [transaction["chain"] for transaction in rotation["transactions"]] == ["Arbitrum", "Tron", "Bsc"]
     await instant.call("dev_govern", "Environment", "update_safe_mode", {"update": "CodeRed"})
     refused = await instant.error("dev_rotate")
     assert (refused["code"], "RotationsDisabled" in refused["message"]) == (-32024, True)

@@ -143,7 +143,9 @@ def test_the_boundaries_of_messages_are_those_that_wsproto_sees(frames: list[byt
         assert boundary.is_at_message == (cut in ends)
         start = cut
         if boundary.is_at_message:
-            found = [each for each in events(data[:cut], MARK) if isinstance(each, Message | CloseConnection)]
+            found = [
+                event for event in events(data[:cut], MARK) if isinstance(event, Message | CloseConnection)
+            ]
             assert isinstance(found[-1], TextMessage) and found[-1].data == "next"
 
 
@@ -281,7 +283,7 @@ async def test_frames_of_answers_and_messages_never_mix() -> None:
 
             nursery.start_soon(ask)
             await trio.testing.wait_all_tasks_blocked(0.05)
-            sizes, numbers = [], [each["params"]["result"] for each in ws._notifications]
+            sizes, numbers = [], [notification["params"]["result"] for notification in ws._notifications]
             while len(sizes) < 40 or len(numbers) < 1_000:
                 message = await ws.message()
                 if "id" in message:

@@ -72,16 +72,16 @@ async def ask_and_stop(node: NodeProcess) -> tuple[list[Any], list[Any], list[in
     return http_answers, ws_answers, codes
 
 
-def test_all_are_answered_or_closed_in_order_and_what_was_sent_is_named(tmp_path: Path) -> None:
+def test_a_stopping_node_answers_every_request_and_names_the_sent_transactions(tmp_path: Path) -> None:
     Keystore(tmp_path / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--no-prometheus") as node:
         http_answers, ws_answers, codes = trio.run(partial(ask_and_stop, node))
         log = node.log
-    answers = [each for some in (http_answers, ws_answers) for each in flat(some)]
+    answers = [answer for received in (http_answers, ws_answers) for answer in flat(received)]
     assert sorted(answer["id"] for answer in answers) == list(range(9))
     assert {answer["error"]["code"] for answer in answers} == {-32024}
-    found = [SENT.fullmatch(answer["error"]["message"]) for answer in answers]
-    assert len({match[1] for match in found if match}) == 9
+    matches = [SENT.fullmatch(answer["error"]["message"]) for answer in answers]
+    assert len({match[1] for match in matches if match}) == 9
     assert codes == [1001, 1001]
     assert "Traceback" not in log
     assert "Stopping" in log
@@ -89,4 +89,4 @@ def test_all_are_answered_or_closed_in_order_and_what_was_sent_is_named(tmp_path
 
 def flat(answers: list[Any]) -> list[Any]:
     """Answers, those of batches one by one."""
-    return [each for answer in answers for each in (answer if isinstance(answer, list) else [answer])]
+    return [single for answer in answers for single in (answer if isinstance(answer, list) else [answer])]

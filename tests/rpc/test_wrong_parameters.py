@@ -78,9 +78,9 @@ def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
                     is_object = isinstance(value, dict) and (row.name, param.name) == ANY_OBJECT
                     assert is_object or value not in FITS_NOWHERE, (row.name, values)
                 else:
-                    assert all(is_named(row, str(each)) for each in words), (row.name, values, words)
+                    assert all(is_named(row, str(word)) for word in words), (row.name, values, words)
                     if row.name.startswith("dev_"):
-                        named = [str(each).startswith(f"{param.name}: ") for each in words]
+                        named = [str(word).startswith(f"{param.name}: ") for word in words]
                         assert named == [True, True], (row.name, values, words)
 
 

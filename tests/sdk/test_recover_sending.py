@@ -128,7 +128,7 @@ def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> No
     receiver, found = transfer()
     rotate = keccak_256(b"rotate(uint256,uint8)")[:4].hex()
     words = [raw(vector(name)["agg_key"]["compressed"]) for name in NAMES[:2]]
-    ours, other = (f"0x{rotate}{each[1:].hex()}{each[0] - 2:064x}" for each in words)
+    ours, other = (f"0x{rotate}{word[1:].hex()}{word[0] - 2:064x}" for word in words)
 
     def rotated(document: Any) -> Answer:
         if document["method"] == "eth_sendRawTransaction":

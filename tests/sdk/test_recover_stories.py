@@ -208,8 +208,8 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     if token is not None:
         stock(evm, BEDS[chain].vault, token)
     transfers = payload.get("transfers") or [payload]
-    wanted = {each["recipient"]: int(each["amount"]) for each in transfers}
-    assert set(wanted) == {checksum_address(raw(each)) for each in story.receivers}
+    wanted = {transfer["recipient"]: int(transfer["amount"]) for transfer in transfers}
+    assert set(wanted) == {checksum_address(raw(receiver)) for receiver in story.receivers}
     before = {each: balance(evm, token, each) for each in wanted}
     done = recover(node, story.names[0], "--eth-rpc", evm.url, "--key", str(key), "--yes")
     assert done.exit_code == 0, done.output
@@ -232,13 +232,13 @@ def test_a_batch_is_recovered_by_its_number_for_all_its_receivers(
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
     assert words.startswith("pays 3 transfers on Ethereum to ")
-    for each in payload["transfers"]:
-        assert f"{each['recipient']}: {each['amountText']}" in words
+    for transfer in payload["transfers"]:
+        assert f"{transfer['recipient']}: {transfer['amountText']}" in words
     assert "Warning: the vault would take the batch, and leave out the transfer of" in words
     assert f"to {refusing}: the receiver needs more gas than the 8,000" in words
     assert "Done: the batch of 3 transfers is in block" in words
-    amounts = {each["recipient"]: int(each["amount"]) for each in payload["transfers"]}
-    assert {each: evm.balance(each) for each in amounts} == amounts | {refusing: 0}
+    amounts = {transfer["recipient"]: int(transfer["amount"]) for transfer in payload["transfers"]}
+    assert {amount: evm.balance(amount) for amount in amounts} == amounts | {refusing: 0}
 
 
 @pytest.mark.parametrize("chain", CHAINS)

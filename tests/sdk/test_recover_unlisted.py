@@ -96,7 +96,7 @@ def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path
         assert done.exit_code == ExitCode.OK, done.output
         assert {to: evm.balance(to) for to in paid} == paid
         transfers = json.loads(done.stdout)["payload"]["transfers"]
-        assert [int(each["amount"]) for each in transfers] == list(paid.values())
+        assert [int(transfer["amount"]) for transfer in transfers] == list(paid.values())
         again = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
         words = " ".join(again.output.split())

@@ -80,7 +80,9 @@ def transfers(payload: Payload) -> tuple[TransferParams, ...]:
 
 
 def pays(payload: Payload, wanted: Paid) -> bool:
-    return any((payload.chain, each.recipient, each.amount) == wanted for each in transfers(payload))
+    return any(
+        (payload.chain, transfer.recipient, transfer.amount) == wanted for transfer in transfers(payload)
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -120,7 +122,7 @@ def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
     except (NoSuchCall, Expired, BeingSigned):
         return set()
     assert calls
-    return {(each.chain, each.nonce) for each in calls}
+    return {(call.chain, call.nonce) for call in calls}
 
 
 def _by_numbers(node: LifeNode, vaults: Vaults) -> None:
@@ -177,8 +179,8 @@ def _has_no_useless_call(document: dict[str, Any], vaults: Vaults) -> None:
     for member in ("swapEgress", "refundEgress"):
         found = document.get(member, {}).get("transactionPayload")
         calls = [each for each in vaults.signed if found and each.data.hex() == found["data"][2:]]
-        assert all(vaults.has_key(each) for each in calls), (document, calls)
-        assert not any(vaults.is_on_its_way(each) for each in calls), (document, calls)
+        assert all(vaults.has_key(call) for call in calls), (document, calls)
+        assert not any(vaults.is_on_its_way(call) for call in calls), (document, calls)
 
 
 def _is_of(failed: FailedPayout, paid: Paid) -> bool:

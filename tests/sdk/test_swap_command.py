@@ -107,7 +107,10 @@ def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], b
     assert f"cfnode swap watch --network=perseverance --backend={service.url} 5-Bitcoin-6" in result.output
     assert "▀" in result.output or "█" in result.output
     (params,) = (
-        call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls
+        call["params"]
+        for request in service.requests
+        if METHOD.encode() in request.body
+        for call in request.calls
     )
     assert (params[3], params[5], params[8]) == (15, boost, dca)
 
@@ -197,7 +200,10 @@ def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
         return
     assert result.exit_code == 0, result.output
     (params,) = (
-        call["params"] for each in service.requests if METHOD.encode() in each.body for call in each.calls
+        call["params"]
+        for request in service.requests
+        if METHOD.encode() in request.body
+        for call in request.calls
     )
     assert params[6] == [{"account": affiliate, "bps": 7}]
     assert (params[4]["message"], params[4]["gas_budget"]) == ("0xdead", "0x9")
@@ -209,7 +215,7 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert (document["depositChannelId"], document["amount"]) == ("5-Bitcoin-6", "100000000")
-    assert not any("quote" in each.line for each in service.requests)
+    assert not any("quote" in request.line for request in service.requests)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +240,7 @@ def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...])
     assert result.exit_code == ExitCode.USAGE, result.output
     output = swap(service, "request", *arguments, "--json")
     assert json.loads(output.stdout)["error"]["code"] in ("USAGE", "VALIDATION")
-    assert not any(METHOD.encode() in each.body for each in service.requests)
+    assert not any(METHOD.encode() in request.body for request in service.requests)
 
 
 def test_the_status_of_a_swap(service: Loopback) -> None:

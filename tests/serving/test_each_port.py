@@ -33,9 +33,9 @@ def jumping_clock() -> trio.testing.MockClock:
 def open_sockets() -> int:
     """Sockets of this process."""
     count = 0
-    for each in Path("/proc/self/fd").iterdir():
+    for path in Path("/proc/self/fd").iterdir():
         try:
-            count += str(each.readlink()).startswith("socket:")
+            count += str(path.readlink()).startswith("socket:")
         except OSError:  # that of the listing itself
             continue
     return count

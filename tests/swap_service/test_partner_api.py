@@ -63,8 +63,8 @@ def test_a_partner_goes_from_the_quote_to_the_statement(
     assert swap.state == "COMPLETED", found.text
     assert swap.swap_egress is not None
     assert int(swap.swap_egress.amount) > int(quote.egress_amount) * 99 // 100
-    assert [each.commission_bps for each in swap.brokers] == [15, 7]
-    assert {each.type for each in swap.fees} == {"INGRESS", "NETWORK", "BROKER", "EGRESS"}
+    assert [broker.commission_bps for broker in swap.brokers] == [15, 7]
+    assert {fee.type for fee in swap.fees} == {"INGRESS", "NETWORK", "BROKER", "EGRESS"}
     for reference in (swap.swap_id, swap.deposit and swap.deposit.tx_ref):
         assert api.get(f"/v1/swaps/{reference}").content == found.content
         assert code_of(other.get(f"/v1/swaps/{reference}")) == (404, "not_found")
@@ -74,7 +74,7 @@ def test_a_partner_goes_from_the_quote_to_the_statement(
 
 
 def statement_equals_the_books(api: Api, books: Database) -> None:
-    newest = max(each["time"] for each in rows(books, "blocks"))
+    newest = max(row["time"] for row in rows(books, "blocks"))
     month = datetime.fromtimestamp(newest / 1000, UTC).strftime("%Y-%m")
     own = LedgerStatement(books, CalendarPeriod.parse(month), partner=api.name)
     lines = list(own.lines())
@@ -82,15 +82,17 @@ def statement_equals_the_books(api: Api, books: Database) -> None:
     assert answer.headers["content-type"] == "application/json"
     found = msgspec.json.decode(answer.content, type=schema.Statement)
     assert len(found.lines) == len(lines) > 5
-    assert {each.line for each in found.lines} == {"swap", "fee", "payout", "commission"}
-    assert [msgspec.to_builtins(each) for each in found.totals] == [each.document() for each in own.totals]
+    assert {line.line for line in found.lines} == {"swap", "fee", "payout", "commission"}
+    assert [msgspec.to_builtins(total) for total in found.totals] == [
+        total.document() for total in own.totals
+    ]
     text = api.get("/v1/statement", month=month, format="csv")
     assert text.headers["content-type"] == "text/csv; charset=utf-8"
     assert len(list(csv.DictReader(io.StringIO(text.text)))) == len(lines)
     text = api.get("/v1/statement", month=month, format="csv-totals")
     assert text.headers["content-type"] == "text/csv; charset=utf-8"
     table = list(csv.DictReader(io.StringIO(text.text)))
-    assert [each["amount"] for each in table] == [str(each.amount) for each in own.totals]
+    assert [each["amount"] for each in table] == [str(total.amount) for total in own.totals]
 
 
 def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database, service: Service) -> None:
@@ -217,7 +219,7 @@ def test_bad_bodies_are_refused_and_open_nothing(chain: Chain, books: Database, 
         assert code_of(answer) == (400, "idempotency_key_required"), key
     assert code_of(api.post("/v1/channels", CHANNEL)) == (400, "idempotency_key_required")
     assert channels(chain) == before
-    assert "bad" not in [each["key"] for each in rows(books, "partner_requests")]
+    assert "bad" not in [row["key"] for row in rows(books, "partner_requests")]
 
 
 def test_web_pages_are_answered_as_on_the_rest_of_the_port(books: Database, service: Service) -> None:
@@ -245,10 +247,10 @@ def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Serv
     answer = service.get("/v1/openapi.json")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     document = answer.json()
-    declared = {(each.path, each.method.lower()) for each in OPERATIONS}
+    declared = {(operation.path, operation.method.lower()) for operation in OPERATIONS}
     assert declared == {(path, method) for path, each in document["paths"].items() for method in each}
     described = str([each["responses"] for path in document["paths"].values() for each in path.values()])
-    used = {name for each in OPERATIONS for name in each.codes}
+    used = {name for operation in OPERATIONS for name in operation.codes}
     assert used | {"method_not_allowed"} == set(CODES)
     assert [name for name in used if f"`{name}`: " not in described] == []
     channel = document["components"]["schemas"]["ChannelRequest"]

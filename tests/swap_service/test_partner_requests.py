@@ -66,8 +66,8 @@ def test_a_repeated_request_opens_no_second_channel(chain: Chain, books: Databas
     before = channels(chain)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: api.open(key="same"), range(8)))
-    assert {each.status_code for each in answers} == {201}
-    assert len({each.content for each in answers}) == 1
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.content for answer in answers}) == 1
     with running_service(books, chain.url, chain.url) as second:
         again = Api(second.url, api.key).open(key="same")
     assert again.content == answers[0].content
@@ -132,7 +132,7 @@ def test_after_the_death_of_a_process_its_request_is_unknown(
     again = [api.open(document, each).content for each in ("accepted", "sent")]
     assert again == [taken.content, unknown.content]
     assert channels(chain) == before + 1
-    kept = [each for each in rows(books, "partner_channels") if each["partner"] == api.name]
+    kept = [row for row in rows(books, "partner_channels") if row["partner"] == api.name]
     assert sorted(each["state"] for each in kept) == ["opened", "released", "reserved"]
 
 
@@ -149,7 +149,7 @@ def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
     monkeypatch.setattr(orders, "place", placed)
     assert code_of(api.open(key="revoked")) == (401, "unauthorized")
     assert channels(chain) == before
-    assert [each for each in rows(books, "partner_requests") if each["partner"] == api.name] == []
+    assert [row for row in rows(books, "partner_requests") if row["partner"] == api.name] == []
 
 
 def test_the_broker_dies_with_a_request(
@@ -173,7 +173,7 @@ def test_the_broker_dies_with_a_request(
         first, second = api.open(document, "lost"), api.open(document, "lost")
     assert code_of(first) == code_of(second) == (502, "outcome_unknown")
     assert len(sent) == 1
-    partner = next(each for each in rows(books, "partner_channels") if each["partner"] == api.name)
+    partner = next(row for row in rows(books, "partner_channels") if row["partner"] == api.name)
     assert partner["state"] == "reserved"
 
 
@@ -322,7 +322,7 @@ def test_what_was_never_executed_may_be_sent_again(
     followed(books, chain.url)
     assert api.open(document, "gone").status_code == 201
     assert channels(chain) == before + 1
-    kept = [each for each in rows(books, "partner_channels") if each["partner"] == api.name]
+    kept = [row for row in rows(books, "partner_channels") if row["partner"] == api.name]
     assert sorted(each["state"] for each in kept) == ["opened", "released"]
 
 

@@ -76,7 +76,11 @@ async def test_a_quote_has_the_figures_of_the_simulation() -> None:
     assert found["intermediateAmount"] == str(dollars)
     assert found["egressAmount"] == str(dollars * ETHER // (2_500 * DOLLAR))
     assert found["estimatedPrice"].startswith("20"), "of whole units"
-    assert [each["type"] for each in found["includedFees"]] == ["INGRESS", "NETWORK", "EGRESS"]
+    assert [included_fee["type"] for included_fee in found["includedFees"]] == [
+        "INGRESS",
+        "NETWORK",
+        "EGRESS",
+    ]
     assert found["lowLiquidityWarning"] is False
     assert found["recommendedRetryDurationMinutes"] == 30
     times = found["estimatedDurationsSeconds"]

@@ -239,9 +239,9 @@ def test_each_of_equal_transfers_of_a_batch_has_a_call_of_its_own(failed: int) -
         signed = {"broadcast_id": number, "transaction_payload": payload}
         record.add(25, "EthereumBroadcaster", "TransactionBroadcastRequest", signed, key)
     payouts = [status(record, number)["refundEgress"] for number in ("1", "2")]
-    data = [each.get("transactionPayload", {}).get("data") for each in payouts]
+    data = [payout.get("transactionPayload", {}).get("data") for payout in payouts]
     assert data == [*["0x03", "0x04"][:failed], None, None][:2]
-    assert ["txRef" in each for each in payouts] == [each is None for each in data]
+    assert ["txRef" in payout for payout in payouts] == [each is None for each in data]
 
 
 def test_an_expired_call_is_not_handed_out() -> None:

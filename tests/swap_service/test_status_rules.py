@@ -174,8 +174,7 @@ def test_fees_are_summed_by_kind_and_asset_and_nothing_is_left_out(record: Recor
     record.paid()
     record.paid("Refund", 40, "Eth", 2)
     fees = {
-        (each["type"], each["asset"], each["chain"]): each["amount"]
-        for each in status(record, CHANNEL)["fees"]
+        (fee["type"], fee["asset"], fee["chain"]): fee["amount"] for fee in status(record, CHANNEL)["fees"]
     }
     assert fees == {
         ("INGRESS", "ETH", "Ethereum"): "3",
@@ -383,7 +382,7 @@ def test_a_boosted_deposit_names_its_fee_and_is_witnessed_later() -> None:
     assert found["boost"]["maxBoostFeeBps"] == 30
     assert (found["boost"]["effectiveBoostFeeBps"], found["boost"]["boostedBlockIndex"]) == (20, "12-2")
     assert found["deposit"] == {"amount": "1000", "txRef": hex_of(TRANSACTION)}
-    assert {each["type"]: each["amount"] for each in found["fees"]} == {"BOOST": "2", "INGRESS": "3"}
+    assert {fee["type"]: fee["amount"] for fee in found["fees"]} == {"BOOST": "2", "INGRESS": "3"}
     record.add("EthereumIngressEgress", "DepositFinalised", ("credited", "Ethereum", 9))
     assert status(record, CHANNEL)["deposit"]["witnessedBlockIndex"] == "13-2"
 

@@ -36,7 +36,7 @@ def test_all_rooms_agree_on_each_aborted_payout(seed: int, tmp_path: Path) -> No
         for step in range(1, LENGTH + 1):
             life.step()
             if step % LOOK == 0:
-                rooms.agree_on_statuses()
+                rooms.agree_on_changes()
         life.rest()
         rooms.agree()
         rooms.recompute()

@@ -47,7 +47,7 @@ def test_all_rooms_agree_on_whose_each_unit_is(part: int, tmp_path: Path) -> Non
     for seed in range(SEED + part * LIVES, SEED + (part + 1) * LIVES):
         print(f"CFNODE_TEST_SEED={seed}")  # which a failure shows
         life = played(seed, tmp_path, recomputes=seed % PARTS == 0)
-        used.update((seed, each.chain, each.number) for each in life.model.channels)
+        used.update((seed, channel.chain, channel.number) for channel in life.model.channels)
     assert max(used.values()) > 1, "numbers came back"
 
 

@@ -48,7 +48,7 @@ def encode_compact(number: int) -> bytes:
 def decode_compact(data: bytes, offset: int) -> tuple[int, int]:
     """Return the number at `offset` and the offset after it.
 
-    Raises ScaleError, also for a form that is too long.
+    Raises ScaleError, also for a number that is not in its shortest form.
     """
     try:
         first = data[offset]

@@ -65,10 +65,10 @@ def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int
 
 
 class _Touched:
-    """A node in memory, with those of its children that are in memory too.
+    """A node in memory.
 
-    `old` is the entry that its parent held for it before the changes (`b""` where no node stood at its path),
-    `entry` the one that the parent is to hold after them.
+    `live` are those of its children that are in memory too, by index. `old` is the entry that the parent
+    held for the node before the changes (`b""` where no node stood at its path), `entry` the one after them.
     """
 
     __slots__ = ("entry", "live", "node", "old")

@@ -144,4 +144,4 @@ def _choices(value: Any, name: str, size: int) -> frozenset[bytes]:
     values = value if isinstance(value, list) else [value]
     if len(values) > MAX_LOG_CHOICES:
         raise InvalidParams(f"{name} takes at most {MAX_LOG_CHOICES} values")
-    return frozenset(_exactly(each, name, size) for each in values)
+    return frozenset(_exactly(choice, name, size) for choice in values)

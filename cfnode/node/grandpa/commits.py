@@ -98,7 +98,7 @@ class Commits:
             arrival = self._arrival.next
             peer, turn = min(
                 ((peer, self._next_turn.get(peer, 0.0)) for peer in self._queued),
-                key=lambda each: each[1], default=(None, math.inf),
+                key=lambda entry: entry[1], default=(None, math.inf),
             )  # fmt: skip
             if peer is None or turn > trio.current_time():
                 with trio.move_on_at(turn):

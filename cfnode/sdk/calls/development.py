@@ -81,7 +81,7 @@ def _snake(value: Any) -> Any:
     if isinstance(value, Record):
         return {field.name: _snake(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
-        return [_snake(each) for each in value]
+        return [_snake(element) for element in value]
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -189,7 +189,12 @@ class _Search:
         search = EventSearch(self.session, url, owner, self.offers, limit)
         calls = yield from self._read(search, f"the events of {origin_of(url)}", search.given_up)
         payments = [Payment(chain, recipient=owner.raw) for chain in chains]
-        paid = [call for payment in payments for each in calls if (call := paying(payment, each)) is not None]
+        paid = [
+            call
+            for payment in payments
+            for candidate in calls
+            if (call := paying(payment, candidate)) is not None
+        ]
         return (yield from self.fates.signed_now(paid))
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:

@@ -38,7 +38,7 @@ def pending_of(session: ClientSession, url: str, sender: str) -> Steps[list[Pend
     if not transactions:
         pool = yield from optional_call(session, url, "txpool_contentFrom", [sender])
         transactions = list(islice(_in_pool(pool), MAX_PENDING_TRANSACTIONS))
-    return sorted(transactions, key=lambda each: each.nonce)
+    return sorted(transactions, key=lambda transaction: transaction.nonce)
 
 
 def _in_block(block: Any, sender: str) -> Iterator[PendingTransaction]:

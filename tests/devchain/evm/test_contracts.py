@@ -1,4 +1,4 @@
-"""The contracts of the local EVM chain: what they take, pay and refuse; their code is their sources'."""
+"""The contracts of the local EVM chain: calls that they accept or revert, payments, and compiled code."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ MILLION = 10**6
 
 
 def topics() -> dict[str, str]:
-    found: dict[str, str] = json.loads(shared("evm-vectors.json").read_text())["event_topics"]
-    return found
+    event_topics: dict[str, str] = json.loads(shared("evm-vectors.json").read_text())["event_topics"]
+    return event_topics
 
 
 def word(value: int | bytes) -> bytes:
@@ -70,26 +70,26 @@ def is_used(local: LocalEvm, nonce: int) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_they_take_what_chainflips_own_contracts_took(name: str) -> None:
+def test_the_contracts_accept_a_call_that_chainflips_contracts_accepted(name: str) -> None:
     require_py_evm()
-    found = vector(name)
-    asked = found["inputs"]
-    token, recipient, amount = raw(asked["token"]), raw(asked["recipient"]), int(asked["amount"])
+    recorded = vector(name)
+    inputs = recorded["inputs"]
+    token, recipient, amount = raw(inputs["token"]), raw(inputs["recipient"]), int(inputs["amount"])
     local = local_evm(
-        raw(found["agg_key"]["compressed"]),
-        asked["chain_id"],
-        raw(asked["key_manager"]),
-        raw(asked["vault"]),
+        raw(recorded["agg_key"]["compressed"]),
+        inputs["chain_id"],
+        raw(inputs["key_manager"]),
+        raw(inputs["vault"]),
         USDC if token == NATIVE_TOKEN else token,
     )
-    receipt = local.send(local.vault, raw(found["calldata"]))
+    receipt = local.send(local.vault, raw(recorded["calldata"]))
     assert receipt["status"] == "0x1"
     assert local.balance(recipient, token) == amount
     assert receipt["logs"][0]["topics"][0] == topics()["accepted"]
-    assert is_used(local, asked["nonce"])
+    assert is_used(local, inputs["nonce"])
 
 
-def test_a_transfer_pays_to_the_wei_and_once(local: LocalEvm) -> None:
+def test_a_transfer_pays_the_exact_amount_and_only_once(local: LocalEvm) -> None:
     data = local.signed(
         transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, 1_234_567_890_123_456_789)), 5
     )

@@ -26,7 +26,7 @@ def broker() -> Swapper:
 
 def sent_in_this_block(broker: Swapper) -> list[int]:
     """Return the number of transfers of each batch of the block."""
-    return [len(each["egress_ids"]) for each in broker.all_of("BatchBroadcastRequested")]
+    return [len(event["egress_ids"]) for event in broker.all_of("BatchBroadcastRequested")]
 
 
 def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_block(broker: Swapper) -> None:
@@ -113,7 +113,7 @@ def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
         dear = values.BitcoinTrackedData(values.BitcoinFeeInfo(10**9))
         tracking.CurrentChainState.put(replace(state, tracked_data=dear))  # type: ignore[attr-defined]
     broker.blocks(2)
-    (swapped,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == "Btc"]
+    (swapped,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == "Btc"]
     assert broker.event("SwapEgressIgnored")["amount"] == swapped["output_amount"] > 0
     withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Btc")
     assert withheld == swapped["output_amount"]

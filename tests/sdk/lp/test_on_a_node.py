@@ -35,7 +35,7 @@ def test_the_fewest_calls_make_the_desired_orders_stand(form: Form, place: Marke
         sent = nonce(place)
         plan = await lp.set_orders(desired)
         assert (plan.calls, nonce(place) - sent) == (11, 11)
-        assert {each.order for each in await lp.get_orders()} == set(desired)
+        assert {order.order for order in await lp.get_orders()} == set(desired)
 
         sent, best = nonce(place), block(place)
         assert (await lp.set_orders(desired)).calls == 0
@@ -46,12 +46,12 @@ def test_the_fewest_calls_make_the_desired_orders_stand(form: Form, place: Marke
         plan = await lp.set_orders(changed)
         assert (plan.cancel, plan.shrink, plan.grow) == ((desired[4],), (moved,), ())
         assert nonce(place) - sent == plan.calls == 2
-        assert {each.order for each in await lp.get_orders("ETH")} == set(changed)
+        assert {order.order for order in await lp.get_orders("ETH")} == set(changed)
 
         extra = LimitOrder("ETH", "buy", 77, "5", price="0.5")
         plan = await lp.set_orders([extra], keep_others=True)
         assert (plan.cancel, plan.grow) == ((), (extra,))
-        assert {each.order for each in await lp.get_orders()} == {*changed, extra}
+        assert {order.order for order in await lp.get_orders()} == {*changed, extra}
 
         assert await lp.cancel([extra, LimitOrder("ETH", "sell", 999, 1, tick=0)]) == (extra,)
         assert set(await lp.cancel_all()) == set(changed)
@@ -110,7 +110,7 @@ def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
         assert (found.order, found.original_amount, found.fees_earned) == (order, 2 * ETHER, {"Usdc": 0})
         book = lp.get_book("ETH", 5)
         assert (book.asset, book.quote) == ("Eth", "Usdc")
-        assert [(each.price, each.amount) for each in book.asks if each.amount > DUST] == [
+        assert [(ask.price, ask.amount) for ask in book.asks if ask.amount > DUST] == [
             (order.price, 2 * ETHER)
         ]
         assert book.best_bid is not None
@@ -120,8 +120,8 @@ def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
 
         below = [LimitOrder("ETH", "buy", n, "5", tick=tick - 50 - n) for n in (2, 0, 1)]
         lp.set_orders([order, *below])
-        bids = [each for each in lp.get_book("Ethereum/ETH", 20).bids if each.amount > DUST][:2]
-        assert [(each.tick, each.amount) for each in bids] == [
+        bids = [bid for bid in lp.get_book("Ethereum/ETH", 20).bids if bid.amount > DUST][:2]
+        assert [(bid.tick, bid.amount) for bid in bids] == [
             (tick - 50, 5 * DOLLAR),
             (tick - 51, 5 * DOLLAR),
         ]

@@ -256,7 +256,7 @@ class EvmThresholdSigner(KeyRotation):
         """Return the signatures of pending ceremonies, oldest first; none if the author declines to sign."""
         if SILENT in data:
             return []
-        ceremonies = sorted(self.PendingCeremonies.items(), key=lambda each: each[0])
+        ceremonies = sorted(self.PendingCeremonies.items(), key=lambda item: item[0])
         return [
             ("signature_success", {"ceremony_id": ceremony_id, "signature": _signed(ceremony_id, context)})
             for ceremony_id, context in ceremonies[:SIGNATURES_PER_BLOCK]

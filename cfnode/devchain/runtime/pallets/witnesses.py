@@ -80,9 +80,9 @@ class Witnesses(PalletStorage):
                 held_broadcasts.append((chain, broadcast_id))
             else:
                 self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
-        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each.asset].chain):
+        for sighting in self._due(self.Seen, "deposit_channel", lambda sighted: ASSETS[sighted.asset].chain):
             self._deliver(sighting)
-        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: each[0]):
+        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda entry: entry[0]):
             self._deliver_vault_swap(*seen)
         sent = [
             (chain, broadcast_id)

@@ -113,7 +113,7 @@ def _by_hash(answer: bytes) -> dict[bytes, bytes]:
 
 def _batches(missing: Sequence[MissingSubtrie]) -> Iterator[tuple[bytes, list[MissingSubtrie]]]:
     """Yield child trie and missing entries, in batches of one child trie up to `MAX_HEALED_ENTRIES`."""
-    for child, group in groupby(sorted(missing, key=lambda each: each.child), lambda each: each.child):
+    for child, group in groupby(sorted(missing, key=lambda entry: entry.child), lambda entry: entry.child):
         of_child = list(group)
         for begin in range(0, len(of_child), MAX_HEALED_ENTRIES):
             yield child, of_child[begin : begin + MAX_HEALED_ENTRIES]

@@ -126,12 +126,12 @@ def _attempt(swapping: SwappingStorage, swaps: Sequence[values.Swap]) -> tuple[l
         if state.swap.from_ == STABLE:
             state.stable = state.swap.input_amount
     selling = [state for state in batch if state.swap.from_ != STABLE]
-    for state, output in _leg(swapping, selling, "ToStable", lambda each: each.swap.input_amount):
+    for state, output in _leg(swapping, selling, "ToStable", lambda swap_state: swap_state.swap.input_amount):
         state.stable = output
     for state in batch:
         _take_fees(swapping, requests, state)
     buying = [state for state in batch if state.swap.to != STABLE]
-    for state, output in _leg(swapping, buying, "FromStable", lambda each: each.stable):
+    for state, output in _leg(swapping, buying, "FromStable", lambda swap_state: swap_state.stable):
         state.output = output
     judged = [(state.swap, _violation(swapping, state)) for state in batch]
     if violators := [(swap, reason) for swap, reason in judged if reason is not None]:

@@ -63,7 +63,7 @@ def reschedule(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> 
 def _postpone(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
     rescheduled = replace(swap, execute_at=min(swap.execute_at + _delay(swapping), LAST_BLOCK))
     entry = (swap.swap_id, rescheduled)
-    swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda each: each[0]))
+    swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda scheduled: scheduled[0]))
     swapping.deposit(
         swapping.Event.SwapRescheduled,
         swap_id=swap.swap_id,
