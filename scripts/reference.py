@@ -141,7 +141,7 @@ def errors_page() -> str:
 
 def partner_errors() -> Iterator[str]:
     """Yield a table of the codes that a partner's program gets."""
-    from cfnode.swap_service.live.partner_api.problems import CODES
+    from cfnode.swap_service.live_network.partner_api.problems import CODES
 
     yield (
         "## Errors of the partners' API\n\nThe code is `error.code` in the body of an answer of "

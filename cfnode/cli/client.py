@@ -13,8 +13,8 @@ from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import encoded, read_outcomes, request
-from cfnode.core.messages import origin_of, printable
 from cfnode.core.refusals import read_refusal, refusal_text
+from cfnode.core.safe_text import origin_of, printable
 
 if TYPE_CHECKING:
     from cfnode.sdk.errors import ErrorCode

@@ -8,7 +8,7 @@ from cfnode.cli import client
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.output import print_json, print_text
 from cfnode.core.foreign import block_number
-from cfnode.core.messages import origin_of
+from cfnode.core.safe_text import origin_of
 
 __all__ = ["DevClient"]
 

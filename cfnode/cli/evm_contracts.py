@@ -8,7 +8,7 @@ from cfnode.cli import client
 from cfnode.cli.dev_client import DevClient
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.foreign import ForeignError, hex_bytes
-from cfnode.core.messages import origin_of
+from cfnode.core.safe_text import origin_of
 
 if TYPE_CHECKING:
     from cfnode.devchain.evm.deployed import Contracts

@@ -13,7 +13,7 @@ import click
 
 from cfnode.cli.colours import marked
 from cfnode.cli.verbosity import is_verbose
-from cfnode.core.messages import without_controls
+from cfnode.core.safe_text import without_controls
 
 
 class ExitCode(IntEnum):

@@ -51,7 +51,7 @@ def export_state(
     """
     from cfnode.cli.state_source import served, stored
     from cfnode.core.chainspec import genesis_hash
-    from cfnode.core.messages import origin_of
+    from cfnode.core.safe_text import origin_of
 
     base_path, url = only_one("base_path", base_path, "url", url)
     with explained():

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TextIO
 
 from cfnode.core.log_directives import LEVELS, DirectiveError, parse_directives
-from cfnode.core.messages import without_controls
+from cfnode.core.safe_text import without_controls
 
 TRACE = LEVELS["trace"]
 COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m"}

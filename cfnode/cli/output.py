@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from cfnode.cli.exits import CommandFailure
-from cfnode.core.messages import without_controls
+from cfnode.core.safe_text import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console

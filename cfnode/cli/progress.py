@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cfnode.core.messages import without_controls
+from cfnode.core.safe_text import without_controls
 
 __all__ = ["counting", "waiting"]
 

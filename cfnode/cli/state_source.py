@@ -18,7 +18,7 @@ from cfnode.cli import client
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.foreign import block_number, hex_bytes
 from cfnode.core.header import Header
-from cfnode.core.messages import origin_of, printable
+from cfnode.core.safe_text import origin_of, printable
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import RootOfSorted, is_child_root

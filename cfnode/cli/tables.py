@@ -16,7 +16,7 @@ import click
 
 from cfnode.cli.colours import style_of
 from cfnode.cli.output import console, print_text
-from cfnode.core.messages import without_controls
+from cfnode.core.safe_text import without_controls
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,7 +12,7 @@ from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.cli.values import WholeNumber
 from cfnode.core.foreign import block_number, whole_number
-from cfnode.core.messages import origin_of
+from cfnode.core.safe_text import origin_of
 
 NODE_POLL_S = 0.2
 """Polling interval in seconds."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from cfnode.core.foreign import ANSWER
-from cfnode.core.messages import printable, reason_of
+from cfnode.core.safe_text import printable, reason_of
 
 if TYPE_CHECKING:
     import httpx

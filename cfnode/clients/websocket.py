@@ -20,7 +20,7 @@ import trio
 from cfnode.clients.guest import Ended, GuestCall, HeldContext, held, is_under_trio
 from cfnode.core.foreign import ANSWER, read_json
 from cfnode.core.jsonrpc_client import encoded
-from cfnode.core.messages import reason_of
+from cfnode.core.safe_text import reason_of
 
 if TYPE_CHECKING:
     from trio_websocket import WebSocketConnection

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError, encode
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 
 __all__ = [
     "ACCESS_STATUSES",

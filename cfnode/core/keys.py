@@ -21,7 +21,7 @@ import coincurve
 import sr25519
 from nacl.bindings import crypto_sign, crypto_sign_BYTES, crypto_sign_seed_keypair
 
-from cfnode.core import ed25519, repeatable
+from cfnode.core import deterministic_signing, ed25519
 from cfnode.core.hashing import blake2_256
 from cfnode.core.merlin import Transcript
 from cfnode.core.suri import Junction, SuriError, parse
@@ -89,7 +89,7 @@ class Keypair:
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message: 64 bytes, for ecdsa 65."""
         if self._repeats and self.scheme == "sr25519":
-            return repeatable.sign(self.public, self._secret, message)
+            return deterministic_signing.sign(self.public, self._secret, message)
         return _SIGN[self.scheme](self.public, self._secret, message)
 
     def verify(self, message: bytes, signature: bytes) -> bool:

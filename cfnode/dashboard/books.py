@@ -17,7 +17,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
 from cfnode.ledger.open_channels import open_count
 from cfnode.ledger.partners.registry import Partner, listed
-from cfnode.ledger.present import FailedPayoutLine, SwapNow, failed_payouts, recent_swaps
+from cfnode.ledger.recent_swaps import FailedPayoutLine, SwapNow, failed_payouts, recent_swaps
 
 __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
 

@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from cfnode.core.messages import printable
 from cfnode.core.refusals import read_refusal, refusal_text
+from cfnode.core.safe_text import printable
 from cfnode.dashboard.desk import MESSAGE_COOKIE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin

@@ -9,7 +9,7 @@ import trio
 
 from cfnode.core.chain_time import DEVELOPMENT, NOW_KEY, stored_time
 from cfnode.core.foreign import block_number, whole_number
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 from cfnode.ledger.errors import CallError, LedgerError
 
 __all__ = ["NodeState", "NodeWatch", "RpcNode"]

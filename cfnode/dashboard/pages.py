@@ -22,7 +22,7 @@ from cfnode.dashboard.views import FATES, PAGE_PATH_PREFIX
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
 from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
-from cfnode.ledger.present import FailedPayoutLine, failed_payouts
+from cfnode.ledger.recent_swaps import FailedPayoutLine, failed_payouts
 from cfnode.ledger.unread import unread_kinds
 from cfnode.swaps.fate import EXPLANATIONS
 from cfnode.swaps.identity import ChannelId

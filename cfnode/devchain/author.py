@@ -22,8 +22,8 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import LAST_SEEN_SLOT
+from cfnode.devchain.build_log import log_prepared
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
-from cfnode.devchain.prepared import log_prepared
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import ChainRefusal, FinalityRefused, ImportRefused

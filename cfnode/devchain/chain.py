@@ -35,8 +35,8 @@ from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config
 from cfnode.node.node import Node
+from cfnode.node.restarts import supervise
 from cfnode.node.signing.key import GivenKey
-from cfnode.node.upkeep import supervise
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 

@@ -17,7 +17,7 @@ from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import Answered, Call, Conversation, Notified, RequestRefused, with_data
-from cfnode.core.messages import origin_of
+from cfnode.core.safe_text import origin_of
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import AccessRefused, CallError, NodeAway, NodeError, NodeSlow, TooLarge
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 
 __all__ = [
     "AccessRefused",

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Select, Table, select
 from cfnode.core import ss58
 from cfnode.ledger import schema
 from cfnode.ledger.open_channels import partners_of
-from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.recent_swaps import SwapNow, swaps_now
 from cfnode.ledger.reports import related
 from cfnode.ledger.rows.known import OTHER
 from cfnode.ledger.service_tables import partner_channels, partner_requests

@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from cfnode.core.messages import reason_of
+from cfnode.core.safe_text import reason_of
 
 __all__ = ["Restarts"]
 

@@ -17,7 +17,7 @@ from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.day_totals import STABLE
 from cfnode.ledger.find import ChannelLine, channel_lines
-from cfnode.ledger.present import (
+from cfnode.ledger.recent_swaps import (
     FailedPayoutLine,
     SwapNow,
     aborted_payouts,

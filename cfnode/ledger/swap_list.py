@@ -23,7 +23,7 @@ from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.kinds import Owner, is_of_customer
 from cfnode.ledger.partners.channels import is_at
-from cfnode.ledger.present import SwapNow, swaps_now
+from cfnode.ledger.recent_swaps import SwapNow, swaps_now
 from cfnode.ledger.reports import Period, swap_records
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.swaps.identity import ChannelId, Place

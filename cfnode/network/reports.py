@@ -1,7 +1,7 @@
 """Consequences of reports about peers: reputation, bans, usefulness, and warnings.
 
-Faults add up to a ban (`peer_store.py`), verified answers make a peer useful (`useful.py`). A reserved node
-is never banned: the log warns the user of its faults, and it is dialed again after a pause.
+Faults add up to a ban (`peer_store.py`), verified answers make a peer useful (`useful_peers.py`). A reserved
+node is never banned: the log warns the user of its faults, and it is dialed again after a pause.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import trio
 
 from cfnode.flow.rate import Rate
 from cfnode.network.connections import Connections
-from cfnode.network.useful import UsefulPeers
+from cfnode.network.useful_peers import UsefulPeers
 
 __all__ = ["Reports"]
 

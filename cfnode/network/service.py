@@ -52,7 +52,7 @@ from cfnode.network.settings import NetworkSettings
 from cfnode.network.substream import Substream
 from cfnode.network.traffic import RequestTraffic, Traffic
 from cfnode.network.transport import ListeningSocket
-from cfnode.network.useful import UsefulPeers
+from cfnode.network.useful_peers import UsefulPeers
 
 __all__ = ["NetworkService", "NetworkSettings"]
 

@@ -11,7 +11,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
 from cfnode.network.service import NetworkService
 from cfnode.network.settings import NetworkSettings
-from cfnode.network.useful import USEFUL_PEERS_FILE as USEFUL_PEERS
+from cfnode.network.useful_peers import USEFUL_PEERS_FILE as USEFUL_PEERS
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkCounters

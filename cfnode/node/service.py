@@ -38,6 +38,7 @@ from cfnode.node.networking import chain_sync, network_counters, open_network
 from cfnode.node.node import Node, Producer
 from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.restarts import supervise
 from cfnode.node.signing.broker import BrokerClient
 from cfnode.node.signing.key import (
     BROKER_KEY,
@@ -50,7 +51,6 @@ from cfnode.node.signing.key import (
 from cfnode.node.signing.provider import LiquidityProviderClient
 from cfnode.node.signing.submission import SignedClient
 from cfnode.node.sync.warping.checkpoint import BadCheckpoint
-from cfnode.node.upkeep import supervise
 from cfnode.runtime.executor import WASM, Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from cfnode.core.messages import printable
 from cfnode.core.refusals import ModuleRefusal, read_refusal, refusal_text
+from cfnode.core.safe_text import printable
 
 __all__ = [
     "BackendError",

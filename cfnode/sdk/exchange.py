@@ -21,7 +21,7 @@ from cfnode.clients.http import HttpAnswer
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import RequestRefused, encoded, read_outcomes, request
-from cfnode.core.messages import origin_of, printable
+from cfnode.core.safe_text import origin_of, printable
 from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, RpcCallError, ValidationError, rpc_error
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.record import R

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cfnode.core.foreign import ForeignError
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import Answered, Conversation, Notified, RequestRefused
-from cfnode.core.messages import origin_of
+from cfnode.core.safe_text import origin_of
 from cfnode.sdk.credentials import Credentials, given_token
 from cfnode.sdk.errors import BadAnswer, BadStatus, TimedOut, TransportError, Unreachable, rpc_error
 from cfnode.sdk.exchange import ACCESS_ADVICE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import Name
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import (
     PAYLOADS,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 
 __all__ = ["unwrapped", "wrapped", "wrapped_refusal"]
 

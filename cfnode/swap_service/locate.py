@@ -11,8 +11,8 @@ from typing import Final
 
 from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.events import Entry
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import Name, is_deposit, variant
 from cfnode.swaps.identity import ChannelId, Place, UnknownChain, belongs, newest_opening, opened_channel

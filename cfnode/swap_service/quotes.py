@@ -15,7 +15,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.durations import STATE_CHAIN_SECONDS, durations
-from cfnode.swap_service.fields import (
+from cfnode.swap_service.parameters import (
     MAX_BPS,
     RequestRefusal,
     amount,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from cfnode.core.addresses import AddressError, EncodedAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.fields import (
+from cfnode.swap_service.parameters import (
     MAX_BPS,
     RequestRefusal,
     amount,

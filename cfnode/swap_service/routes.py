@@ -25,11 +25,11 @@ from cfnode.core import jsonrpc
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.swap_service.channels import open_channel
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.network import network_info, network_status
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.quotes import quote, quotes
 from cfnode.swap_service.source import SwapSource
+from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
 from cfnode.web.pages import PageAnswer

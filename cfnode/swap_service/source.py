@@ -1,8 +1,8 @@
 """Interface of the source from which the swap service answers.
 
 There are two sources. One is a development node, in its own process (`cfnode.devchain.swaps`). The other is
-any node by JSON-RPC, with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this
-interface only.
+any node by JSON-RPC, with the books (`cfnode.swap_service.live_network`). The rules of quotes and statuses
+know this interface only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swaps.identity import ChannelId, Place
 

@@ -16,9 +16,9 @@ from cfnode.core.assets import ASSETS
 from cfnode.swap_service.chunks import swap_progress
 from cfnode.swap_service.durations import confirmations, durations
 from cfnode.swap_service.egresses import egress, failure, ignored, output_of, receiver_of
-from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import fee
+from cfnode.swap_service.events import Entry
 from cfnode.swap_service.locate import NOT_FOUND, Located, locate
+from cfnode.swap_service.parameters import fee
 from cfnode.swap_service.quotes import price_of
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.addresses import address_text

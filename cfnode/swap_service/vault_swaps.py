@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cfnode.swap_service.fields import invalid, member, text
+from cfnode.swap_service.parameters import invalid, member, text
 from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import SwapTerms, read_address, read_terms
 from cfnode.swap_service.source import SwapSource

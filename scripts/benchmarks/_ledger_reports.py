@@ -25,7 +25,7 @@ from sqlalchemy import Connection, func, select
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
-from cfnode.ledger.present import failed_payouts, recent_swaps
+from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 

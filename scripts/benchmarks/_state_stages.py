@@ -21,7 +21,7 @@ from cfnode.core.state import TOP, Changes
 from cfnode.core.trie import EMPTY_ROOT, Healing, Position, root, update
 from cfnode.core.wire.state import StateRequest
 from cfnode.node.sync.serving.serve_state import state_range
-from cfnode.node.sync.warping.state import MAX_MISSING, MAX_NODES
+from cfnode.node.sync.warping.state_download import MAX_MISSING, MAX_NODES
 from cfnode.node.sync.warping.state_ranges import read_answer
 from cfnode.store import Store
 

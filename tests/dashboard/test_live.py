@@ -17,8 +17,8 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.day_totals import counted_block
 from cfnode.ledger.updates import announce
-from cfnode.swap_service.live.server import ListenAddress, serve
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.server import ListenAddress, serve
+from cfnode.swap_service.live_network.source import LiveSource
 from tests.dashboard.visiting import TOKEN, OfficialNode, tokens
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
 

@@ -11,8 +11,8 @@ from cfnode.core.block import BlockRef
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.swaps import index as swap_index
 from cfnode.devchain.swaps.index import SwapIndex
-from cfnode.node import upkeep
-from cfnode.swap_service.entries import Entry
+from cfnode.node import restarts
+from cfnode.swap_service.events import Entry
 from tests.node.live import channel, live_node, made, reach
 
 ETHER = 10**18
@@ -55,7 +55,7 @@ async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
 async def test_an_error_in_the_index_costs_it_a_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(upkeep, "RESTART_PAUSE_S", 0.05)
+    monkeypatch.setattr(restarts, "RESTART_PAUSE_S", 0.05)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None

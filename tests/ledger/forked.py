@@ -15,8 +15,8 @@ import trio
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Follower, Source
-from cfnode.swap_service.live.server import ListenAddress, serve
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.server import ListenAddress, serve
+from cfnode.swap_service.live_network.source import LiveSource
 
 
 def follow(node: str, url: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.assets import ASSETS
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 from cfnode.ledger.statements import LedgerStatement
 from cfnode.ledger.statements.formats import FORMATS
 from cfnode.ledger.statements.rates import read_rates

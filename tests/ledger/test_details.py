@@ -13,7 +13,7 @@ from cfnode.ledger.channel_detail import ChannelDetail, channel_detail
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.heights import heights
-from cfnode.ledger.present import failed_payouts
+from cfnode.ledger.recent_swaps import failed_payouts
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_detail import Delivery, Sum, SwapDetail, swap_detail

@@ -11,7 +11,7 @@ from sqlalchemy.event import listen
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import DecodedEvent
-from cfnode.ledger.present import failed_payouts
+from cfnode.ledger.recent_swaps import failed_payouts
 from cfnode.ledger.recompute import recomputed
 from cfnode.swaps.fate import Fate
 from tests.ledger.conftest import MakeDatabase

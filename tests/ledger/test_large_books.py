@@ -10,7 +10,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
-from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.live_network.record import BookRecord
 from cfnode.swap_service.statuses import status
 from scripts.benchmarks._ledger_large import EVENTS_EACH, multiply
 from tests.ledger.conftest import MakeDatabase

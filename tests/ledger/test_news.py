@@ -14,9 +14,9 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.errors import WrongNodeChain
 from cfnode.ledger.follower import Source
 from cfnode.ledger.updates import Updates, updates
-from cfnode.swap_service.live import link as link_module
-from cfnode.swap_service.live.link import NodeLink
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network import link as link_module
+from cfnode.swap_service.live_network.link import NodeLink
+from cfnode.swap_service.live_network.source import LiveSource
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.day import Day
 from tests.support.ledger.books import followed

@@ -18,7 +18,7 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.restarts import MAX_RESTART_PAUSE_S, Restarts
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.source import LiveSource
 
 log = logging.getLogger("cfnode.test")
 
@@ -71,7 +71,7 @@ async def test_a_service_outlives_an_input_that_no_task_expects(
             asked.set()
         raise OddInput
 
-    monkeypatch.setattr("cfnode.swap_service.live.link.connected", odd)
+    monkeypatch.setattr("cfnode.swap_service.live_network.link.connected", odd)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(source.run)
         with trio.fail_after(60):

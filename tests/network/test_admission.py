@@ -24,7 +24,7 @@ from cfnode.network.admission import (
 )
 from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerStore
 from cfnode.network.service import NetworkService
-from cfnode.network.useful import MAX_USEFUL, MIN_DELIVERED, USEFUL_PEERS_FILE, UsefulPeers
+from cfnode.network.useful_peers import MAX_USEFUL, MIN_DELIVERED, USEFUL_PEERS_FILE, UsefulPeers
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.notifications import Node
 from tests.support.waiting import until

@@ -43,7 +43,7 @@ from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.lp import LiquidityProvider
 from cfnode.sdk.recovery import FetchFailedCall, FetchReceipt
 from cfnode.sdk.subscriptions import subscription
-from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live_network.link import NodeLink
 from cfnode.testing import AsyncDevChain, DevChain, dev_calls
 from tests.lengths import repeats
 from tests.readers.hostile import ANSWERS, BODIES, answering
@@ -294,7 +294,7 @@ def cells() -> list[tuple[str, str]]:
 def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_client, "ANSWER_TIMEOUT_S", LIMIT_S)
     monkeypatch.setattr(ledger_client, "NODE_CONNECT_TIMEOUT_S", LIMIT_S)
-    monkeypatch.setattr("cfnode.swap_service.live.link.WAIT_FOR_CONNECTION_S", LIMIT_S)
+    monkeypatch.setattr("cfnode.swap_service.live_network.link.WAIT_FOR_CONNECTION_S", LIMIT_S)
     monkeypatch.setattr(dev_calls, "RPC_TIMEOUT_S", LIMIT_S)
     monkeypatch.setattr(cli_client.call, "__kwdefaults__", {"timeout": LIMIT_S})
     monkeypatch.setattr("cfnode.sdk.SwapSDK", partial(SwapSDK, timeout=LIMIT_S))

@@ -19,7 +19,7 @@ from cfnode.dashboard.explorer import Explorer
 from cfnode.dashboard.node import NodeWatch
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import NodeError
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.source import LiveSource
 from tests.readers.hostile import ESCAPES, answering
 
 HUGE = {"number": "0x" + "7" * 5_000, "parentHash": "0x00"}

@@ -36,7 +36,7 @@ from cfnode.sdk.calls.quotes import GetQuoteV2, SwapQuote
 from cfnode.sdk.lp import LimitOrder, LiquidityProvider
 from cfnode.sdk.models.status import FINAL_STATES
 from cfnode.sdk.networks import NETWORKS
-from cfnode.swap_service import flat_status
+from cfnode.swap_service import status_v1
 from scripts.reference import error_classes
 from tests.conftest import ROOT
 from tests.sdk.forms import Form, all_forms
@@ -104,8 +104,8 @@ def test_the_types_have_the_names_of_the_chain_and_no_others() -> None:
 
 
 def test_the_states_are_those_of_the_swap_service() -> None:
-    assert set(texts(SwapState)) == set(flat_status._STATES)
-    assert set(texts(SwapStateV1)) >= {*flat_status._STATES.values(), "SWAP_EXECUTED", "BROADCAST_ABORTED"}
+    assert set(texts(SwapState)) == set(status_v1._STATES)
+    assert set(texts(SwapStateV1)) >= {*status_v1._STATES.values(), "SWAP_EXECUTED", "BROADCAST_ABORTED"}
     assert set(FINAL_STATES) < set(texts(SwapState))
     assert {"INGRESS", "NETWORK", "EGRESS", "BOOST", "BROKER"} < set(texts(FeeKind))
 

@@ -29,7 +29,7 @@ from cfnode.sdk.recovery import (
     check_key,
 )
 from cfnode.sdk.recovery.errors import KeyRotated
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.fate import Fate
 from tests.lengths import repeats

@@ -11,7 +11,7 @@ import pytest
 from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.header import Header
 from cfnode.core.peer_id import peer_id
-from cfnode.network.useful import UsefulPeers
+from cfnode.network.useful_peers import UsefulPeers
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.store import StoreError, atomic_file
 from tests.network.conftest import key

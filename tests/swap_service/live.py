@@ -13,8 +13,8 @@ import httpx
 import trio
 
 from cfnode.ledger.database import Database
-from cfnode.swap_service.live.server import ListenAddress, serve
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.server import ListenAddress, serve
+from cfnode.swap_service.live_network.source import LiveSource
 from cfnode.web.tokens import Tokens
 
 __all__ = ["HTTP", "Service", "running_service"]

@@ -10,8 +10,8 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.ledger.errors import NodeError
-from cfnode.swap_service.live.best_block import NodeReader
-from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live_network.best_block import NodeReader
+from cfnode.swap_service.live_network.link import NodeLink
 
 BLOCK = "0x" + "11" * 32
 

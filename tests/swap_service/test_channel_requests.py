@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.requests import read_terms
 
 ETH_ADDRESS = "0x" + "bb" * 20

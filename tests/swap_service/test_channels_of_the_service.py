@@ -10,8 +10,8 @@ import pytest
 from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.swap_events import ServiceChannel, SwapEvents, expect
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.live_network.record import BookRecord
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
 from tests.support.ledger.blocks import GENESIS, block

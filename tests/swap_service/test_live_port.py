@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from cfnode.ledger.database import Database
-from cfnode.swap_service.live import link
+from cfnode.swap_service.live_network import link
 from tests.support.ports import listens
 from tests.support.waiting import wait_until
 from tests.swap_service.live import Service, running_service

@@ -14,11 +14,11 @@ import pytest
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import DatabaseError
-from cfnode.ledger.partners import access, orders, registry
+from cfnode.ledger.partners import access, idempotency, registry
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement, Line
-from cfnode.swap_service.live.partner_api import schema
-from cfnode.swap_service.live.partner_api.operations import OPERATIONS
-from cfnode.swap_service.live.partner_api.problems import CODES
+from cfnode.swap_service.live_network.partner_api import schema
+from cfnode.swap_service.live_network.partner_api.operations import OPERATIONS
+from cfnode.swap_service.live_network.partner_api.problems import CODES
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.swap_service.live import HTTP, Service
@@ -176,8 +176,8 @@ def test_a_budget_ends(
     api = Api.of(service.url, books, budget=10)
     partner = registry.require(books, api.name)
     assert isinstance(access.reserve(books, partner, 10), access.Reservation)
-    place = orders.place
-    monkeypatch.setattr(orders, "place", lambda *given: place(*given[:-2], 1, given[-1]))
+    place = idempotency.place
+    monkeypatch.setattr(idempotency, "place", lambda *given: place(*given[:-2], 1, given[-1]))
     before = channels(chain)
     answer = api.open()
     assert code_of(answer) == (402, "budget_used_up")

@@ -16,15 +16,15 @@ from sqlalchemy import update
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError
+from cfnode.ledger.partners import idempotency, registry
 from cfnode.ledger.partners import lost as lost_module
-from cfnode.ledger.partners import orders, registry
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.service_tables import partner_requests
 from cfnode.ledger.swap_events import ServiceChannel
-from cfnode.swap_service.live.broker import RemoteBroker
-from cfnode.swap_service.live.link import NodeLink
-from cfnode.swap_service.live.outcomes import opened_nothing
-from cfnode.swap_service.live.partner_api import opening, schema
+from cfnode.swap_service.live_network.broker import RemoteBroker
+from cfnode.swap_service.live_network.link import NodeLink
+from cfnode.swap_service.live_network.outcomes import opened_nothing
+from cfnode.swap_service.live_network.partner_api import opening, schema
 from cfnode.swaps.identity import ChannelId
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
@@ -120,8 +120,8 @@ def test_after_the_death_of_a_process_its_request_is_unknown(
     api, before = Api.of(service.url, books), channels(chain)
     partner, document = registry.require(books, api.name), order()
     for key in ("accepted", "sent"):
-        dead = orders.place(books, partner, key, digest_of(document), "d" * 32, 0, 0)
-        assert isinstance(dead, orders.Order)
+        dead = idempotency.place(books, partner, key, digest_of(document), "d" * 32, 0, 0)
+        assert isinstance(dead, idempotency.Order)
     with books.writing() as connection:
         mine = (partner_requests.c.partner == api.name, partner_requests.c.key == "accepted")
         connection.execute(update(partner_requests).where(*mine).values(state="accepted", block=None))
@@ -140,13 +140,13 @@ def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api, before = Api.of(service.url, books), channels(chain)
-    place = orders.place
+    place = idempotency.place
 
     def placed(*given: Any) -> Any:
         registry.revoke(books, api.name)
         return place(*given)
 
-    monkeypatch.setattr(orders, "place", placed)
+    monkeypatch.setattr(idempotency, "place", placed)
     assert code_of(api.open(key="revoked")) == (401, "unauthorized")
     assert channels(chain) == before
     assert [row for row in rows(books, "partner_requests") if row["partner"] == api.name] == []
@@ -212,15 +212,19 @@ def test_a_channel_costs_five_exchanges_in_a_row_and_two_commits_to_disk(
 def test_an_expired_key_may_be_used_again(books: Database) -> None:
     name = registry.add(books, partner := Partner("expiring", 0))
     assert name
-    first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=1_000.0)
-    assert isinstance(first, orders.Order)
-    orders.finish(books, first, orders.Kept(ServiceChannel(ChannelId("Bitcoin", 2**40, 1), 1), 0, "{}"))
-    assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
-    later = 1_000.0 + orders.KEY_LIFETIME_MS / 1000
-    assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=later) == orders.Opened("{}")
-    again = orders.place(books, partner, "old", "b" * 64, "o" * 32, 0, 0, now=later + 1)
-    assert isinstance(again, orders.Order)
-    orders.give_up(books, again)
+    first = idempotency.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=1_000.0)
+    assert isinstance(first, idempotency.Order)
+    idempotency.finish(
+        books, first, idempotency.Kept(ServiceChannel(ChannelId("Bitcoin", 2**40, 1), 1), 0, "{}")
+    )
+    assert idempotency.look(books, "expiring", "old", "a" * 64) == idempotency.Opened("{}")
+    later = 1_000.0 + idempotency.KEY_LIFETIME_MS / 1000
+    assert idempotency.place(
+        books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=later
+    ) == idempotency.Opened("{}")
+    again = idempotency.place(books, partner, "old", "b" * 64, "o" * 32, 0, 0, now=later + 1)
+    assert isinstance(again, idempotency.Order)
+    idempotency.give_up(books, again)
 
 
 @pytest.mark.parametrize(
@@ -266,12 +270,12 @@ def is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> orders.Order:
+def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> idempotency.Order:
     """A request that was sent, and whose answer was lost with its process."""
     partner = registry.require(books, api.name)
-    found = orders.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
-    assert isinstance(found, orders.Order)
-    orders.lose(books, found)
+    found = idempotency.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
+    assert isinstance(found, idempotency.Order)
+    idempotency.lose(books, found)
     return found
 
 
@@ -301,7 +305,7 @@ def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, ser
     taken = ChannelId.parse(channel.id)
     assert taken is not None
     with pytest.raises(LedgerError, match="belongs to another request"):  # its process was alive after all
-        orders.finish(books, places[1], orders.Kept(ServiceChannel(taken, 1), 0, "{}"))
+        idempotency.finish(books, places[1], idempotency.Kept(ServiceChannel(taken, 1), 0, "{}"))
 
 
 def test_what_was_never_executed_may_be_sent_again(
@@ -330,8 +334,8 @@ def test_an_equal_request_that_is_being_sent_may_own_the_channel(books: Database
     api, document = Api.of(service.url, books), order()
     lost(books, api, document, "first", 0)
     partner = registry.require(books, api.name)
-    other = orders.place(books, partner, "second", digest_of(document), "e" * 32, 0, 0)
-    assert isinstance(other, orders.Order)
+    other = idempotency.place(books, partner, "second", digest_of(document), "e" * 32, 0, 0)
+    assert isinstance(other, idempotency.Order)
     wanted = ("Btc", "Eth", lambda fields: True)
     name = (api.name, "first", digest_of(document))
-    assert orders.resolve(books, *name, wanted, lambda event: pytest.fail()) == orders.Unknown()
+    assert idempotency.resolve(books, *name, wanted, lambda event: pytest.fail()) == idempotency.Unknown()

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import OF_THIS_BUILD, RuntimeNames
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.quotes import MAX_DCA_CHUNKS_OF_A_DAY, check_limits, price_of, quote, quotes
 from cfnode.swap_service.source import ApiCall
 

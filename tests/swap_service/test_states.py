@@ -11,10 +11,10 @@ from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.events import Entry
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.requests import read_terms
+from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.events import Key

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.sdk import SwapStatus
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.events import KEY

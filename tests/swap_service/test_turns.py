@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from cfnode.ledger import signer
+from cfnode.ledger import signing_lock
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import DatabaseError
-from cfnode.swap_service.live import turns
-from cfnode.swap_service.live.turns import ProcessTurns, SignerBusy
+from cfnode.swap_service.live_network import turns
+from cfnode.swap_service.live_network.turns import ProcessTurns, SignerBusy
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
 
 CALLS = 30
@@ -34,7 +34,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 ) -> None:
     monkeypatch.setattr(turns, "SIGNING_TURN_S", 0.1)
     monkeypatch.setattr(turns, "LOCK_CHECK_INTERVAL_S", 0.02)
-    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.3)
+    monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.3)
     running, most, order = [0, 0], [0, 0], list[int]()
 
     async def call(process: int, own: ProcessTurns, wait_s: float) -> None:
@@ -63,8 +63,8 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 0.5)
-    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.1)
-    other = signer.signer_lock(Database(url))
+    monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.1)
+    other = signing_lock.signer_lock(Database(url))
     assert other.acquire()
     own = ProcessTurns(Database(url))
     async with trio.open_nursery() as nursery:

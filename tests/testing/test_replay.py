@@ -16,8 +16,8 @@ from cfnode.sdk.lp.orders import Order
 from cfnode.testing import DevChain, DevNode, running_node
 from cfnode.testing.dev_calls import Event
 from cfnode.testing.replay import PROVIDER_URI, Report, StrategyError, flags_at, play, setting, timeline_of
+from cfnode.testing.replay.dev_chain import Stage
 from cfnode.testing.replay.playing import Settings
-from cfnode.testing.replay.stage import Stage
 from cfnode.testing.replay.timeline import Timeline
 
 ACCOUNT = ss58.encode(Keypair.from_suri(PROVIDER_URI).account)

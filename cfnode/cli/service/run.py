@@ -19,8 +19,8 @@ from cfnode.cli.values import NodeUrl
 
 if TYPE_CHECKING:
     from cfnode.dashboard import Dashboard
-    from cfnode.swap_service.live.server import ListenAddress
-    from cfnode.swap_service.live.source import LiveSource
+    from cfnode.swap_service.live_network.server import ListenAddress
+    from cfnode.swap_service.live_network.source import LiveSource
 
 __all__ = ["run"]
 
@@ -117,8 +117,8 @@ def run(
         import trio
 
         from cfnode.store.errors import StoreError
-        from cfnode.swap_service.live.server import ListenAddress, ListenError
-        from cfnode.swap_service.live.source import LiveSource
+        from cfnode.swap_service.live_network.server import ListenAddress, ListenError
+        from cfnode.swap_service.live_network.source import LiveSource
         from cfnode.web.networks import BadFlagError
         from cfnode.web.tokens import Tokens
 
@@ -160,7 +160,7 @@ async def _until_stopped(source: LiveSource, address: ListenAddress, page: Dashb
     """
     import trio
 
-    from cfnode.swap_service.live.server import serve
+    from cfnode.swap_service.live_network.server import serve
     from cfnode.web.hangup import nothing_to_reload, on_hangups
 
     await source.check(patiently=True)

@@ -11,7 +11,7 @@ from typing import Any
 from cfnode.cli.client import NodeUnreachable, asked
 from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
-from cfnode.core.messages import origin_of, printable
+from cfnode.core.safe_text import origin_of, printable
 
 __all__ = ["Asking", "Malformed", "members", "number", "text"]
 

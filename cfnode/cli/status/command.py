@@ -45,7 +45,7 @@ def status(account: str | None, watch: bool, every: float, url: str, timeout: fl
     from cfnode.cli.status.asking import Asking
     from cfnode.cli.status.report import reported_status
     from cfnode.clients.http import HttpClient
-    from cfnode.core.messages import origin_of
+    from cfnode.core.safe_text import origin_of
 
     client = HttpClient(AGENT)
 

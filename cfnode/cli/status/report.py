@@ -13,7 +13,7 @@ from cfnode.cli.exits import CommandFailure
 from cfnode.cli.status.asking import MAX_TEXT_CHARACTERS, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 from cfnode.core.chain_time import DEVELOPMENT
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 
 if TYPE_CHECKING:
     from cfnode.sdk.errors import ErrorCode

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cfnode.core.messages import printable
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import key_message, public_key
 from cfnode.core.p2p.protobuf import Message, bytes_field
+from cfnode.core.safe_text import printable
 
 __all__ = ["MAX_IDENTIFY", "PROTOCOL", "Identify"]
 

@@ -22,7 +22,7 @@ from cfnode.node.signing.submission import SignedClient, TooManyCalls
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.errors import explain
-from cfnode.swap_service.fields import RequestRefusal
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.identity import ChannelId

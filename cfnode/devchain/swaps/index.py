@@ -22,7 +22,7 @@ from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swaps.events import Key, keys_of
 
 __all__ = ["SwapIndex"]

@@ -15,7 +15,7 @@ from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.rpc.cf.method import value
 from cfnode.rpc.table.errors import explain
 from cfnode.rpc.table.runtime_names import names_at
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swap_service.source import AnnouncedDeposit, ApiCall, SwapRecord
 from cfnode.swaps.events import KEY
 from cfnode.swaps.fate import key_change

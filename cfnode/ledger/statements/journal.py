@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import Final, TextIO
 
 from cfnode.core.assets import ASSETS, units
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 from cfnode.ledger.statements.lines import LedgerStatement, Line, value_text
 from cfnode.ledger.times import time_text
 

@@ -26,7 +26,7 @@ from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import PeerNetwork, PeerRequestRefused, RequestFailed, RequestTimedOut
-from cfnode.node.asking.blocks import headers_up_to
+from cfnode.node.asking.block_requests import headers_up_to
 from cfnode.node.asking.peer_set import SLOW_ANSWER_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure, apply_failure

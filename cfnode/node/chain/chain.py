@@ -33,12 +33,12 @@ from cfnode.node.chain import errors as refused
 from cfnode.node.chain.authority_changes import AuthorityChanges
 from cfnode.node.chain.events import BestChanged, BlocksFinalized, ChainReset, Imported
 from cfnode.node.chain.execution_ahead import ExecutionAhead, NextBlock
+from cfnode.node.chain.justifications import verified, verify_path
 from cfnode.node.chain.local_faults import retry_import, stored
 from cfnode.node.chain.slots import check_digest, check_time
 from cfnode.node.chain.states import RemoteState
 from cfnode.node.chain.tree import BlockTree
 from cfnode.node.chain.view import ChainView
-from cfnode.node.chain.votes import verified, verify_path
 from cfnode.runtime.calls import LocalFault, Verdict
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateImport, Store, StoreCopy

@@ -36,7 +36,7 @@ from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.chain.chain import NodeChain
-from cfnode.node.chain.votes import UnknownVote, blocks_between
+from cfnode.node.chain.justifications import UnknownVote, blocks_between
 from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, StoreError

@@ -17,7 +17,7 @@ from typing import Protocol
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import PROPOSE, AuthoritySet, CatchUp, CommitMessage, Round, Vote
 from cfnode.core.header import Header
-from cfnode.node.chain.votes import Tree
+from cfnode.node.chain.justifications import Tree
 
 __all__ = ["MAX_VOTES", "RoundBlocks", "Rounds"]
 

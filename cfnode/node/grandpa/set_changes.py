@@ -16,7 +16,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, NeighborPacket
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
-from cfnode.node.asking.blocks import justifications_of
+from cfnode.node.asking.block_requests import justifications_of
 from cfnode.node.asking.interval import Interval
 from cfnode.node.chain.chain import NodeChain
 

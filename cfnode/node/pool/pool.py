@@ -42,7 +42,7 @@ from cfnode.node.pool.errors import (
 from cfnode.node.pool.graph import Limit, PoolTransaction
 from cfnode.node.pool.validation import TransactionValidator, check_format, is_signed
 from cfnode.node.pool.watchers import Watch
-from cfnode.node.upkeep import supervise
+from cfnode.node.restarts import supervise
 
 log = logging.getLogger("cfnode.txpool")
 

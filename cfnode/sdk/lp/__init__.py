@@ -12,9 +12,9 @@
 
 from cfnode.sdk.amounts import Quantity, base_units, whole_units
 from cfnode.sdk.lp.answers import Balances, BlockFills, Fill, Level, OrderBook
+from cfnode.sdk.lp.best_block_feeds import live_balances, live_book
 from cfnode.sdk.lp.client import AsyncLiquidityProvider, LiquidityProvider
 from cfnode.sdk.lp.errors import OrdersIncomplete
-from cfnode.sdk.lp.live import live_balances, live_book
 from cfnode.sdk.lp.market import Market, Strategy
 from cfnode.sdk.lp.orders import (
     Key,

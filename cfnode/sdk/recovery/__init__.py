@@ -53,8 +53,8 @@ from cfnode.sdk.recovery.formatting import (
     unsigned,
     wallet_fields,
 )
-from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, FetchKeys, check_key
 from cfnode.sdk.recovery.offered import FindFailedCalls
+from cfnode.sdk.recovery.offered_call import FailedCall, FetchFailedCall, FetchKeys, check_key
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction

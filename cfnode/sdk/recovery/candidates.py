@@ -22,8 +22,8 @@ from cfnode.sdk.recovery.blocks import has_key_of_last_epoch
 from cfnode.sdk.recovery.contracts import already_sent, unused
 from cfnode.sdk.recovery.errors import NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.fates import Fates
-from cfnode.sdk.recovery.node import CHAINS, chain_named
 from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again, on_offer
+from cfnode.sdk.recovery.offered_call import CHAINS, chain_named
 from cfnode.sdk.recovery.open_channels import payments_of_open_channel
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload

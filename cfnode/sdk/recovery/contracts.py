@@ -16,7 +16,7 @@ from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import AlreadySent, KeyRotated, WrongChain
-from cfnode.sdk.recovery.node import FailedCall, check_key
+from cfnode.sdk.recovery.offered_call import FailedCall, check_key
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert
 from cfnode.swaps.checksums import checksum_address

@@ -13,8 +13,8 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import Expired, NoSuchCall
-from cfnode.sdk.recovery.node import FetchKeys, check_key
 from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again
+from cfnode.sdk.recovery.offered_call import FetchKeys, check_key
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.stored import unsent_batches

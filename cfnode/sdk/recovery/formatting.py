@@ -8,7 +8,7 @@ from typing import Any
 
 from cfnode.core.vault_calls import TransferParams
 from cfnode.sdk.assets import units
-from cfnode.sdk.recovery.node import FailedCall
+from cfnode.sdk.recovery.offered_call import FailedCall
 from cfnode.sdk.recovery.payload import Payload, address_text
 from cfnode.sdk.recovery.tokens import amount_text, asset_of
 from cfnode.sdk.recovery.transaction import UnsignedTransaction

@@ -13,7 +13,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import BeingSigned
-from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question, payloads_of
+from cfnode.sdk.recovery.offered_call import chain_named, failed_calls, list_question, payloads_of
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 

@@ -20,7 +20,7 @@ from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of
 from cfnode.sdk.recovery.errors import KeyRotated, Pending, RecoveryError, WouldRevert, WrongChain
-from cfnode.sdk.recovery.node import FailedCall
+from cfnode.sdk.recovery.offered_call import FailedCall
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import evm_call, is_failed_execution, optional_call, revert_reason
 from cfnode.sdk.recovery.tokens import amount_text

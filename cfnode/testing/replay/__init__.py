@@ -39,6 +39,7 @@ from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp import Strategy, base_units
 from cfnode.sdk.times import time_text
 from cfnode.testing.node import NodeDidNotStart, running_node
+from cfnode.testing.replay.dev_chain import Stage
 from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
 from cfnode.testing.replay.playing import LEAD_SLOTS, Progress, Settings, play
 from cfnode.testing.replay.records import (
@@ -51,7 +52,6 @@ from cfnode.testing.replay.records import (
     read_swaps,
 )
 from cfnode.testing.replay.report import Holding, RefusedSwap, Report
-from cfnode.testing.replay.stage import Stage
 from cfnode.testing.replay.strategies import load_strategy
 from cfnode.testing.replay.timeline import Timeline
 

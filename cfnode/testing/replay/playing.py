@@ -21,11 +21,11 @@ from cfnode.sdk.lp.answers import BlockFills
 from cfnode.sdk.lp.executing import changes_of
 from cfnode.sdk.lp.orders import LimitOrder, Order, RangeOrderByAmounts
 from cfnode.sdk.lp.planning import Plan, plan_of
+from cfnode.testing.replay.dev_chain import AddedBlock, Stage
 from cfnode.testing.replay.errors import StrategyError
 from cfnode.testing.replay.records import QUOTE, RecordedSwap
 from cfnode.testing.replay.report import FLIP, RefusedSwap, Report, fees_of, holdings_of
 from cfnode.testing.replay.setting import Channels, fund_account, refusals_of
-from cfnode.testing.replay.stage import AddedBlock, Stage
 from cfnode.testing.replay.strategies import orders_of, place_of
 from cfnode.testing.replay.timeline import Timeline, TimelineStep
 

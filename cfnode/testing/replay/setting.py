@@ -11,9 +11,9 @@ from cfnode.core.addresses.text import address_to_text, parse_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.foreign import whole_number
 from cfnode.testing.dev_calls import asset_json
+from cfnode.testing.replay.dev_chain import AddedBlock, Stage
 from cfnode.testing.replay.errors import ReplayError
 from cfnode.testing.replay.records import RecordedSwap
-from cfnode.testing.replay.stage import AddedBlock, Stage
 
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
 

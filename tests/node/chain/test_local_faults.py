@@ -20,8 +20,8 @@ from cfnode.node.chain.local_faults import (
     SHORT_PAUSES_S,
     LocalFaults,
 )
+from cfnode.node.restarts import RESTART_PAUSE_S, supervise
 from cfnode.node.sync.following.imports import BadBlock, Imports
-from cfnode.node.upkeep import RESTART_PAUSE_S, supervise
 from cfnode.runtime.calls import (
     Deadline,
     ExecutorDied,

@@ -8,7 +8,7 @@ import trio
 
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
-from cfnode.node.asking.blocks import FetchedBlock
+from cfnode.node.asking.block_requests import FetchedBlock
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import Store
 from tests.node.mini import LocalExecutor, Rig

@@ -15,7 +15,7 @@ from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.serving import serve_state
 from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.warping import state_ranges
-from cfnode.node.sync.warping.state import StateSync
+from cfnode.node.sync.warping.state_download import StateSync
 from cfnode.store import Store
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx

@@ -13,8 +13,8 @@ from cfnode.dashboard import Dashboard
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc.substrate.system import METHODS
-from cfnode.swap_service.live.server import ListenAddress, serve
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.server import ListenAddress, serve
+from cfnode.swap_service.live_network.source import LiveSource
 from tests.dashboard.visiting import OfficialNode, tokens
 from tests.rpc.clients import served
 from tests.support.devchain.local_evm import local_evm, require_py_evm

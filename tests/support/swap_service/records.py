@@ -7,7 +7,7 @@ from typing import Any
 
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swaps.events import KEY
 from cfnode.swaps.fate import key_change
 from cfnode.swaps.identity import ChannelId, Place

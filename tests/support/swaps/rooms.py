@@ -37,19 +37,19 @@ from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
-from cfnode.ledger.present import failed_payouts, recent_swaps
+from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
-from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.flat_status import flat_status
-from cfnode.swap_service.live.partner_api.problems import Problem
-from cfnode.swap_service.live.partner_api.reading import own_swap
-from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.events import Entry
+from cfnode.swap_service.live_network.partner_api.problems import Problem
+from cfnode.swap_service.live_network.partner_api.reading import own_swap
+from cfnode.swap_service.live_network.record import BookRecord
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
 from tests.devchain.runtime.world import World

@@ -14,7 +14,7 @@ import trio
 
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker
-from cfnode.node.asking.blocks import FetchedBlock, whole_up_to
+from cfnode.node.asking.block_requests import FetchedBlock, whole_up_to
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.imports import BadBlock, Imports

@@ -2,8 +2,8 @@
 
 A peer that claims to be five blocks or more ahead is asked for the next blocks: whole blocks upwards along
 its best chain, 64 at a time, the next range while the present one is imported. A range whose first header is
-sealed by an authority and leads to our tree proves that the node is behind (`lag.py`). A peer that has pruned
-the bodies is asked for headers, which prove it as well.
+sealed by an authority and leads to our tree proves that the node is behind (`proven_lag.py`). A peer that has
+pruned the bodies is asked for headers, which prove it as well.
 
 A claim is only a reason to ask. When a peer provides nothing, its claims are discounted, and it is asked
 again only after the others.
@@ -14,15 +14,15 @@ from __future__ import annotations
 import trio
 
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerAnswer, PeerFailed
-from cfnode.node.asking.blocks import FetchedBlock, headers_above, whole_above
+from cfnode.node.asking.block_requests import FetchedBlock, headers_above, whole_above
 from cfnode.node.asking.interval import Interval
 from cfnode.node.asking.peer_set import SLOW_ANSWER_S
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.following.final_ahead import FinalAhead
 from cfnode.node.sync.following.imports import BadBlock, Imports
-from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
+from cfnode.node.sync.following.proven_lag import SYNCING_LAG, SyncLag
 
 __all__ = ["ClaimCatchUp"]
 

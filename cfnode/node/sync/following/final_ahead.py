@@ -17,7 +17,7 @@ from cfnode.core.grandpa import ENGINE
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS_PER_ANSWER
 from cfnode.node.asking.asker import Asker, PeerFailed
-from cfnode.node.asking.blocks import FetchedHeader, justified_above
+from cfnode.node.asking.block_requests import FetchedHeader, justified_above
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused

@@ -5,7 +5,7 @@ Announcements and handshakes name the blocks that peers have. Four tasks work on
 - near blocks are linked to our tree by their headers (`linking.py`), the blocks of each peer separately;
 - the bodies of linked headers are fetched and imported in order (`bodies.py`);
 - claims to be far ahead are checked, and the node catches up (`catch_up.py`);
-- the node judges how far behind it is, by what has been proved (`lag.py`).
+- the node judges how far behind it is, by what has been proved (`proven_lag.py`).
 
 If the node is provably far behind, and for a while no peer that proves it has the next block, the node stops
 following: it has to download a newer state (`download.py`).
@@ -25,12 +25,12 @@ from cfnode.node.asking.peer_set import lower_median
 from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason, with_reasons
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain.chain import NodeChain
+from cfnode.node.sync.following.announced_blocks import AnnouncedBlock, Wanted
 from cfnode.node.sync.following.bodies import Bodies
 from cfnode.node.sync.following.catch_up import ClaimCatchUp
 from cfnode.node.sync.following.imports import Imports
-from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
-from cfnode.node.sync.following.wanted import AnnouncedBlock, Wanted
+from cfnode.node.sync.following.proven_lag import SYNCING_LAG, SyncLag
 
 __all__ = ["BlockImporter"]
 

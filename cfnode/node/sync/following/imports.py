@@ -16,7 +16,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import ENGINE, scheduled_change
-from cfnode.node.asking.blocks import FetchedBlock
+from cfnode.node.asking.block_requests import FetchedBlock
 from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import (

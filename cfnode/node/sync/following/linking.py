@@ -21,13 +21,13 @@ from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS_PER_ANSWER
 from cfnode.node.asking.asker import Asker, PeerAnswer, PeerFailed
-from cfnode.node.asking.blocks import FetchedBlock, FetchedHeader, headers_up_to
+from cfnode.node.asking.block_requests import FetchedBlock, FetchedHeader, headers_up_to
 from cfnode.node.asking.reputation import PeerFailure
 from cfnode.node.chain import errors as refused
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.slots import check_digest, check_time
+from cfnode.node.sync.following.announced_blocks import AnnouncedBlock
 from cfnode.node.sync.following.imports import Imports
-from cfnode.node.sync.following.wanted import AnnouncedBlock
 from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock

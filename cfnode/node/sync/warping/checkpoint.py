@@ -14,7 +14,7 @@ from cfnode.core.aura import SLOT_MS, AuraError, slot_of
 from cfnode.core.grandpa import AuthoritySet, scheduled_change
 from cfnode.core.header import Header
 from cfnode.node.asking.asker import AllPeersFailed, Asker
-from cfnode.node.asking.blocks import headers_up_to
+from cfnode.node.asking.block_requests import headers_up_to
 from cfnode.node.asking.progress import Phase, SyncProgress, no_peers_reason
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short

@@ -20,7 +20,7 @@ from cfnode.core.grandpa import scheduled_change
 from cfnode.core.wire.warp import SUFFIX
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
-from cfnode.node.asking.blocks import header_at
+from cfnode.node.asking.block_requests import header_at
 from cfnode.node.asking.question import Question
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from cfnode.node.sync.warping.warp import Followed, follow_answer

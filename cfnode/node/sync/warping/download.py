@@ -3,9 +3,9 @@
 The steps are: proofs, the target block, its state; then the chain continues from there. A node with an empty
 database starts like this. So does a node that has fallen too far behind; it answers for its old blocks until
 the new state is imported. When peers no longer provide the state of the target, a newer target is proven, and
-the downloaded part of the state is kept (`state.py`). Proofs begin at genesis, at a checkpoint, or at the
-cached set of an earlier run. Peers may refute the cached set (`cross_check.py`): then the proofs start again
-at the beginning.
+the downloaded part of the state is kept (`state_download.py`). Proofs begin at genesis, at a checkpoint, or
+at the cached set of an earlier run. Peers may refute the cached set (`cross_check.py`): then the proofs start
+again at the beginning.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import trio
 
 from cfnode.core.grandpa import ENGINE
 from cfnode.node.asking.asker import AllPeersFailed, Asker
-from cfnode.node.asking.blocks import FetchedBlock, whole_up_to
+from cfnode.node.asking.block_requests import FetchedBlock, whole_up_to
 from cfnode.node.asking.progress import Phase, SyncProgress
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.informant import short
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.cross_check import CrossCheck
-from cfnode.node.sync.warping.early import EarlyState
-from cfnode.node.sync.warping.state import StateSync, TargetLost
+from cfnode.node.sync.warping.early_reads import EarlyState
+from cfnode.node.sync.warping.state_download import StateSync, TargetLost
 from cfnode.node.sync.warping.warp import WarpSync
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import Store

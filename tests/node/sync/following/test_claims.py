@@ -15,8 +15,8 @@ from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.following import linking
-from cfnode.node.sync.following.lag import SYNCING_LAG
-from cfnode.node.sync.following.wanted import AnnouncedBlock
+from cfnode.node.sync.following.announced_blocks import AnnouncedBlock
+from cfnode.node.sync.following.proven_lag import SYNCING_LAG
 from cfnode.node.sync.serving import serve
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cfnode.core.grandpa import ENGINE, EncodedJustification
-from cfnode.node.asking.blocks import FetchedBlock
+from cfnode.node.asking.block_requests import FetchedBlock
 from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.following.imports import Imports
 from cfnode.runtime.calls import ExecutorDied

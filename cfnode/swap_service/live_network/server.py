@@ -12,8 +12,8 @@ import trio
 from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, ListenError, allow_files, listen
 from cfnode.serving.server import SPARE_CONNECTIONS, PortServer
-from cfnode.swap_service.live.app import ServiceApp, WebPage
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.app import ServiceApp, WebPage
+from cfnode.swap_service.live_network.source import LiveSource
 from cfnode.web.networks import is_loopback
 from cfnode.web.origins import origin_policy
 from cfnode.web.tokens import Tokens

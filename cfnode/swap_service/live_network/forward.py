@@ -13,7 +13,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, RpcCall, RpcError
 from cfnode.ledger.errors import LedgerError
 from cfnode.serving.plain_rpc import reply_to
-from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live_network.link import NodeLink
 
 __all__ = ["METHODS", "answer"]
 

@@ -16,7 +16,13 @@ import msgspec
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.ledger.partners.registry import Partner
 from cfnode.swap_service.durations import STATE_CHAIN_SECONDS
-from cfnode.swap_service.live.partner_api.schema import Asset, ChannelRequest, Quote, QuoteRequest, Swap
+from cfnode.swap_service.live_network.partner_api.schema import (
+    Asset,
+    ChannelRequest,
+    Quote,
+    QuoteRequest,
+    Swap,
+)
 
 __all__ = ["channel_body", "quote_of", "quote_query", "snake", "swap_of"]
 

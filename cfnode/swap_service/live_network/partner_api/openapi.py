@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from cfnode.swap_service.live.partner_api.operations import IDEMPOTENCY_KEY, OPERATIONS, ApiOperation
-from cfnode.swap_service.live.partner_api.problems import CODES, ProblemBody
+from cfnode.swap_service.live_network.partner_api.operations import IDEMPOTENCY_KEY, OPERATIONS, ApiOperation
+from cfnode.swap_service.live_network.partner_api.problems import CODES, ProblemBody
 
 __all__ = ["PATH", "document"]
 

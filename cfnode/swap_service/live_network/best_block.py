@@ -23,7 +23,7 @@ from cfnode.flow.shared_work import SharedWork
 from cfnode.ledger.chain import storage_call
 from cfnode.ledger.client import Call
 from cfnode.ledger.errors import CallError, NodeError
-from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live_network.link import NodeLink
 from cfnode.swap_service.source import ApiCall
 
 __all__ = ["LiveBlock", "NodeReader"]

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from cfnode.ledger import signer
+from cfnode.ledger import signing_lock
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import DatabaseError
-from cfnode.ledger.signer import signer_lock
+from cfnode.ledger.signing_lock import signer_lock
 from tests.conftest import ROOT
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.postgres import Server
@@ -20,7 +20,7 @@ from tests.ledger.postgres import Server
 HOLD = """
 import sys, time
 from cfnode.ledger.database import Database
-from cfnode.ledger.signer import signer_lock
+from cfnode.ledger.signing_lock import signer_lock
 assert signer_lock(Database(sys.argv[1])).acquire()
 print("held", flush=True)
 time.sleep(600)
@@ -33,7 +33,7 @@ def url_of(database: Database) -> str:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signer, "LOCK_ATTEMPT_S", 0.2)
+    monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.2)
 
 
 def test_it_goes_from_one_to_the_other(make_database: MakeDatabase, short: None) -> None:

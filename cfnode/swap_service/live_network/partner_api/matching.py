@@ -8,7 +8,7 @@ from typing import Any
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.swap_events import FoundEvent
-from cfnode.swap_service.live.broker import CommissionShares
+from cfnode.swap_service.live_network.broker import CommissionShares
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.addresses import is_same_address

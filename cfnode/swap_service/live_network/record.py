@@ -8,7 +8,7 @@ from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.assets import CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.ledger.swap_events import SwapEvents
-from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.events import Entry
 from cfnode.swaps.identity import ChannelId, Place
 
 __all__ = ["BookRecord"]

@@ -18,7 +18,7 @@ import trio
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError, NodeError
-from cfnode.ledger.signer import SignerLock, signer_lock
+from cfnode.ledger.signing_lock import SignerLock, signer_lock
 
 __all__ = ["MAX_CONCURRENT_OPENINGS", "ProcessTurns", "SignerBusy"]
 

@@ -1,9 +1,9 @@
 """Opening of partners' channels, each only once by its Idempotency-Key.
 
-That holds whichever process gets the request, and after a process was killed; `cfnode.ledger.partners.orders`
-has the states. A repeated request waits for the first one: in this process for an event, and for another
-process by looking into the database. If the beats of the other process stop for `HEARTBEAT_TIMEOUT_S`, its
-request is unknown.
+That holds whichever process gets the request, and after a process was killed;
+`cfnode.ledger.partners.idempotency` has the states. A repeated request waits for the first one: in this
+process for an event, and for another process by looking into the database. If the beats of the other process
+stop for `HEARTBEAT_TIMEOUT_S`, its request is unknown.
 
 A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
 the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for
@@ -28,19 +28,19 @@ import trio
 from cfnode.core.assets import ASSETS
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.partners import orders
+from cfnode.ledger.partners import idempotency
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
-from cfnode.ledger.partners.orders import Kept, Opened, Order, Outcome, Reused, Running, Unknown
+from cfnode.ledger.partners.idempotency import Kept, Opened, Order, Outcome, Reused, Running, Unknown
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.swap_events import FoundEvent
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.live.broker import CommissionShares, service_channel
-from cfnode.swap_service.live.outcomes import UnknownOutcome
-from cfnode.swap_service.live.partner_api.documents import channel_body
-from cfnode.swap_service.live.partner_api.matching import channel_of, is_of
-from cfnode.swap_service.live.partner_api.problems import Problem
-from cfnode.swap_service.live.partner_api.schema import Asset, Broker, Channel, ChannelRequest
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network.broker import CommissionShares, service_channel
+from cfnode.swap_service.live_network.outcomes import UnknownOutcome
+from cfnode.swap_service.live_network.partner_api.documents import channel_body
+from cfnode.swap_service.live_network.partner_api.matching import channel_of, is_of
+from cfnode.swap_service.live_network.partner_api.problems import Problem
+from cfnode.swap_service.live_network.partner_api.schema import Asset, Broker, Channel, ChannelRequest
+from cfnode.swap_service.live_network.source import LiveSource
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import SwapTerms, read_terms
 from cfnode.swap_service.source import OpenedChannel
@@ -83,7 +83,7 @@ class Opener:
                 await self._began.wait()
             try:
                 names = list(self._working)
-                await self._in_thread(partial(orders.beat, self._database, self._owner, names))
+                await self._in_thread(partial(idempotency.beat, self._database, self._owner, names))
             except LedgerError as error:
                 log.warning("The beats of channel requests were not stored: %s", error)
             await trio.sleep(HEARTBEAT_INTERVAL_S)
@@ -132,10 +132,12 @@ class Opener:
         finally:
             self._working.pop(name).set()
 
-    async def _look(self, partner: str, key: str, digest: str) -> orders.Found | None:
-        return await self._in_thread(partial(orders.look, self._database, partner, key, digest))
+    async def _look(self, partner: str, key: str, digest: str) -> idempotency.Found | None:
+        return await self._in_thread(partial(idempotency.look, self._database, partner, key, digest))
 
-    async def _other(self, partner: Partner, key: str, digest: str, found: Running) -> orders.Found | None:
+    async def _other(
+        self, partner: Partner, key: str, digest: str, found: Running
+    ) -> idempotency.Found | None:
         """Wait for another process, or for the end of its beats, and return the request's state."""
         running, since = found, trio.current_time()
         while True:
@@ -153,7 +155,7 @@ class Opener:
                     "A process that opened a channel for %s has stopped: its request is taken over",
                     partner.name,
                 )
-                take_over = partial(orders.take_over, self._database, partner.name, key, digest, now)
+                take_over = partial(idempotency.take_over, self._database, partner.name, key, digest, now)
                 taken_over = await self._in_thread(take_over)
                 if not isinstance(taken_over, Running):
                     return taken_over
@@ -161,7 +163,7 @@ class Opener:
 
     async def _resolved(
         self, partner: Partner, key: str, digest: str, request: ChannelRequest
-    ) -> orders.Found | None:
+    ) -> idempotency.Found | None:
         """Look for the channel of a request whose answer was lost, and return the request's state.
 
         None: no channel was opened, and the request may begin anew.
@@ -173,7 +175,7 @@ class Opener:
             return _kept(partner, terms, channel_of(event), checked_request.expected)
 
         wanted_channel = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))
-        find = partial(orders.resolve, self._database, partner.name, key, digest, wanted_channel, kept)
+        find = partial(idempotency.resolve, self._database, partner.name, key, digest, wanted_channel, kept)
         return await self._in_thread(find)
 
     async def _checked(self, partner: Partner, request: ChannelRequest) -> _Checked:
@@ -192,7 +194,7 @@ class Opener:
         checked_request, head = await _both(partial(self._checked, partner, request), broker.head)
         terms = checked_request.terms
         place_order = partial(
-            orders.place, self._database, partner, key, digest, self._owner, checked_request.cost, head
+            idempotency.place, self._database, partner, key, digest, self._owner, checked_request.cost, head
         )
 
         async def before() -> None:
@@ -210,13 +212,13 @@ class Opener:
             return None if isinstance(not_new.found, Running) else _settled(not_new.found)
         except UnknownOutcome as error:
             log.error("Request %s of %s: %s", key, partner.name, error)
-            await self._end(orders.lose, order)
+            await self._end(idempotency.lose, order)
             raise Problem("outcome_unknown") from None
         except (Problem, RequestRefusal, LedgerError):
-            await self._end(orders.give_up, order)
+            await self._end(idempotency.give_up, order)
             raise
         except BaseException:  # a bug, or the end of the service
-            await self._end(orders.lose, order)
+            await self._end(idempotency.lose, order)
             raise
         assert order is not None
         return await self._stored(order, digest, _kept(partner, terms, channel, checked_request.expected))
@@ -233,7 +235,7 @@ class Opener:
 
     async def _stored(self, order: Order, digest: str, opened: Kept) -> str:
         """Return the answer once it is in the database. Raises Problem."""
-        store = partial(orders.finish, self._database, order, opened)
+        store = partial(idempotency.finish, self._database, order, opened)
         with trio.CancelScope(shield=True, deadline=trio.current_time() + RECORD_OUTCOME_TIMEOUT_S):
             while True:
                 try:
@@ -292,7 +294,7 @@ async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U
 class _NotNew(Exception):
     """Request that was placed before, or that is refused; `found` is its state or the refusal."""
 
-    def __init__(self, found: orders.Found | AccessRefusal) -> None:
+    def __init__(self, found: idempotency.Found | AccessRefusal) -> None:
         super().__init__()
         self.found = found
 
@@ -311,7 +313,7 @@ def _patience() -> Iterator[None]:
         raise Problem("request_in_progress", retry_after_s=OTHER_REQUEST_POLL_S)
 
 
-def _settled(found: orders.Found | None) -> str | None:
+def _settled(found: idempotency.Found | None) -> str | None:
     """Return the answer of the first request, None without one. Raises Problem."""
     if isinstance(found, Opened):
         return found.answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfnode.core.messages import origin_of, printable, reason_of, without_controls
+from cfnode.core.safe_text import origin_of, printable, reason_of, without_controls
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from cfnode.swap_service.live.partner_api.schema import (
+from cfnode.swap_service.live_network.partner_api.schema import (
     Channel,
     ChannelRequest,
     QuoteRequest,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from tests.support.swap_service.records import CHANNEL, SENT, Record
 

@@ -9,14 +9,15 @@ import pytest
 from sqlalchemy import insert
 
 from cfnode.ledger import open_channels as channels_module
-from cfnode.ledger import present, schema
+from cfnode.ledger import recent_swaps as recent_swaps_module
+from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.condition import condition, spent_by_partner
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.heights import heights
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
-from cfnode.ledger.present import failed_payouts, recent_swaps
+from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.swaps.fate import Fate
@@ -75,7 +76,7 @@ async def test_old_swaps_are_not_read(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    monkeypatch.setattr(present, "NEWEST_ROWS", 2)
+    monkeypatch.setattr(recent_swaps_module, "NEWEST_ROWS", 2)
     with database.reading() as connection:
         found = [recent_swap.request for recent_swap in recent_swaps(connection)]
     newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))

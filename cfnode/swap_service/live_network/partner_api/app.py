@@ -13,34 +13,34 @@ import msgspec
 import trio
 
 from cfnode.core.foreign import ForeignError, read_json
-from cfnode.core.messages import printable
+from cfnode.core.safe_text import printable
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
 from cfnode.serving.posted import posted
 from cfnode.serving.responses import Receive, Scope, Send, respond
-from cfnode.swap_service.fields import RequestRefusal, asset_pair
-from cfnode.swap_service.live.partner_api import openapi
-from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
-from cfnode.swap_service.live.partner_api.opening import Opener, refused
-from cfnode.swap_service.live.partner_api.operations import (
+from cfnode.swap_service.live_network.partner_api import openapi
+from cfnode.swap_service.live_network.partner_api.documents import quote_of, quote_query
+from cfnode.swap_service.live_network.partner_api.opening import Opener, refused
+from cfnode.swap_service.live_network.partner_api.operations import (
     API_PATH_PREFIX,
     IDEMPOTENCY_KEY,
     ApiOperation,
     allowed,
     operation_of,
 )
-from cfnode.swap_service.live.partner_api.problems import Problem
-from cfnode.swap_service.live.partner_api.reading import own_swap, statement_writer
-from cfnode.swap_service.live.partner_api.schema import (
+from cfnode.swap_service.live_network.partner_api.problems import Problem
+from cfnode.swap_service.live_network.partner_api.reading import own_swap, statement_writer
+from cfnode.swap_service.live_network.partner_api.schema import (
     ChannelRequest,
     QuoteRequest,
     Quotes,
     StatementQuery,
     Swap,
 )
-from cfnode.swap_service.live.source import LiveSource
-from cfnode.swap_service.live.turns import SignerBusy
+from cfnode.swap_service.live_network.source import LiveSource
+from cfnode.swap_service.live_network.turns import SignerBusy
+from cfnode.swap_service.parameters import RequestRefusal, asset_pair
 from cfnode.swap_service.quotes import quotes
 from cfnode.swap_service.routes import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from cfnode.web.bearer import RequestHeaders

@@ -15,9 +15,9 @@ from typing import Final, Protocol
 from cfnode.core import jsonrpc
 from cfnode.serving.posted import answer_page, posted_json
 from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, respond
-from cfnode.swap_service.live import forward
-from cfnode.swap_service.live.partner_api.app import PartnerApi
-from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live_network import forward
+from cfnode.swap_service.live_network.partner_api.app import PartnerApi
+from cfnode.swap_service.live_network.source import LiveSource
 from cfnode.swap_service.routes import MAX_BODY_BYTES, SPENDING_REQUEST, SwapService
 from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
 from cfnode.web.origins import OriginPolicy

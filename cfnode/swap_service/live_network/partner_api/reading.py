@@ -11,10 +11,10 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.partners.channels import has_channel
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.statements.formats import FORMATS
-from cfnode.swap_service.fields import RequestRefusal
-from cfnode.swap_service.live.partner_api.documents import swap_of
-from cfnode.swap_service.live.partner_api.problems import Problem
-from cfnode.swap_service.live.partner_api.schema import StatementQuery, Swap
+from cfnode.swap_service.live_network.partner_api.documents import swap_of
+from cfnode.swap_service.live_network.partner_api.problems import Problem
+from cfnode.swap_service.live_network.partner_api.schema import StatementQuery, Swap
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId

@@ -19,10 +19,10 @@ from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError,
 from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.updates import updates
-from cfnode.swap_service.live.best_block import LiveBlock, NodeReader
-from cfnode.swap_service.live.broker import RemoteBroker
-from cfnode.swap_service.live.link import NodeLink
-from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.live_network.best_block import LiveBlock, NodeReader
+from cfnode.swap_service.live_network.broker import RemoteBroker
+from cfnode.swap_service.live_network.link import NodeLink
+from cfnode.swap_service.live_network.record import BookRecord
 from cfnode.swap_service.source import SwapRecord
 
 __all__ = ["LiveSource"]

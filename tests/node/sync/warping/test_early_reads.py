@@ -128,7 +128,7 @@ async def test_concurrent_equal_calls_are_cached_once(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "cfnode.node.sync.warping.early.MAX_EARLY_CACHE_BYTES", 100
+        "cfnode.node.sync.warping.early_reads.MAX_EARLY_CACHE_BYTES", 100
     )  # two accounts and their nonces
     async with early(light, authority):
         block, nonce = light.chain.best.hash, light.chain.queries.account_nonce

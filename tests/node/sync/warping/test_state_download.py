@@ -14,7 +14,7 @@ from cfnode.core.wire.light import LightResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
-from cfnode.node.sync.warping.state import TargetLost
+from cfnode.node.sync.warping.state_download import TargetLost
 from cfnode.node.sync.warping.state_plan import PartTurn, StatePlan
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx

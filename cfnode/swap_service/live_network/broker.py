@@ -20,11 +20,11 @@ from cfnode.core.foreign import ForeignError, block_number, whole_number
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.swap_events import ServiceChannel, expect
-from cfnode.swap_service.fields import RequestRefusal, asset_json
-from cfnode.swap_service.live.best_block import NodeReader
-from cfnode.swap_service.live.link import BrokerNotConnected, NodeLink
-from cfnode.swap_service.live.outcomes import UnknownOutcome, opened_nothing
-from cfnode.swap_service.live.turns import ProcessTurns
+from cfnode.swap_service.live_network.best_block import NodeReader
+from cfnode.swap_service.live_network.link import BrokerNotConnected, NodeLink
+from cfnode.swap_service.live_network.outcomes import UnknownOutcome, opened_nothing
+from cfnode.swap_service.live_network.turns import ProcessTurns
+from cfnode.swap_service.parameters import RequestRefusal, asset_json
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 
