@@ -271,8 +271,8 @@ def atoms(number: Decimal, decimals: int) -> int:
     if text[len(kept_digits) :].strip("0"):
         raise CommandFailure(f"{number} has more than {decimals} decimals: round it", ExitCode.USAGE)
     if kept_digits and len(kept_digits) + max(shift, 0) > MAX_AMOUNT_DIGITS:
-        raise CommandFailure(f"{number} is more than the chain can count", ExitCode.USAGE)
+        raise CommandFailure(f"{number} is more than the chain can count: give less", ExitCode.USAGE)
     amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0
     if amount >= 2**128:
-        raise CommandFailure(f"{number} is more than the chain can count", ExitCode.USAGE)
+        raise CommandFailure(f"{number} is more than the chain can count: give less", ExitCode.USAGE)
     return amount

@@ -5,6 +5,7 @@ Both drive the same calls (`driving.py`). Their methods, one for each call, are 
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -20,6 +21,7 @@ from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
+log = logging.getLogger("cfnode.sdk")
 STATUS_POLL_S = 6.0
 """Polling interval of a status: one State Chain block."""
 MAX_POLL_FAILURES = 5
@@ -47,7 +49,8 @@ class _Client(Driver):
     ) -> None:
         """Take the options as a record, as JSON, or by name, which takes precedence; see `Options`.
 
-        Raises ValidationError for an unknown option; its text lists the valid ones.
+        Without a network the client uses the main net, and logs a warning (`cfnode.sdk`). Raises
+        ValidationError for an unknown option; its text lists the valid ones.
         """
         by_name = {
             "network": network,
@@ -145,6 +148,11 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
 
 def _session(options: Options | Mapping[str, Any] | None, by_name: Mapping[str, Any]) -> ClientSession:
     chosen = options if isinstance(options, Options) else Options.from_json(options or {})
+    if not isinstance(options, Options) and "network" not in {**(options or {}), **by_name}:
+        log.warning(
+            "no network is given: this client uses the main net, where swaps move real money; "
+            'network="mainnet" or another one ends this line'
+        )
     return ClientSession(
         chosen.replaced(by_name),
         now_ms=lambda: time.time_ns() // 1_000_000,

@@ -28,7 +28,7 @@ async def test_governance_changes_what_swaps_cost(instant: Served) -> None:
     for arguments in ([], {}):
         error = await instant.error("dev_govern", "Swapping", "update_pallet_config", arguments)
         assert error["code"] == -32602
-    assert error["data"] == "missing member updates"
+    assert error["data"] == "arguments: missing member updates"
 
 
 ACCOUNT = b"\x07" * 32
@@ -110,8 +110,8 @@ def test_no_depth_of_json_is_too_much(main_net: Metadata) -> None:
 @pytest.mark.parametrize(
     ("pallet", "call", "arguments", "reason"),
     [
-        ("Nothing", "update_pallet_config", {}, "no pallet"),
-        ("Swapping", "nothing", {}, "has no call"),
+        ("Nothing", "update_pallet_config", {}, "pallet: no pallet"),
+        ("Swapping", "nothing", {}, "call: Swapping has no call"),
         ("Swapping", "update_pallet_config", {"updates": {}}, "updates: expected an array"),
         ("Swapping", "update_pallet_config", {"updates": [{"Nothing": {}}]}, "expected one of"),
         (
@@ -133,5 +133,6 @@ def test_no_depth_of_json_is_too_much(main_net: Metadata) -> None:
     ],
 )
 def test_what_is_no_call(main_net: Metadata, pallet: str, call: str, arguments: Any, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=reason) as caught:
         read_call(main_net, pallet, call, arguments)
+    assert str(caught.value).partition(": ")[0] in ("pallet", "call", "arguments")

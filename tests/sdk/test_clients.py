@@ -21,6 +21,7 @@ from cfnode.sdk import (
     BadStatus,
     BrokerOptions,
     ChainError,
+    Options,
     RpcCallError,
     SdkError,
     SwapSDK,
@@ -403,8 +404,18 @@ def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type
     assert "SwapSDK.get_quote_v2" in str(AsyncSwapSDK.get_quote_v2.__doc__)
 
 
-def test_a_client_without_a_network_uses_the_main_net() -> None:
-    assert SwapSDK().session.network.name == "mainnet"
+def test_a_client_without_a_network_uses_the_main_net_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        assert SwapSDK().session.network.name == "mainnet"
+        AsyncSwapSDK({"timeout": 5})
+    assert [record.getMessage().partition(";")[0] for record in caplog.records] == 2 * [
+        "no network is given: this client uses the main net, where swaps move real money"
+    ]
+    caplog.clear()
+    for given in ({"network": "mainnet"}, Options(), {"network": "dev", "timeout": 5}):
+        SwapSDK(given)
+    SwapSDK(network="mainnet")
+    assert caplog.records == []
 
 
 def test_options_by_name_and_as_json_are_the_same() -> None:

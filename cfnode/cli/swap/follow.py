@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["status", "watch"]
 
 DEV_POLL_S = 1.0
+_SENT = "already sent: "
+"""The beginning of AlreadySent's text."""
 
 
 _quoted_option = click.option(
@@ -162,7 +164,7 @@ def _recovery(sdk: SwapSDK, payout: FailedPayout, eth_rpc: str) -> tuple[bool | 
     try:
         sdk.call(FindCandidates(payout.reference, payout.chain, None, eth_rpc))
     except AlreadySent as error:
-        return True, f"Recovered {error.message}."
+        return True, f"Recovered: {error.message.removeprefix(_SENT)}."
     except SdkError as error:
         return None, f"Whether it was recovered already is unknown: {error.message}"
     return False, ""
@@ -182,7 +184,8 @@ def _line(swap_status: SwapStatus, end: _Lost | None) -> str:
 
 def _print_end(swap_status: SwapStatus, end: _Lost | None, quoted: Decimal | None) -> None:
     """Print the receipt, and for a failed payout where the money is and the command that recovers it."""
-    print_record(receipt(swap_status, quoted), headline(swap_status))
+    outcome = "; it was recovered" if end is not None and end.is_recovered else ""
+    print_record(receipt(swap_status, quoted), f"{headline(swap_status)}{outcome}")
     if end is None:
         return
     print_text(f"\n{end.explanation}")

@@ -42,21 +42,28 @@ MAX_JSON_DEPTH: Final = 32
 
 
 def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Read a runtime call, in the form of the metadata's `call_codec`. Raises ValueError."""
+    """Read a runtime call, in the form of the metadata's `call_codec`.
+
+    Raises ValueError, whose text begins with the wrong parameter: `pallet`, `call` or `arguments`.
+    """
     pallet_metadata = next(
         (entry for entry in metadata.pallets if entry.name == pallet and entry.calls is not None), None
     )
     if pallet_metadata is None or pallet_metadata.calls is None:
-        raise ValueError(f"no pallet {excerpt(pallet)} has calls")
+        raise ValueError(f"pallet: no pallet {excerpt(pallet)} has calls")
     definition = metadata.registry.type(pallet_metadata.calls).definition
     calls = definition.variants if isinstance(definition, Variants) else ()
     call = next((variant for variant in calls if variant.name == name), None)
     if call is None:
         names = ", ".join(variant.name for variant in calls)
-        raise ValueError(f"{pallet} has no call {excerpt(name)}; there are {names}")
-    call_arguments = MetadataReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
-    value = (pallet, (name, call_arguments) if call.fields else name)
-    metadata.call_codec.encode(value)  # a number out of range raises ScaleError, a ValueError
+        raise ValueError(f"call: {pallet} has no call {excerpt(name)}; there are {names}")
+    reader = MetadataReader(metadata.registry)
+    try:
+        call_arguments = reader.fields(call.fields, arguments) if call.fields else None
+        value = (pallet, (name, call_arguments) if call.fields else name)
+        metadata.call_codec.encode(value)  # a number out of range raises ScaleError, a ValueError
+    except ValueError as error:
+        raise ValueError(f"arguments: {error}") from None
     return value
 
 
