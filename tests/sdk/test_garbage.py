@@ -126,6 +126,7 @@ SENSIBLE = {
     "eth_getCode": "0x60",
     "eth_call": "0x" + "00" * 64,
     "eth_estimateGas": "0x13880",
+    "eth_feeHistory": {"reward": [["0x1"]]},
     "eth_gasPrice": "0x1",
     "eth_getBlockByNumber": {"baseFeePerGas": "0x1", "gasLimit": "0x1c9c380"},
     "eth_maxPriorityFeePerGas": "0x1",

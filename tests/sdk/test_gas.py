@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.sdk.recovery.gas import DEFAULT_TIP, MAX_TIP, Fees, current_fees, raised
+from cfnode.sdk.recovery.gas import DEFAULT_TIP, MAX_TIP, TIP_HISTORY_BLOCKS, Fees, current_fees, raised
 from cfnode.sdk.recovery.transaction import PendingTransaction
 from tests.sdk.scripted import Script, session
 
@@ -39,6 +41,11 @@ def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
     assert raised(Fees(0, 0), pending(old, old)) == Fees(new, new)
 
 
+def proposed(tip: int, paid: Any) -> dict[str, Any]:
+    """The answers of a provider that proposes a tip, and those that the last blocks took."""
+    return {"eth_maxPriorityFeePerGas": hex(tip), "eth_feeHistory": {"reward": paid}}
+
+
 @pytest.mark.parametrize(
     ("chain", "base", "answers", "tip"),
     [
@@ -49,10 +56,15 @@ def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
         ("Ethereum", 10**9, {"eth_gasPrice": "0x1"}, 1),
         ("Ethereum", 0, {}, DEFAULT_TIP),
         ("Arbitrum", 10**8, {"eth_maxPriorityFeePerGas": "0x5"}, 0),
+        ("Ethereum", 10**9, proposed(10**9, [[hex(3)], [hex(70)], [hex(8)]]), 70),
+        ("Ethereum", 10**9, proposed(5, [[hex(70)]]), 5),
+        ("Ethereum", 10**9, proposed(5, [["0x0"], ["0x0"]]), 5),
+        ("Ethereum", 10**9, proposed(10**9, [["0x1"]] * TIP_HISTORY_BLOCKS + [[hex(10**9)]]), 1),
+        ("Ethereum", 10**9, proposed(5, None), 5),
     ],
 )
-def test_a_tip_is_at_most_the_base_fee_or_the_maximum(
-    chain: str, base: int, answers: dict[str, str], tip: int
+def test_a_tip_is_at_most_the_base_fee_or_the_maximum_and_what_the_last_blocks_took(
+    chain: str, base: int, answers: dict[str, Any], tip: int
 ) -> None:
     steps = current_fees(session(), "http://evm.test", chain, {"baseFeePerGas": hex(base)})
     assert Script(answers).follow(steps) == Fees(2 * base + tip, tip)

@@ -15,7 +15,7 @@ from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.sdk.errors import BadAnswer, SdkError
 from cfnode.sdk.recovery import FailedCall, Payload, PrepareTransaction, TooExpensive, UnsignedTransaction
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
-from cfnode.sdk.recovery.gas import MAX_TIP
+from cfnode.sdk.recovery.gas import MAX_TIP, TIP_HISTORY_BLOCKS
 from cfnode.swaps.checksums import checksum_address
 from tests.lengths import repeats
 from tests.sdk.scripted import Script, session
@@ -73,6 +73,7 @@ class Provider(Script):
         self.max_fee = random.choice([None, random.randrange(1, 10 ** random.randrange(15, 20))])
         self.gas = random.randrange(60_000, 10 ** random.randrange(5, 8))
         self.fee = Fee(GWEI, GWEI)
+        self.past = list[Fee]()
         self.pending: UnsignedTransaction | None = None
 
     @property
@@ -101,6 +102,7 @@ class Provider(Script):
             "cf_swap_rate": {"intermediary": None, "output": hex(self.worth)},
             "eth_call": "0x",
             "eth_estimateGas": hex(self.gas),
+            "eth_feeHistory": {"reward": [[hex(fee.tip)] for fee in self.past[-TIP_HISTORY_BLOCKS:]]},
             "eth_gasPrice": hex(self.fee.price),
             "eth_getBalance": hex(2**200),
             "eth_maxPriorityFeePerGas": hex(self.fee.tip),
@@ -130,8 +132,8 @@ def _listed(sent: UnsignedTransaction) -> dict[str, Any]:
 def recovered(provider: Provider, fees: list[Fee]) -> int | None:
     """Return the fee that a recovery pays in these blocks, in which it may raise it; None for none."""
     random, sent = provider.random, None
-    for fee in fees:
-        provider.fee = fee
+    for number, fee in enumerate(fees):
+        provider.fee, provider.past = fee, fees[:number]
         if sent is None or random.random() < 0.1:
             try:
                 sent = provider.prepare(replace=sent is not None)
@@ -140,7 +142,9 @@ def recovered(provider: Provider, fees: list[Fee]) -> int | None:
             assert (sent.nonce, sent.fields()["value"]) == (NONCE, 0)
             assert sent.highest_cost <= provider.maximum
             if provider.pending is None and not sent.is_legacy:
+                paid_tips = [past.tip for past in provider.past[-TIP_HISTORY_BLOCKS:]]
                 assert sent.max_priority_fee_per_gas <= max(fee.base or 0, MAX_TIP)
+                assert sent.max_priority_fee_per_gas <= (max(paid_tips, default=0) or fee.tip)
             provider.pending = sent
         elif random.random() < 0.1 and (paid := provider.charged(sent)) is not None:
             return paid
@@ -164,7 +168,7 @@ class LyingProvider(Provider):
     def __init__(self, random: Random) -> None:
         super().__init__(random)
         methods = ["eth_call", "eth_estimateGas", "eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber"]
-        methods += ["eth_getTransactionCount", "eth_maxPriorityFeePerGas"]
+        methods += ["eth_feeHistory", "eth_getTransactionCount", "eth_maxPriorityFeePerGas"]
         self.lies = {each: self._lie() for each in random.sample(methods, random.randint(1, 3))}
         self.is_steady = random.random() < 0.5
 
@@ -180,7 +184,7 @@ class LyingProvider(Provider):
         if method == "eth_getBlockByNumber" and self.random.random() < 0.8:
             members = {each: self.random.choice([lie, self._lie()]) for each in ("baseFeePerGas", "gasLimit")}
             return super().result(method, params) | members | {"transactions": [self._waiting()]}
-        return lie
+        return {"reward": [[lie]]} if method == "eth_feeHistory" and self.random.random() < 0.8 else lie
 
     def _waiting(self) -> dict[str, Any]:
         """A transaction of the sender that makes the payment, and that was never sent."""

@@ -7,7 +7,8 @@ data. An estimate below the minimum of any such call, or above the gas limit of 
 transaction with too little gas fails, and is paid for.
 
 Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. The provider names the tip, so it is
-capped at the base fee, or at MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base fee
+capped at the base fee, or at MAX_TIP on a chain with a lower base fee, and at the highest tip that got a
+transaction into one of the last blocks. A chain whose blocks have no base fee
 gets a transaction of the older form, with the provider's gas price. The value of the payment bounds all fees
 (`cost.py`).
 """
@@ -31,6 +32,10 @@ DEFAULT_TIP = 10**9
 """Tip in wei per gas, if a provider returns neither a tip nor a gas price."""
 MAX_TIP = 3 * 10**9
 """Maximum tip in wei per gas, on a chain whose base fee is lower."""
+TIP_HISTORY_BLOCKS = 20
+"""Number of the newest blocks whose tips are read."""
+TIP_PERCENTILE = 60
+"""Share of a block's gas, in percent, whose tip is at most the block's usual one, as in geth's own proposal."""
 MIN_RAISE_PERCENT = 10
 """Percentage by which both fees of a replacing transaction are higher, by the nodes' rule."""
 _TRANSACTION_GAS = 21_000
@@ -87,9 +92,27 @@ def current_fees(session: ClientSession, url: str, chain: str, block: Mapping[st
         price = yield from evm_number(session, url, "eth_gasPrice", [])
         return Fees(price, price, is_legacy=True)
     base = read_number(block["baseFeePerGas"], url, f"{_LATEST}: baseFeePerGas")
-    tip = 0 if chain in _NO_TIP else (yield from _tip(session, url, base))
-    tip = min(tip, max(base, MAX_TIP))
+    tip = 0 if chain in _NO_TIP else (yield from _bounded_tip(session, url, base))
     return Fees(2 * base + tip, tip)
+
+
+def _bounded_tip(session: ClientSession, url: str, base: int) -> Steps[int]:
+    """Return the provider's tip within its bounds: the base fee, and the tips of the last blocks; in wei."""
+    tip = yield from _tip(session, url, base)
+    paid = yield from _highest_paid_tip(session, url)
+    return min(tip, max(base, MAX_TIP), paid or tip)
+
+
+def _highest_paid_tip(session: ClientSession, url: str) -> Steps[int]:
+    """Return the highest of the last blocks' usual tips, in wei per gas; 0 if none is known or was paid."""
+    method = "eth_feeHistory"
+    asked = [hex(TIP_HISTORY_BLOCKS), "latest", [TIP_PERCENTILE]]
+    history = yield from optional_call(session, url, method, asked)
+    tips = history.get("reward") if isinstance(history, Mapping) else None
+    if not isinstance(tips, list):  # a node without the method, or with no block yet
+        return 0
+    rows = [row for row in tips[:TIP_HISTORY_BLOCKS] if isinstance(row, list) and row]
+    return max((read_number(row[0], url, f"{method}: reward") for row in rows), default=0)
 
 
 def _tip(session: ClientSession, url: str, base: int) -> Steps[int]:
