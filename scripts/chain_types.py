@@ -153,12 +153,12 @@ def python_name(key: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in parts)
 
 
-def merged(one: Union, other: Union) -> Union:
+def merged(first: Union, other: Union) -> Union:
     """Return all alternatives of both.
 
     Two of one generic class are one, of merged arguments.
     """
-    types = list(one)
+    types = list(first)
     for candidate in other:
         for at, present in enumerate(types):
             if present.head == candidate.head and len(present.arguments) == len(candidate.arguments):

@@ -40,9 +40,9 @@ def contexts(command: click.Command, name: str, parent: click.Context | None) ->
         yield ctx
         if isinstance(command, click.Group):
             for below in command.list_commands(ctx):
-                found = command.get_command(ctx, below)
-                assert found is not None
-                yield from contexts(found, below, ctx)
+                subcommand = command.get_command(ctx, below)
+                assert subcommand is not None
+                yield from contexts(subcommand, below, ctx)
 
 
 def anchor_of(path: tuple[str, ...], option: click.Option) -> str:

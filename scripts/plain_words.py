@@ -134,9 +134,9 @@ def faults(paths: list[Path]) -> Iterator[str]:
             yield f"{name}:{line}: {word!r}: {plain}"
 
 
-def main(given: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Print the faults; return the exit code: 1 where a word of the list was found."""
-    lines = list(faults([Path(name) for name in given] or tracked()))
+    lines = list(faults([Path(name) for name in arguments] or tracked()))
     for line in lines:
         print(line)
     if lines:

@@ -194,10 +194,10 @@ def _method(call: type[Call[Any]], define: str, wait: str, client: str) -> str:
     if wait:
         summary = text.partition(NEWLINE * 2)[0]
         text = f"{summary}{NEWLINE * 2}Arguments and errors are those of `{client}.{name}`."
-    given = [field.name for field in fields(call)]
+    names = [field.name for field in fields(call)]
     head = _wrapped(f"{define} {name}(", ["self", *map(_parameter, fields(call))], f") -> {result}:", 4)
     body = f'''"""{text}{NEWLINE if NEWLINE in text else ""}"""
-{_wrapped(f"return {wait}self.call({call.__name__}(", given, "))", 8)}'''
+{_wrapped(f"return {wait}self.call({call.__name__}(", names, "))", 8)}'''
     return NEWLINE + indent(head + NEWLINE + indent(body, "    "), "    ") + NEWLINE
 
 

@@ -115,9 +115,9 @@ def tracked() -> list[str]:
     return [name for name in listing.stdout.splitlines() if (ROOT / name).exists()]
 
 
-def main(given: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Print the faults; return the exit code: 1 where a rule is broken."""
-    lines = [line for name in given or tracked() for line in faults(name, (ROOT / name).read_text())]
+    lines = [line for name in arguments or tracked() for line in faults(name, (ROOT / name).read_text())]
     for line in lines:
         print(line)
     return 1 if lines else 0

@@ -101,7 +101,7 @@ def methods_of(url: str, timeout: float) -> list[str]:
     return [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def _parameters(method: str, given: list[Any] | dict[str, Any], reason: str) -> str:
+def _parameters(method: str, params: list[Any] | dict[str, Any], reason: str) -> str:
     """Name the parameters of a method, the optional ones in brackets, and the wrong one.
 
     The text is empty if cfnode has no such method. The node's `reason` may name the wrong one already; that
@@ -115,18 +115,18 @@ def _parameters(method: str, given: list[Any] | dict[str, Any], reason: str) -> 
     if not isinstance(row, Row):
         return ""
     names = [f"[{param.name}]" if param.optional else param.name for param in row.params]
-    fault = _fault(row, given)
+    fault = _fault(row, params)
     wrong = "" if fault is None or fault[1] in reason else f". {fault[0]}: {fault[1]}"
     return f"{wrong}. Its parameters: {', '.join(names)}" if names else ". It takes no parameters"
 
 
-def _fault(row: Row, given: list[Any] | dict[str, Any]) -> tuple[str, str] | None:
+def _fault(row: Row, params: list[Any] | dict[str, Any]) -> tuple[str, str] | None:
     """Return what is wrong with a parameter, and its name; None if this command's reader takes them all."""
     from cfnode.rpc.table.rows import MissingParam
     from cfnode.rpc.table.serde import Misread
 
     try:
-        row.bind(given)
+        row.bind(params)
     except MissingParam as error:
         return "Missing", error.param.name
     except Misread as error:

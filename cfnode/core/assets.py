@@ -235,8 +235,8 @@ def asset_texts(beginning: str) -> Iterator[str]:
 
     The separator is that of the beginning, else `/`. For an empty beginning: the names alone.
     """
-    found = _SEPARATOR.search(beginning)
-    separator = found[0] if found else "/"
+    match = _SEPARATOR.search(beginning)
+    separator = match[0] if match else "/"
     names = [asset.name for asset in _ASSETS]
     pairs = [f"{asset.chain}{separator}{asset.symbol}" for asset in _ASSETS] if beginning else []
     return (text for text in (*names, *pairs) if text.lower().startswith(beginning.lower()))
@@ -255,8 +255,8 @@ def assets_since(release: str) -> Iterator[ForeignAsset]:
 
 def units(amount: int, decimals: int) -> str:
     """Return an amount of base units as text in whole units, without trailing zeros."""
-    whole, rest = divmod(amount, 10**decimals)
-    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
+    whole, remainder = divmod(amount, 10**decimals)
+    return f"{whole}.{remainder:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 
 
 def whole_text(amount: int, asset: ForeignAsset) -> str:

@@ -157,9 +157,9 @@ _NO_MESSAGE = RefusedMessage(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"
 _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
-def _cut(found: bytes) -> str:
+def _cut(params: bytes) -> str:
     """Return a text for an error message, cut to MAX_QUOTED_PARAMS_BYTES bytes and in quotes."""
-    return encode(found[:MAX_QUOTED_PARAMS_BYTES].decode(errors="replace")).decode()
+    return encode(params[:MAX_QUOTED_PARAMS_BYTES].decode(errors="replace")).decode()
 
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -146,4 +146,4 @@ def _matching(table: dict[str, str], name: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text)
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text)

@@ -178,7 +178,7 @@ class DevControl:
         """Refill a pool: price of a whole unit, and USDC in it, both in microdollars; None keeps a value."""
         return await self.apply("set_pool", asset=asset, price=price, depth=depth)
 
-    async def read_oracle(self, feed: str, price: int | None, is_stale: bool = False) -> Inclusion:
+    async def set_oracle_price(self, feed: str, price: int | None, is_stale: bool = False) -> Inclusion:
         """Set the oracle's price of a whole unit, in microdollars; None removes it."""
         return await self.apply("read_oracle", feed=feed, price=price, is_stale=is_stale)
 

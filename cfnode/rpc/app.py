@@ -261,13 +261,13 @@ class RpcApp:
                 observer.rpc_session_closed()
 
     async def _end_when_revoked(
-        self, scope: Scope, headers: dict[bytes, bytes], given: AccessDecision, ending: trio.CancelScope
+        self, scope: Scope, headers: dict[bytes, bytes], decision: AccessDecision, ending: trio.CancelScope
     ) -> None:
         """End a WebSocket if, by tokens that were read again, its handshake would get another verdict."""
         tokens = self._policy.tokens
         while tokens is not None:
             changed = tokens.changed
-            if self._policy.judge(scope["state"]["connection"].address, headers) != given:
+            if self._policy.judge(scope["state"]["connection"].address, headers) != decision:
                 ending.cancel()
                 return
             await changed.wait()

@@ -345,8 +345,8 @@ class Dispatcher:
         await trio.lowlevel.checkpoint()
         return arguments
 
-    async def _read(self, row: Row, call: RpcCall, given: list[Any] | dict[str, Any]) -> list[Any]:
-        return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
+    async def _read(self, row: Row, call: RpcCall, params: list[Any] | dict[str, Any]) -> list[Any]:
+        return await read_with_runtime(self.node, row, params, lambda: _read(row, call, params))
 
 
 def _check_access(access: Access, client: RpcClient) -> None:
@@ -360,14 +360,14 @@ def read_arguments(row: Row, call: RpcCall) -> list[Any]:
     return _read(row, call, arguments_of(call))
 
 
-def _read(row: Row, call: RpcCall, given: list[Any] | dict[str, Any]) -> list[Any]:
+def _read(row: Row, call: RpcCall, params: list[Any] | dict[str, Any]) -> list[Any]:
     """Return the arguments of a row's handler.
 
     Raises InvalidParams with the official node's text, line and column; of a method that only cfnode has, the
     text begins with the parameter's name.
     """
     try:
-        return row.bind(given)
+        return row.bind(params)
     except Misread as error:
         text, param = located(error, bytes(call.params)), row.param_of(error)
         raise InvalidParams(f"{param.name}: {text}" if row.is_own and param is not None else text) from None

@@ -117,8 +117,8 @@ def _bad(text: str, url: str) -> BadAnswer:
 
 
 def _headers(url: str, token: str | None) -> list[tuple[bytes, bytes]]:
-    given = Credentials({} if token is None else {url: token})
-    return [(name.encode(), value.encode()) for name, value in given.headers(url)]
+    credentials = Credentials({} if token is None else {url: token})
+    return [(name.encode(), value.encode()) for name, value in credentials.headers(url)]
 
 
 def _rejected(url: str, status: int) -> TransportError:
@@ -135,7 +135,7 @@ def _broken(url: str, reason: str) -> TransportError:
 
 def sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the only error of a group; the group itself if it has several."""
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
-        found = found.exceptions[0]
-    return found
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

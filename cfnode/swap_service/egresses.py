@@ -118,10 +118,10 @@ def _failed(record: SwapRecord, state: JourneyState, entry: Entry, events: list[
         is_batch=state is JourneyState.ABORTED and any(event.name == Name.BATCH for event in events),
         signed=signature_at(None if newest is None else newest.place, record.key_change()),
     )
-    found = fate(evidence)
-    reason = _REASONS[JourneyState.EXPIRED if found is Fate.EXPIRED else state]
+    payout_fate = fate(evidence)
+    reason = _REASONS[JourneyState.EXPIRED if payout_fate is Fate.EXPIRED else state]
     result = failure(entry, "SENDING_FAILED", *reason)
-    payload = newest.fields["transaction_payload"] if newest is not None and found.has_call else None
+    payload = newest.fields["transaction_payload"] if newest is not None and payout_fate.has_call else None
     if isinstance(payload, dict) and "chain_id" in payload:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",

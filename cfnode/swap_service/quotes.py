@@ -306,10 +306,10 @@ async def _is_thin(block: BestBlock, request: _Request, swap: _Simulation) -> bo
     small_amount = _swapped(request, swap) // swap.chunks // 1_000
     if not small_amount:
         return False
-    bare = ["Network", "IngressDepositChannel", "Egress"]
+    fixed_fees = ["Network", "IngressDepositChannel", "Egress"]
     free = _Request(request.source, request.target, request.amount, 0, False, False, False, None)
-    best = await _simulate(block, free, small_amount, None, bare)
-    full_simulation = await _simulate(block, free, _swapped(request, swap) // swap.chunks, None, bare)
+    best = await _simulate(block, free, small_amount, None, fixed_fees)
+    full_simulation = await _simulate(block, free, _swapped(request, swap) // swap.chunks, None, fixed_fees)
     return Decimal(full_simulation["output"]) < Decimal(best["output"]) * 1_000 * LOW_LIQUIDITY
 
 

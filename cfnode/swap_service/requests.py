@@ -93,24 +93,24 @@ def _refund(body: Mapping[str, Any], chain: str) -> dict[str, Any]:
     }
 
 
-def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
-    if given is None:
+def _ccm(message: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
+    if message is None:
         return None
-    additional_data = given.get("ccmAdditionalData", given.get("cfParameters"))
+    additional_data = message.get("ccmAdditionalData", message.get("cfParameters"))
     return {
-        "message": _hex(given.get("message"), MAX_CCM_MESSAGE_BYTES, f"{name}.message"),
-        "gas_budget": _budget(given.get("gasBudget"), f"{name}.gasBudget"),
+        "message": _hex(message.get("message"), MAX_CCM_MESSAGE_BYTES, f"{name}.message"),
+        "gas_budget": _budget(message.get("gasBudget"), f"{name}.gasBudget"),
         "ccm_additional_data": _hex(
             additional_data or "0x", MAX_CCM_ADDITIONAL_DATA_BYTES, f"{name}.ccmAdditionalData"
         ),
     }
 
 
-def _hex(given: Any, most: int, name: str) -> bytes:
+def _hex(text: Any, most: int, name: str) -> bytes:
     """Return at most `most` bytes, written in hex with or without 0x. Raises Refusal."""
-    if not isinstance(given, str):
+    if not isinstance(text, str):
         raise invalid(name)
-    digits = given.removeprefix("0x")
+    digits = text.removeprefix("0x")
     if len(digits) > 2 * most:
         raise RequestRefusal(400, f"invalid request: {name} has more than {most} bytes")
     try:
@@ -119,14 +119,14 @@ def _hex(given: Any, most: int, name: str) -> bytes:
         raise invalid(name) from None
 
 
-def _budget(given: Any, name: str) -> int:
+def _budget(gas_budget: Any, name: str) -> int:
     """Return an integer up to 2^128 - 1, written as a number, in decimal digits, or in hex with 0x.
 
     Raises Refusal.
     """
-    budget = given
-    if isinstance(given, str) and len(given) <= 39:
-        base, digits = (16, given[2:]) if given.startswith("0x") else (10, given)
+    budget = gas_budget
+    if isinstance(gas_budget, str) and len(gas_budget) <= 39:
+        base, digits = (16, gas_budget[2:]) if gas_budget.startswith("0x") else (10, gas_budget)
         try:
             budget = int(digits, base) if digits.isascii() and digits.isalnum() else None
         except ValueError:
@@ -136,12 +136,12 @@ def _budget(given: Any, name: str) -> int:
     return budget
 
 
-def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
-    if given is None:
+def _dca(parameters: Mapping[str, Any] | None) -> dict[str, int] | None:
+    if parameters is None:
         return None
     return {
-        "number_of_chunks": number(given, "numberOfChunks", MAX_U32_CHUNKS),
-        "chunk_interval": number(given, "chunkIntervalBlocks", MAX_U32_CHUNKS),
+        "number_of_chunks": number(parameters, "numberOfChunks", MAX_U32_CHUNKS),
+        "chunk_interval": number(parameters, "chunkIntervalBlocks", MAX_U32_CHUNKS),
     }
 
 

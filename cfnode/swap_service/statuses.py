@@ -74,8 +74,8 @@ def status(record: SwapRecord, reference: str) -> dict[str, Any]:
 # Terms
 
 
-def _terms(found: Located) -> dict[str, Any]:
-    source, target, address = _route(found)
+def _terms(located: Located) -> dict[str, Any]:
+    source, target, address = _route(located)
     times = durations(source, target)
     status: dict[str, Any] = {
         "srcAsset": ASSETS[source].symbol,
@@ -86,32 +86,32 @@ def _terms(found: Located) -> dict[str, Any]:
         "srcChainRequiredBlockConfirmations": confirmations(ASSETS[source].chain),
         "estimatedDurationsSeconds": times,
         "estimatedDurationSeconds": sum(times.values()),
-        "brokers": _brokers(found),
+        "brokers": _brokers(located),
     }
-    if found.channel is not None:
-        status |= _channel_terms(found.channel.fields, source, target)
+    if located.channel is not None:
+        status |= _channel_terms(located.channel.fields, source, target)
     return {name: value for name, value in status.items() if value is not None}
 
 
-def _route(found: Located) -> tuple[str, str, str]:
+def _route(located: Located) -> tuple[str, str, str]:
     """Source asset, target asset, and destination address."""
-    if found.request is not None:
-        fields = found.request.fields
+    if located.request is not None:
+        fields = located.request.fields
         address = address_text(output_of(fields)["output_address"])
         return fields["input_asset"], fields["output_asset"], address
-    if found.channel is None:
+    if located.channel is None:
         raise NOT_FOUND
-    fields = found.channel.fields
+    fields = located.channel.fields
     address = address_text(fields["destination_address"])
     return fields["source_asset"], fields["destination_asset"], address
 
 
-def _brokers(found: Located) -> list[dict[str, Any]]:
-    if found.request is not None:
-        fees = found.request.fields["broker_fees"]
+def _brokers(located: Located) -> list[dict[str, Any]]:
+    if located.request is not None:
+        fees = located.request.fields["broker_fees"]
     else:
-        assert found.channel is not None
-        fields = found.channel.fields
+        assert located.channel is not None
+        fields = located.channel.fields
         broker = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
         fees = [*([broker] if fields["broker_id"] is not None else []), *fields["affiliate_fees"]]
     return [
@@ -189,16 +189,16 @@ def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
     return _witnessed(entry, entry.fields, entry)
 
 
-def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
+def _announced(record: SwapRecord, located: Located) -> dict[str, Any] | None:
     """Return the announced, unconfirmed deposit to the channel; it is to the newest one with its address."""
-    if found.channel is None or not found.is_newest:
+    if located.channel is None or not located.is_newest:
         return None
-    deposit = record.announced(found.channel.fields["deposit_address"])
+    deposit = record.announced(located.channel.fields["deposit_address"])
     if deposit is None:
         return None
     status: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
     if deposit.transaction is not None:
-        chain = ASSETS[found.channel.fields["source_asset"]].chain
+        chain = ASSETS[located.channel.fields["source_asset"]].chain
         status["txRef"] = transaction_text(chain, deposit.transaction)
     return status
 
@@ -213,33 +213,33 @@ def _witnessed(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -
     return status
 
 
-def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
+def _boost(record: SwapRecord, located: Located) -> dict[str, Any]:
     """Whether the deposit was boosted, for which fee, or when boosting was skipped."""
-    assert found.channel is not None
-    fields = found.channel.fields
+    assert located.channel is not None
+    fields = located.channel.fields
     status: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
-    if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
-        boosted = found.deposit.fields
+    if located.deposit is not None and located.deposit.name == Name.DEPOSIT_BOOSTED:
+        boosted = located.deposit.fields
         lent_amount, fee_amount = (
             sum(amount for _, amount in boosted[name]) for name in ("amounts", "boost_fee")
         )
         status["effectiveBoostFeeBps"] = boost_fee_bps(lent_amount, fee_amount)
-        return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
+        return status | {"boostedAt": located.deposit.time, "boostedBlockIndex": located.deposit.block_index}
     entries = record.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
-    skipped = [entry for entry in entries if entry.name == Name.NOT_BOOSTED and found.owns(entry)]
+    skipped = [entry for entry in entries if entry.name == Name.NOT_BOOSTED and located.owns(entry)]
     if skipped:
         return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return status
 
 
 def _payouts(
-    record: SwapRecord, found: Located
+    record: SwapRecord, located: Located
 ) -> Iterator[tuple[str, PayoutKind, dict[str, Any], JourneyState]]:
     """Yield the member of the status, kind, document and state of each payout of the swap."""
-    if found.request is None:
-        yield from _returned(record, found)
+    if located.request is None:
+        yield from _returned(record, located)
         return
-    request = found.request.fields
+    request = located.request.fields
     for entry in record.find("request", request["swap_request_id"]):
         kind, step = payout_kind(entry.name), PAYOUT_STEPS_OF.get(entry.name)
         if kind is not None and step is PayoutStep.SCHEDULED:
@@ -249,37 +249,37 @@ def _payouts(
 
 
 def _returned(
-    record: SwapRecord, found: Located
+    record: SwapRecord, located: Located
 ) -> Iterator[tuple[str, PayoutKind, dict[str, Any], JourneyState]]:
     """Yield the refund of a deposit that was sent back at once."""
-    if found.channel is None or found.deposit is None:
+    if located.channel is None or located.deposit is None:
         return
-    kind, action = variant(found.deposit.fields.get("action", "None"))
+    kind, action = variant(located.deposit.fields.get("action", "None"))
     if kind != "Refund":
         return
     if action["egress_id"] is not None:
-        shared = {"asset": found.deposit.fields["asset"], "amount": action["amount"]}
-        scheduled = replace(found.deposit, fields={**shared, "egress_id": action["egress_id"]})
-        receiver = found.channel.fields["refund_parameters"]["refund_address"]
+        shared = {"asset": located.deposit.fields["asset"], "amount": action["amount"]}
+        scheduled = replace(located.deposit, fields={**shared, "egress_id": action["egress_id"]})
+        receiver = located.channel.fields["refund_parameters"]["refund_address"]
         yield _MEMBERS[PayoutKind.REFUND], PayoutKind.REFUND, *egress(record, scheduled, receiver)
 
 
-def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
+def _fees(record: SwapRecord, located: Located) -> list[dict[str, str]]:
     """Return the fees charged so far."""
     totals: dict[tuple[str, str], int] = {}
 
     def charge(kind: str, asset: str, value: int) -> None:
         totals[kind, asset] = totals.get((kind, asset), 0) + value
 
-    if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
+    if located.deposit is not None and located.deposit.name == Name.DEPOSIT_BOOSTED:
         charge(
             "BOOST",
-            found.deposit.fields["asset"],
-            sum(amount for _, amount in found.deposit.fields["boost_fee"]),
+            located.deposit.fields["asset"],
+            sum(amount for _, amount in located.deposit.fields["boost_fee"]),
         )
-    if found.deposit is not None and found.deposit.name != Name.DEPOSIT_FAILED:
-        charge("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
-    number = found.request.fields["swap_request_id"] if found.request is not None else None
+    if located.deposit is not None and located.deposit.name != Name.DEPOSIT_FAILED:
+        charge("INGRESS", located.deposit.fields["asset"], located.deposit.fields["ingress_fee"])
+    number = located.request.fields["swap_request_id"] if located.request is not None else None
     for entry in record.find("request", number):
         fields = entry.fields
         if entry.name == Name.CHUNK_EXECUTED:
@@ -291,17 +291,17 @@ def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
     return [fee(kind, asset, value) for (kind, asset), value in totals.items() if value]
 
 
-def _journey(record: SwapRecord, found: Located) -> Journey:
+def _journey(record: SwapRecord, located: Located) -> Journey:
     """Return the journey of the swap up to its payouts."""
     journey = Journey()
-    if found.channel is not None and _is_expired(record, found.channel):
+    if located.channel is not None and _is_expired(record, located.channel):
         journey.receive(JourneyStep.CLOSED)
-    if found.request is not None:
+    if located.request is not None:
         journey.receive(JourneyStep.REQUESTED)
-    if found.deposit is not None:
-        journey.receive(deposit_step(found.deposit.name, found.deposit.fields))
-    if found.request is not None:
-        for entry in record.find("request", found.request.fields["swap_request_id"]):
+    if located.deposit is not None:
+        journey.receive(deposit_step(located.deposit.name, located.deposit.fields))
+    if located.request is not None:
+        for entry in record.find("request", located.request.fields["swap_request_id"]):
             if (step := STEPS_OF.get(entry.name)) is not None:
                 journey.receive(step)
     return journey

@@ -62,12 +62,14 @@ def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _seed(given: Any) -> bytes:
+def _seed(seed_text: Any) -> bytes:
     """Return a seed of 32 bytes, random if it is missing: each swap needs its own. Raises Refusal."""
-    if given is None:
+    if seed_text is None:
         return secrets.token_bytes(SEED_BYTES)
     try:
-        seed = bytes.fromhex(given[2:]) if isinstance(given, str) and given.startswith("0x") else b""
+        seed = (
+            bytes.fromhex(seed_text[2:]) if isinstance(seed_text, str) and seed_text.startswith("0x") else b""
+        )
     except ValueError:
         seed = b""
     if len(seed) != SEED_BYTES:

@@ -59,22 +59,22 @@ def stored_texts(text: str) -> frozenset[str]:
     A chain that has no such address is left out; the set may be empty. A wrong checksum of an EVM address is
     accepted, since nothing is sent to what is only looked for.
     """
-    found = set()
+    texts = set()
     for chain in CHAINS:
         try:
-            found.add(address_to_text(normal_address(parse_address(chain, _with_small_prefix(text)))))
+            texts.add(address_to_text(normal_address(parse_address(chain, _with_small_prefix(text)))))
         except AddressError:
             continue
-    return frozenset(found)
+    return frozenset(texts)
 
 
 def _with_small_prefix(text: str) -> str:
     return f"0x{text[2:]}" if text.startswith("0X") else text
 
 
-def is_same_address(one: EncodedAddress, other: EncodedAddress) -> bool:
+def is_same_address(first: EncodedAddress, other: EncodedAddress) -> bool:
     """Return whether two addresses are equal, however they are spelled."""
-    return normal_address(one) == normal_address(other)
+    return normal_address(first) == normal_address(other)
 
 
 def normal_address(address: EncodedAddress) -> EncodedAddress:

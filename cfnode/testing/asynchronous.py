@@ -59,8 +59,8 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
 
     async def events(self, block: str | None = None) -> list[Event]:
         """Return the events of a block (default: the best one)."""
-        found: list[Event] = await self.rpc("dev_events", block)
-        return found
+        events: list[Event] = await self.rpc("dev_events", block)
+        return events
 
     async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_ADVANCED_BLOCKS) -> Event:
         """Return the next event of this pallet and name; add blocks until one has it.

@@ -16,7 +16,7 @@ from scripts.redteam_suite.load import Times
 from scripts.redteam_suite.rows import ROWS, play
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def arguments(words: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="scripts/redteam", description=__doc__)
     parser.add_argument(
@@ -26,15 +26,15 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--broker", action="store_true", help="Open 200 channels while attacks take turns.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write all figures to FILE.")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="Keep the nodes' files in DIR.")
-    options = parser.parse_args(given)
+    options = parser.parse_args(words)
     if unknown := [row for row in options.rows if row not in ROWS]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     return options
 
 
-def main(given: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Play the chosen rows; print the table and return the exit code."""
-    options = arguments(given)
+    options = arguments(words)
     times = Times.quick() if options.quick else Times()
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="cfnode-redteam-") as temporary:

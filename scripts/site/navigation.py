@@ -174,11 +174,11 @@ def without_source_links(markdown: str) -> str:
 
 def version() -> str:
     """Return the project's version."""
-    found = re.search(
+    match = re.search(
         r'^__version__ = "([^"]+)"', (ROOT / "cfnode" / "__init__.py").read_text(), re.MULTILINE
     )
-    assert found is not None
-    return found[1]
+    assert match is not None
+    return match[1]
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -28,7 +28,7 @@ MIN_MINUTES = 10.0
 """Minutes of a run below which a slope means nothing."""
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def arguments(words: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="How long. [default: 60]")
@@ -38,7 +38,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--block-time", type=int, default=2_000, help="Milliseconds. [default: 2000]")
     parser.add_argument("--hurry", type=float, default=1.0, help="Factor of all pauses. [default: 1]")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="Keep the nodes' files in DIR.")
-    return parser.parse_args(given)
+    return parser.parse_args(words)
 
 
 def soak(chosen: argparse.Namespace, folder: Path) -> Result:
@@ -135,9 +135,9 @@ def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
     return (products / squares if squares else 0.0), lives
 
 
-def main(given: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Run the soak test; print its figures and return the exit code."""
-    options = arguments(given)
+    options = arguments(words)
     with tempfile.TemporaryDirectory(prefix="cfnode-soak-") as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

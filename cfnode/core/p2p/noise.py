@@ -155,9 +155,9 @@ class _Messages:
 class SecureChannel:
     """The secured connection, which encrypts sent messages and decrypts received ones."""
 
-    def __init__(self, sending: _Cipher, receiving: _Cipher, rest: bytes) -> None:
+    def __init__(self, sending: _Cipher, receiving: _Cipher, unread: bytes) -> None:
         self._sending, self._receiving = sending, receiving
-        self._buffer = bytearray(rest)
+        self._buffer = bytearray(unread)
 
     def seal(self, plaintext: bytes) -> bytes:
         """Return one encrypted message with its length in front.

@@ -84,9 +84,9 @@ def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
     return unpacked
 
 
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _chain(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
     yield first
-    yield from rest
+    yield from others
 
 
 def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:

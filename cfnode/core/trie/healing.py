@@ -70,27 +70,27 @@ class Healing:
 
         Raises TrieError.
         """
-        found = WalkFindings()
+        findings = WalkFindings()
         nodes_left = max_nodes
-        while self._stack and nodes_left and len(found.missing) < max_missing:
+        while self._stack and nodes_left and len(findings.missing) < max_missing:
             child, path, entry = self._stack.pop()
             nodes_left -= 1
             encoded = entry[1:]
             if is_hash_entry(entry):
                 stored = state.node(path, child)
                 if stored is None or blake2_256(stored) != encoded:
-                    found.missing.append(MissingSubtrie(child, path, encoded, is_value=False))
+                    findings.missing.append(MissingSubtrie(child, path, encoded, is_value=False))
                     continue
                 encoded = stored
                 self.nodes += 1
             node = decode_node(encoded)
             end = path + node.partial
             if node.value is not None:
-                self._check_value(state, child, end, node, found)
+                self._check_value(state, child, end, node, findings)
             for index, child_entry in enumerate(node.children or ()):
                 if child_entry:
                     self._stack.append((child, end + bytes((index,)), child_entry))
-        return found
+        return findings
 
     def complete(self, missing: MissingSubtrie) -> None:
         """Continue below a missing node, whose row has been written."""
@@ -98,7 +98,7 @@ class Healing:
             self._stack.append((missing.child, missing.path, HASH_PREFIX + missing.hash))
 
     def _check_value(
-        self, state: BlockState, child: bytes, path: bytes, node: TrieNode, found: WalkFindings
+        self, state: BlockState, child: bytes, path: bytes, node: TrieNode, findings: WalkFindings
     ) -> None:
         assert node.value is not None
         key = whole_key(path)
@@ -106,10 +106,10 @@ class Healing:
         stored = state.get(key, child)
         if node.hashed:
             if stored is None or blake2_256(stored) != node.value:
-                found.missing.append(MissingSubtrie(child, path, node.value, is_value=True))
+                findings.missing.append(MissingSubtrie(child, path, node.value, is_value=True))
             return
         if stored != node.value:
-            found.values.append((child, key, node.value))
+            findings.values.append((child, key, node.value))
         if child == TOP and is_child_root(key, node.value):
             self._enter(key.removeprefix(CHILD_STORAGE_PREFIX), node.value)
 

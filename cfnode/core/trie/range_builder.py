@@ -200,8 +200,8 @@ class _TriePacking:
                     return False
                 packed = encoded[1:stop]
                 key = bytes.fromhex(hex_digits(path) + packed.hex()[length & 1 :])
-                found, value = next(values, (b"", b""))
-                if found != key:
+                value_path, value = next(values, (b"", b""))
+                if value_path != key:
                     value = self._value(key)
                 items += (_ESCAPED_LEAVES[length] + packed + OMITTED, value)
                 packing.left -= len(value)
@@ -293,10 +293,10 @@ class _TriePacking:
         """Return the value of a key behind those that were read."""
         if not key:
             return self._state.get(key, self._child) or b""
-        for found, value in self._values:
-            if found == key:
+        for path, value in self._values:
+            if path == key:
                 return value
-            if found > key:
+            if path > key:
                 break
         raise MissingNode(key, b"", self._child)
 

@@ -148,15 +148,15 @@ def _receipt(chain: EvmChain, parameters: Parameters) -> Any:
 
 
 def _logs(chain: EvmChain, parameters: Parameters) -> list[dict[str, Any]]:
-    wanted, found = log_filter(parameters[0], chain), list[dict[str, Any]]()
+    wanted, logs = log_filter(parameters[0], chain), list[dict[str, Any]]()
     for mined in chain.between(wanted.first, wanted.last):
         entries = zip(mined.receipt.logs, logs_json(mined), strict=True)
-        found += [entry for log, entry in entries if wanted.matches(log.address, log_topics(log))]
-        if len(found) > MAX_RETURNED_LOGS:
+        logs += [entry for log, entry in entries if wanted.matches(log.address, log_topics(log))]
+        if len(logs) > MAX_RETURNED_LOGS:
             raise RpcError(
                 ErrorCode.CALL_FAILED, f"more than {MAX_RETURNED_LOGS} logs match: ask for fewer blocks"
             )
-    return found
+    return logs
 
 
 def _fee_history(chain: EvmChain, parameters: Parameters) -> dict[str, Any]:

@@ -104,7 +104,7 @@ async def settle_redemption(node: Node, account: bytes, expired: bool | None) ->
 
 async def set_oracle(node: Node, feed: str, price: int | None, is_stale: bool | None) -> str:
     """Set the oracle's price of a whole unit, in microdollars, or remove it; returns the block's hash."""
-    return block_hash_of(await control_of(node).read_oracle(feed, price, bool(is_stale)))
+    return block_hash_of(await control_of(node).set_oracle_price(feed, price, bool(is_stale)))
 
 
 PLACE: Final = (Param("address", TEXT), Param("asset", ASSET))

@@ -72,10 +72,10 @@ class VaultSwapsApi(RuntimeApi):
         dca_parameters="Option<DcaParameters>",
     )
     def cf_request_swap_parameter_encoding(
-        self, *, extra_parameters: Extra, **given: Unpack[Given]
+        self, *, extra_parameters: Extra, **request: Unpack[Given]
     ) -> Answer[values.VaultSwapDetails[Script]]:
         """The transaction that swaps by way of the vault."""
-        return or_message(lambda: self._details(Asked.of(given), extra_parameters))
+        return or_message(lambda: self._details(Asked.of(request), extra_parameters))
 
     def _details(self, asked: Asked, extra: Extra) -> values.VaultSwapDetails[Script]:
         if isinstance(extra, values.VaultSwapExtraParametersSolana) and len(extra.seed) > MAX_SEED:
@@ -108,10 +108,10 @@ class VaultSwapsApi(RuntimeApi):
         channel_metadata="Option<CcmMetadata>",
     )
     def cf_encode_cf_parameters(
-        self, *, refund_parameters: values.RefundParameters, **given: Unpack[Given]
+        self, *, refund_parameters: values.RefundParameters, **request: Unpack[Given]
     ) -> Answer[bytes]:
         """The part of the transaction that the vault passes on."""
-        asked, refund = Asked.of(given), refund_parameters
+        asked, refund = Asked.of(request), refund_parameters
         bounds = refund.retry_duration, refund.max_oracle_price_slippage
         return or_message(lambda: cf_parameters_of(self, self._checked(asked, *bounds), refund))
 

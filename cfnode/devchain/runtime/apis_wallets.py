@@ -59,10 +59,10 @@ class WalletsApi(RuntimeApi):
         except ScaleError:
             return _refused("Failed to build eip712 typed data")
 
-    def _nonce(self, given: values.NonceOrAccount) -> int:
-        if isinstance(given, values.NonceOrAccountNonce):
-            return given.value
-        return self.other(System).nonce(given.value)
+    def _nonce(self, nonce_or_account: values.NonceOrAccount) -> int:
+        if isinstance(nonce_or_account, values.NonceOrAccountNonce):
+            return nonce_or_account.value
+        return self.other(System).nonce(nonce_or_account.value)
 
 
 def _refused(text: str) -> tuple[Literal["Err"], tuple[str, bytes]]:

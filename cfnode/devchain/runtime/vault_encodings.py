@@ -78,18 +78,18 @@ class Asked:
     dca: values.DcaParameters | None
 
     @classmethod
-    def of(cls, given: Given) -> Asked:
+    def of(cls, request: Given) -> Asked:
         """Create the terms from the API's arguments, under shorter names."""
         return cls(
-            given["broker"],
-            given["source_asset"],
-            given["destination_asset"],
-            given["destination_address"],
-            given["broker_commission"],
-            given["channel_metadata"],
-            given["boost_fee"],
-            given["affiliate_fees"],
-            given["dca_parameters"],
+            request["broker"],
+            request["source_asset"],
+            request["destination_asset"],
+            request["destination_address"],
+            request["broker_commission"],
+            request["channel_metadata"],
+            request["boost_fee"],
+            request["affiliate_fees"],
+            request["dca_parameters"],
         )
 
     @property
@@ -171,9 +171,9 @@ def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
     raise ApiRefusal("Incompatible or unsupported source_asset and extra_parameters")
 
 
-def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetails[bytes]:
-    environment, amount = api.other(EnvironmentStorage), given.input_amount
-    parameters = _evm_parameters(api, asked, given.refund_parameters)
+def _evm(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.EvmCallDetails[bytes]:
+    environment, amount = api.other(EnvironmentStorage), extra.input_amount
+    parameters = _evm_parameters(api, asked, extra.refund_parameters)
     token = _token(environment, asked)
     data = evm_calldata(
         ASSETS[asked.destination], asked.address, parameters, ccm=asked.plain_ccm, token=token, amount=amount
@@ -186,10 +186,10 @@ def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetail
     )
 
 
-def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDetailsTron:
+def _tron(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.VaultSwapDetailsTron:
     """Return the transaction on Tron: a token is sent by a call of its contract, but `to` is the vault."""
-    environment, amount = api.other(EnvironmentStorage), given.input_amount
-    parameters = _evm_parameters(api, asked, given.refund_parameters)
+    environment, amount = api.other(EnvironmentStorage), extra.input_amount
+    parameters = _evm_parameters(api, asked, extra.refund_parameters)
     token, vault = _token(environment, asked), environment.vault_address("Tron")
     details = values.EvmCallDetails(
         calldata=b"" if token is None else token_transfer(vault, amount),
@@ -202,7 +202,7 @@ def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDet
 
 
 def _bitcoin(
-    api: RuntimeApi, asked: Asked, given: values.VaultSwapExtraParametersBitcoin[int]
+    api: RuntimeApi, asked: Asked, extra: values.VaultSwapExtraParametersBitcoin[int]
 ) -> values.VaultSwapDetailsBitcoin[Script]:
     swapping = api.other(SwappingStorage)
     error = swapping.Error
@@ -217,9 +217,9 @@ def _bitcoin(
     swap = BitcoinSwap(
         ASSETS[asked.destination],
         asked.address,
-        given.retry_duration,
-        given.min_output_amount,
-        given.max_oracle_price_slippage,
+        extra.retry_duration,
+        extra.min_output_amount,
+        extra.max_oracle_price_slippage,
         asked.commission,
         asked.boost_fee,
         None if asked.dca is None else asdict(asked.dca),
@@ -230,16 +230,16 @@ def _bitcoin(
 
 
 def _solana(
-    api: RuntimeApi, asked: Asked, given: values.VaultSwapExtraParametersSolana[EncodedAddress, int]
+    api: RuntimeApi, asked: Asked, extra: values.VaultSwapExtraParametersSolana[EncodedAddress, int]
 ) -> values.VaultSwapDetailsSolana:
-    affiliates, refund = affiliates_of(api, asked), given.refund_parameters
-    payer = _solana_account(given.from_, "Invalid Solana Address: from")
+    affiliates, refund = affiliates_of(api, asked), extra.refund_parameters
+    payer = _solana_account(extra.from_, "Invalid Solana Address: from")
     refunded = _solana_account(refund.refund_address, "Invalid refund address.")
-    if given.input_amount > MAX_U64:
+    if extra.input_amount > MAX_U64:
         raise ApiRefusal("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
-    environment, seed = asdict(api.other(EnvironmentStorage).SolanaApiEnvironment.get()), given.seed
-    token, owned = SOLANA_TOKENS.get(asked.source), given.from_token_account
+    environment, seed = asdict(api.other(EnvironmentStorage).SolanaApiEnvironment.get()), extra.seed
+    token, owned = SOLANA_TOKENS.get(asked.source), extra.from_token_account
     if token is None:
         accounts = native_accounts(environment, payer, seed)
     else:
@@ -251,7 +251,7 @@ def _solana(
         ASSETS[asked.destination],
         asked.address,
         parameters,
-        amount=given.input_amount,
+        amount=extra.input_amount,
         seed=seed,
         ccm=asked.plain_ccm,
         is_token=token is not None,

@@ -76,7 +76,7 @@ class Valuer:
     def _before(self, asset: str, block: int) -> int | None:
         """Return the newest price before a block; blocks that were searched are not searched again."""
         lowest = max(block - MAX_PRICE_AGE_BLOCKS, 0)
-        searched, found, root = self._newest.get(asset, (-1, -1, None))
+        searched, found_block, root = self._newest.get(asset, (-1, -1, None))
         query = select(_prices.block, _prices.value).where(
             _prices.source == "pool",
             _prices.asset == asset,
@@ -85,9 +85,9 @@ class Valuer:
         )
         newest = self._connection.execute(query.order_by(_prices.block.desc()).limit(1)).first()
         if newest is not None:
-            found, root = newest.block, int(newest.value)
-        self._newest[asset] = (block, found, root)
-        return root if root is not None and found >= lowest else None
+            found_block, root = newest.block, int(newest.value)
+        self._newest[asset] = (block, found_block, root)
+        return root if root is not None and found_block >= lowest else None
 
 
 def _needs_price(row: Any) -> bool:

@@ -210,13 +210,13 @@ def read_blocks(answer: bytes, request: BlockRequest) -> list[FetchedBlock]:
     return _in_a_row(blocks, request)
 
 
-def _in_a_row(found: list[Row], request: BlockRequest) -> list[Row]:
+def _in_a_row(rows: list[Row], request: BlockRequest) -> list[Row]:
     if request.descending:
-        found.reverse()
-    for parent, child in pairwise(found):
+        rows.reverse()
+    for parent, child in pairwise(rows):
         if child.header.parent_hash != parent.hash or child.header.number != parent.header.number + 1:
             raise WireError(f"block answer: #{child.header.number} does not follow the block before it")
-    return found
+    return rows
 
 
 def _header(data: BlockData) -> FetchedHeader:

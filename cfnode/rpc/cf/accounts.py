@@ -95,13 +95,13 @@ METHODS: Final = (
         "A validator account's balances and status.",
         params=(ACCOUNT_ID,),
         function="cf_validator_info",
-        then=lambda result, arguments: info_v2(result),
+        reshape=lambda result, arguments: info_v2(result),
     ),
     method(
         "cf_all_account_infos",
         "All accounts, or those of some roles, each as in cf_account_info.",
         params=(Param("roles", ROLES, optional=True),),
-        then=_all,
+        reshape=_all,
     ),
     method(
         "cf_free_balances",

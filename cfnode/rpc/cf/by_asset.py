@@ -30,12 +30,13 @@ def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> di
     return by_chain
 
 
-def asset_map(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def asset_map(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of an `AssetMap<T>`: an object by chain of objects by symbol."""
     assert isinstance(row.definition, Composite)
     encoders = {
         field.name or "": {
-            symbol: encoder.of(type_id, bare) for symbol, type_id in _leaves(encoder, field.type).items()
+            symbol: encoder.of(type_id, plain_numbers)
+            for symbol, type_id in _leaves(encoder, field.type).items()
         }
         for field in row.definition.fields
     }

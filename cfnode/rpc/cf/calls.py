@@ -118,7 +118,7 @@ METHODS: Final = (
             Param("nonce_or_account", NONCE),
             Param("encoding", ENCODING),
         ),
-        bare=True,
-        then=_encoded,
+        plain_numbers=True,
+        reshape=_encoded,
     ),
 )

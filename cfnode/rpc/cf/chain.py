@@ -46,19 +46,19 @@ METHODS: Final = (
     method(
         "cf_eth_key_manager_address",
         "The contract on Ethereum that checks the authorities' signatures, hex without 0x.",
-        then=_bare_hex,
+        reshape=_bare_hex,
     ),
     method(
         "cf_eth_state_chain_gateway_address",
         "The contract on Ethereum that funds accounts, hex without 0x.",
-        then=_bare_hex,
+        reshape=_bare_hex,
     ),
-    method("cf_eth_flip_token_address", "The FLIP token's contract, hex without 0x.", then=_bare_hex),
+    method("cf_eth_flip_token_address", "The FLIP token's contract, hex without 0x.", reshape=_bare_hex),
     method("cf_eth_chain_id", "Ethereum's chain id."),
     method(
         "cf_eth_vault",
         "The aggregate key, hex without 0x, and the block from which it is valid.",
-        then=_vault,
+        reshape=_vault,
     ),
     Method("cf_tx_fee_multiplier", fee_multiplier, params=(Param("at", HASH, optional=True),)),
     method("cf_auction_parameters", "The minimum and the maximum number of authorities."),
@@ -69,7 +69,7 @@ METHODS: Final = (
     method("cf_authority_emission_per_block", "FLIP that the authorities earn for a block."),
     method("cf_backup_emission_per_block", "FLIP that the backup validators earn for a block."),
     method("cf_flip_supply", "The total FLIP supply, and the part of it that is not on the State Chain."),
-    method("cf_accounts", "All accounts and their vanity names.", then=_names),
+    method("cf_accounts", "All accounts and their vanity names.", reshape=_names),
     method("cf_penalties", "The penalty for each offence of a validator."),
     method(
         "cf_suspensions", "The suspended validators by offence, each with the last block of its suspension."
@@ -93,7 +93,7 @@ METHODS: Final = (
         "cf_max_swap_amount",
         "The largest amount of one chunk, or null.",
         params=(Param("asset", ASSET),),
-        bare=True,
+        plain_numbers=True,
         at=False,
     ),
     method(

@@ -42,9 +42,9 @@ class Member:
     """The replacement of the type's own encoder; it takes the decoded value."""
     build: Callable[[JsonEncoder], Encode] | None = None
     """A function that builds the replacement, for an encoder that depends on the runtime."""
-    then: Encode | None = None
+    reshape: Encode | None = None
     """The function that is applied after the type's own encoder, to its result."""
-    bare: bool = False
+    plain_numbers: bool = False
     """Whether amounts in it are numbers."""
     flatten: bool = False
     """Whether its members are members of the parent."""
@@ -91,44 +91,52 @@ class JsonEncoder:
         self._overrides = overrides
         self._encoders: dict[tuple[int, bool], Encode] = {}
 
-    def of(self, type_id: int, bare: bool = False) -> Encode:
+    def of(self, type_id: int, plain_numbers: bool = False) -> Encode:
         """Return the encoder of a type.
 
-        `bare`: amounts as numbers.
+        `plain_numbers`: amounts as numbers.
         """
-        encoder = self._encoders.get((type_id, bare))
+        encoder = self._encoders.get((type_id, plain_numbers))
         if encoder is None:
             # A type that contains itself finds this placeholder.
-            self._encoders[type_id, bare] = lambda value: self._encoders[type_id, bare](value)
-            encoder = self._encoders[type_id, bare] = self._make(self.registry.type(type_id), bare)
+            self._encoders[type_id, plain_numbers] = lambda value: self._encoders[type_id, plain_numbers](
+                value
+            )
+            encoder = self._encoders[type_id, plain_numbers] = self._make(
+                self.registry.type(type_id), plain_numbers
+            )
         return encoder
 
-    def _make(self, row: PortableType, bare: bool) -> Encode:
+    def _make(self, row: PortableType, plain_numbers: bool) -> Encode:
         rule = self._overrides.types.get("::".join(row.path[-2:])) or self._overrides.types.get(_name(row))
-        return self.plain(row, bare) if rule is None else rule(self, row, bare)
+        return self.plain(row, plain_numbers) if rule is None else rule(self, row, plain_numbers)
 
-    def plain(self, row: PortableType, bare: bool = False) -> Encode:
+    def plain(self, row: PortableType, plain_numbers: bool = False) -> Encode:
         """Return the encoder that follows from the shape of the type alone."""
         match row.definition:
             case Primitive(name):
-                return hex if (name == "u128" and not bare) or name == "u256" else _unchanged
+                return hex if (name == "u128" and not plain_numbers) or name == "u256" else _unchanged
             case Compact(inner):
-                return self.of(inner, bare)
+                return self.of(inner, plain_numbers)
             case Sequence(inner) | Array(_, inner):
-                return self._list(inner, bare)
+                return self._list(inner, plain_numbers)
             case Tuple(parts):
-                return self._tuple([self.of(part, bare) for part in parts])
+                return self._tuple([self.of(part, plain_numbers) for part in parts])
             case Composite(fields):
-                return self._composite(row, fields, bare)
+                return self._composite(row, fields, plain_numbers)
             case Variants(variants):
-                return self._option(variants, bare) if row.path == ("Option",) else self._enum(row, bare)
+                return (
+                    self._option(variants, plain_numbers)
+                    if row.path == ("Option",)
+                    else self._enum(row, plain_numbers)
+                )
             case BitSequence():
                 return _unchanged
 
-    def _list(self, inner: int, bare: bool) -> Encode:
+    def _list(self, inner: int, plain_numbers: bool) -> Encode:
         if self.registry.type(inner).definition == Primitive("u8"):
             return _numbers
-        encode = self.of(inner, bare)
+        encode = self.of(inner, plain_numbers)
         return lambda value: [encode(entry) for entry in value]
 
     @staticmethod
@@ -137,8 +145,8 @@ class JsonEncoder:
             return lambda value: None
         return lambda value: [encode(part) for encode, part in zip(encoders, value, strict=True)]
 
-    def _option(self, variants: tuple[Variant, ...], bare: bool) -> Encode:
-        encode = self.of(next(case.fields[0].type for case in variants if case.fields), bare)
+    def _option(self, variants: tuple[Variant, ...], plain_numbers: bool) -> Encode:
+        encode = self.of(next(case.fields[0].type for case in variants if case.fields), plain_numbers)
 
         def option(value: Any) -> Any:
             if value is None:
@@ -147,15 +155,15 @@ class JsonEncoder:
 
         return option
 
-    def _composite(self, row: PortableType, fields: tuple[Field, ...], bare: bool) -> Encode:
+    def _composite(self, row: PortableType, fields: tuple[Field, ...], plain_numbers: bool) -> Encode:
         if len(fields) == 1 and fields[0].name is None:
             if _name(row) == "BTreeMap":
-                return self._map(fields[0].type, bare)
-            return self.of(fields[0].type, bare)
-        return self._fields(_name(row), fields, bare)
+                return self._map(fields[0].type, plain_numbers)
+            return self.of(fields[0].type, plain_numbers)
+        return self._fields(_name(row), fields, plain_numbers)
 
-    def _map(self, pairs: int, bare: bool) -> Encode:
-        encode = self.of(pairs, bare)
+    def _map(self, pairs: int, plain_numbers: bool) -> Encode:
+        encode = self.of(pairs, plain_numbers)
 
         def encode_map(value: Any) -> Any:
             entries = encode(value)
@@ -165,12 +173,12 @@ class JsonEncoder:
 
         return encode_map
 
-    def _fields(self, owner: str, fields: tuple[Field, ...], bare: bool) -> Encode:
+    def _fields(self, owner: str, fields: tuple[Field, ...], plain_numbers: bool) -> Encode:
         if fields and fields[0].name is None:
             if len(fields) == 1:
-                return self.of(fields[0].type, bare)
-            return self._tuple([self.of(field.type, bare) for field in fields])
-        members = [self._member(owner, field, bare) for field in fields]
+                return self.of(fields[0].type, plain_numbers)
+            return self._tuple([self.of(field.type, plain_numbers) for field in fields])
+        members = [self._member(owner, field, plain_numbers) for field in fields]
         members = [member for member in members if not member[2].hidden]
 
         def struct(value: Any) -> dict[str, Any]:
@@ -185,20 +193,20 @@ class JsonEncoder:
 
         return struct
 
-    def _member(self, owner: str, field: Field, bare: bool) -> tuple[str, Encode, Member]:
+    def _member(self, owner: str, field: Field, plain_numbers: bool) -> tuple[str, Encode, Member]:
         name = field.name or ""
         rule = self._overrides.members.get((owner, name), _PLAIN)
         own = rule.encode if rule.build is None else rule.build(self)
-        encode = own or self.of(field.type, bare or rule.bare)
-        if rule.then is not None:
-            encode = _after(encode, rule.then)
+        encode = own or self.of(field.type, plain_numbers or rule.plain_numbers)
+        if rule.reshape is not None:
+            encode = _after(encode, rule.reshape)
         return name, encode, rule
 
-    def _enum(self, row: PortableType, bare: bool) -> Encode:
+    def _enum(self, row: PortableType, plain_numbers: bool) -> Encode:
         assert isinstance(row.definition, Variants)
         owner = _name(row)
         cases = {
-            case.name: self._fields(f"{owner}.{case.name}", case.fields, bare)
+            case.name: self._fields(f"{owner}.{case.name}", case.fields, plain_numbers)
             for case in row.definition.variants
             if case.fields
         }

@@ -40,10 +40,10 @@ def _polkadot(value: bytes) -> str:
 
 
 def _always(encode: Encode) -> Callable[[JsonEncoder, PortableType, bool], Encode]:
-    return lambda encoder, row, bare: encode
+    return lambda encoder, row, plain_numbers: encode
 
 
-def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _script(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of a Bitcoin output script as its usual address."""
     network = encoder.network
     if network is None:
@@ -51,7 +51,7 @@ def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     return lambda script: script_to_text(script, network)
 
 
-def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _foreign_address(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of an address of any chain as text; Polkadot's as SS58 of its own prefix."""
     assert isinstance(row.definition, Variants)
     fields = {case.name: case.fields[0].type for case in row.definition.variants}
@@ -67,9 +67,9 @@ def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Enc
     return encode
 
 
-def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _whitelist_destination(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of an account, or of an address with its chain."""
-    plain = encoder.plain(row, bare)
+    plain = encoder.plain(row, plain_numbers)
 
     def encode(destination: Any) -> Any:
         variant, address = destination
@@ -80,7 +80,7 @@ def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) 
     return encode
 
 
-def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _safe_mode_set(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of the assets for which a function is on: all, none, or a list."""
     assets = names_of(encoder.registry).assets
 
@@ -92,18 +92,18 @@ def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encod
     return encode
 
 
-def _older_pair(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _older_pair(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of amounts of a pool's two assets; older runtimes name the quote asset `pair`."""
-    encode = encoder.plain(row, bare)
+    encode = encoder.plain(row, plain_numbers)
     return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in encode(value).items()}
 
 
-def _broker(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+def _broker(encoder: JsonEncoder, row: PortableType, plain_numbers: bool) -> Encode:
     """Return the encoder of a broker's information.
 
     The affiliates come before the broker's address for vault swaps.
     """
-    encode = encoder.plain(row, bare)
+    encode = encoder.plain(row, plain_numbers)
 
     def ordered(value: Any) -> dict[str, Any]:
         members: dict[str, Any] = encode(value)
@@ -182,21 +182,21 @@ _TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]] = 
 _FLAT: Final = Member(flatten=True)
 _PLAIN_HEX: Final = Member(encode=plain_hex)
 _HEX: Final = Member(encode=to_hex)
-_BARE: Final = Member(bare=True)
+_PLAIN_NUMBERS: Final = Member(plain_numbers=True)
 _OPTIONAL: Final = Member(optional=True)
 _HIDDEN: Final = Member(hidden=True)
 _ADDRESS: Final = Member(encode=address_to_text)
-_BY_CHAIN: Final = Member(then=dict)
+_BY_CHAIN: Final = Member(reshape=dict)
 _BY_ASSET: Final = Member(build=_amounts_by_asset)
 
 _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     # Amounts that are numbers
-    ("RangeOrder", "liquidity"): _BARE,
-    ("FeeRateAndMinimum", "minimum"): _BARE,
-    ("TradingStrategyLimits", "minimum_deployment_amount"): _BARE,
-    ("TradingStrategyLimits", "minimum_added_funds_amount"): _BARE,
-    ("ValidatorInfo", "restricted_balances"): _BARE,
-    ("RuntimeApiAccountInfoV2", "restricted_balances"): _BARE,
+    ("RangeOrder", "liquidity"): _PLAIN_NUMBERS,
+    ("FeeRateAndMinimum", "minimum"): _PLAIN_NUMBERS,
+    ("TradingStrategyLimits", "minimum_deployment_amount"): _PLAIN_NUMBERS,
+    ("TradingStrategyLimits", "minimum_added_funds_amount"): _PLAIN_NUMBERS,
+    ("ValidatorInfo", "restricted_balances"): _PLAIN_NUMBERS,
+    ("RuntimeApiAccountInfoV2", "restricted_balances"): _PLAIN_NUMBERS,
     # Assets whose members are members of the parent
     ("BoostPoolDepth", "asset"): _FLAT,
     ("LendingPosition", "asset"): _FLAT,
@@ -235,13 +235,13 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("RpcAccountInfoCommonItems", "current_delegation_status"): _OPTIONAL,
     ("RpcAccountInfoCommonItems", "upcoming_delegation_status"): _OPTIONAL,
     ("BrokerInfo", "earned_fees"): _BY_ASSET,
-    ("BrokerInfo", "affiliates"): Member(then=_affiliates, optional=True),
+    ("BrokerInfo", "affiliates"): Member(reshape=_affiliates, optional=True),
     ("BrokerInfo", "bond"): _HIDDEN,
     ("BrokerInfo", "btc_vault_deposit_address"): _OPTIONAL,
     ("BrokerInfo", "bound_fee_withdrawal_address"): _OPTIONAL,
     ("LiquidityProviderInfo", "refund_addresses"): _BY_CHAIN,
     ("LiquidityProviderInfo", "balances"): _HIDDEN,
-    ("LiquidityProviderInfo", "collateral_balances"): Member(then=_amounts),
+    ("LiquidityProviderInfo", "collateral_balances"): Member(reshape=_amounts),
     ("OperatorInfo", "allowed"): _OPTIONAL,
     ("OperatorInfo", "blocked"): _OPTIONAL,
     ("OperatorInfo", "active_delegation"): _OPTIONAL,

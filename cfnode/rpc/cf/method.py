@@ -4,8 +4,8 @@
 
 A row takes its parameters and, as the last, the block `at`. It calls the runtime API of the same name with
 the parameters of the same names, and encodes the answer by its type. Arguments of `method` state the
-differences: another API or function, other names, amounts as numbers (`bare`), or a final conversion
-(`then`).
+differences: another API or function, other names, amounts as numbers (`plain_numbers`), or a final conversion
+(`reshape`).
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
     return network
 
 
-async def to_json(node: Node, block: bytes, api_answer: ApiAnswer, *, bare: bool = False) -> Any:
+async def to_json(node: Node, block: bytes, api_answer: ApiAnswer, *, plain_numbers: bool = False) -> Any:
     """Return an answer as JSON; a large one is encoded in a thread."""
-    encode = (await encoder_at(node, block)).of(api_answer.type_id, bare)
+    encode = (await encoder_at(node, block)).of(api_answer.type_id, plain_numbers)
     if api_answer.size > LARGE_ANSWER:
         return await convert_in_thread(encode, api_answer.value)
     return encode(api_answer.value)
@@ -124,9 +124,13 @@ async def value(node: Node, block: bytes, function: str, /, **arguments: Any) ->
     return (await answer(node, block, f"{CUSTOM}_{function}", arguments)).value
 
 
-async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
+async def query(
+    node: Node, block: bytes, function: str, /, *, plain_numbers: bool = False, **arguments: Any
+) -> Any:
     """Return the answer of a method of the CustomRuntimeApi as JSON."""
-    return await to_json(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
+    return await to_json(
+        node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), plain_numbers=plain_numbers
+    )
 
 
 async def if_available(answer: Awaitable[Any], default: Any) -> Any:
@@ -147,14 +151,14 @@ def method(
     aliases: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
     arguments: Callable[[Arguments], Arguments] | None = None,
-    bare: bool = False,
+    plain_numbers: bool = False,
     at: bool = True,
-    then: Callable[[Any, Arguments], Any] | None = None,
+    reshape: Callable[[Any, Arguments], Any] | None = None,
 ) -> Method:
     """Return a row that calls one runtime API.
 
     `names`: the API's names for renamed parameters. `arguments`: converts the parameters to the API's
-    arguments, where renaming is not enough. `then(result, arguments)`: converts the JSON result.
+    arguments, where renaming is not enough. `reshape(result, arguments)`: converts the JSON result.
     """
     entry, renamed = f"{api}_{function or name}", names or {}
 
@@ -164,8 +168,10 @@ def method(
         api_arguments = (
             arguments(by_name) if arguments else {renamed.get(key, key): by_name[key] for key in by_name}
         )
-        result = await to_json(node, block, await answer(node, block, entry, api_arguments), bare=bare)
-        return result if then is None else then(result, by_name)
+        result = await to_json(
+            node, block, await answer(node, block, entry, api_arguments), plain_numbers=plain_numbers
+        )
+        return result if reshape is None else reshape(result, by_name)
 
     handler.__doc__ = doc
     return _by_state(name, handler, params, aliases, at)

@@ -20,8 +20,8 @@ def _row(
     function: str | None = None,
     *,
     params: Sequence[Param] = (),
-    bare: bool = False,
-    then: Callable[[Any, Arguments], Any] | None = None,
+    plain_numbers: bool = False,
+    reshape: Callable[[Any, Arguments], Any] | None = None,
 ) -> Method:
     return method(
         f"cf_monitoring_{name}",
@@ -29,8 +29,8 @@ def _row(
         params=params,
         api=API,
         function=function or f"cf_{name}",
-        bare=bare,
-        then=then,
+        plain_numbers=plain_numbers,
+        reshape=reshape,
     )
 
 
@@ -46,7 +46,7 @@ METHODS: Final = (
     _row("dot_aggkey", "The aggregate key on Polkadot."),
     _row("suspended_validators", "The number of suspended validators by offence."),
     _row("epoch_state", "Epoch and rotation."),
-    _row("redemptions", "Pending redemptions; the amount is a number.", bare=True),
+    _row("redemptions", "Pending redemptions; the amount is a number.", plain_numbers=True),
     _row("pending_broadcasts", "The number of pending broadcasts.", "cf_pending_broadcasts_count"),
     _row(
         "pending_tss_ceremonies",
@@ -66,7 +66,7 @@ METHODS: Final = (
         "accounts_info",
         "Validator information of up to ten accounts.",
         params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS_PER_CALL)),),
-        then=lambda result, arguments: [info_v2(entry) for entry in result],
+        reshape=lambda result, arguments: [info_v2(entry) for entry in result],
     ),
-    _row("simulate_auction", "The outcome of an auction now.", "cf_simulate_auction", then=_auction),
+    _row("simulate_auction", "The outcome of an auction now.", "cf_simulate_auction", reshape=_auction),
 )

@@ -166,13 +166,13 @@ METHODS: Final = (
         "The price of one asset in another as 128-bit fixed point, null without a pool.",
         params=(FROM, TO),
         names=_FROM_TO,
-        then=legacy_shapes.price,
+        reshape=legacy_shapes.price,
     ),
     method(
         "cf_pool_price_v2",
         "A pool's square root prices: for a seller, for a buyer, and of its range orders.",
         params=PAIR,
-        then=price_v2,
+        reshape=price_v2,
     ),
     custom("cf_swap_rate", swap_rate, FROM, TO, Param("amount", NUMBER_OR_HEX)),
     custom("cf_swap_rate_v2", swap_rate_v2, *_SIMULATED, _MORE_ORDERS),
@@ -197,22 +197,24 @@ METHODS: Final = (
         "The best bids and asks of a pool, range orders included.",
         params=(*PAIR, Param("orders", U32)),
     ),
-    method("cf_pool_info", "A pool's fee, its earned fees and its swap inputs.", params=PAIR, then=pool_info),
+    method(
+        "cf_pool_info", "A pool's fee, its earned fees and its swap inputs.", params=PAIR, reshape=pool_info
+    ),
     method(
         "cf_pool_depth",
         "The depth of a range of ticks, by side.",
         params=(*PAIR, TICK_RANGE),
-        then=legacy_shapes.depth,
+        reshape=legacy_shapes.depth,
     ),
     method(
-        "cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR, then=legacy_shapes.liquidity
+        "cf_pool_liquidity", "The liquidity of a pool by tick.", params=PAIR, reshape=legacy_shapes.liquidity
     ),
     method(
         "cf_pool_orders",
         "The open orders of a pool, or those of one provider.",
         params=(*PAIR, Param("lp", ACCOUNT, optional=True), Param("filled_orders", BOOL, optional=True)),
         arguments=lambda arguments: {**arguments, "filled_orders": bool(arguments["filled_orders"])},
-        then=legacy_shapes.orders,
+        reshape=legacy_shapes.orders,
     ),
     method(
         "cf_pool_range_order_liquidity_value",
@@ -224,7 +226,7 @@ METHODS: Final = (
         "cf_scheduled_swaps",
         "The scheduled swaps of a pool.",
         params=PAIR,
-        then=scheduled,
+        reshape=scheduled,
     ),
     method(
         "cf_validate_dca_params",

@@ -219,6 +219,6 @@ CF_PARAMETERS: Final = method(
     "Only the parameters of a vault swap, as its transaction contains them.",
     params=(*_BEFORE, Param("refund_parameters", REFUND), *_AFTER),
     arguments=_cf_parameters,
-    then=lambda numbers, arguments: f"0x{bytes(numbers).hex()}",
+    reshape=lambda numbers, arguments: f"0x{bytes(numbers).hex()}",
 )
 METHODS: Final = (ENCODE, DECODE, CF_PARAMETERS)

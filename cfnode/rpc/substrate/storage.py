@@ -126,9 +126,9 @@ def all_keys(state: BlockState, prefix: bytes, child: bytes = TOP) -> list[bytes
     return _weighed(keys_after(state, prefix, None, child))
 
 
-def _weighed(found: Iterable[bytes]) -> list[bytes]:
+def _weighed(walked_keys: Iterable[bytes]) -> list[bytes]:
     keys, weight = [], 0
-    for key in found:
+    for key in walked_keys:
         weight += len(key)
         keys.append(within(key, weight))
     return keys

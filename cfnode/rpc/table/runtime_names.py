@@ -61,12 +61,12 @@ def current_names() -> RuntimeNames:
 
 
 @contextmanager
-def using_names(found: RuntimeNames | None) -> Iterator[None]:
+def using_names(names: RuntimeNames | None) -> Iterator[None]:
     """Read parameters with the names of this runtime.
 
     With None, the first reader that needs the names raises.
     """
-    token = _current.set(found)
+    token = _current.set(names)
     try:
         yield
     finally:
@@ -96,7 +96,7 @@ async def names_at(node: Node, block: bytes) -> RuntimeNames:
     return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
-async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
+async def read_with_runtime(node: Any, row: Row, arguments: Arguments, read: Callable[[], T]) -> T:
     """Return the result of `read()`, with the names of the runtime of the block that the call is about.
 
     `read` reads the arguments of a row.
@@ -105,18 +105,18 @@ async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callabl
         with using_names(None):
             return read()
     except RuntimeNeeded:
-        names = await _names_for(node, row, given)
+        names = await _names_for(node, row, arguments)
     with using_names(names):
         return read()
 
 
-async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
+async def _names_for(node: Node, row: Row, arguments: Arguments) -> RuntimeNames:
     """Return the names at the call's block.
 
     If that block has no state, those at the best block, and then those of this build.
     """
     best = node.chain.best.hash
-    for block in (_block_of(row, given) or best, best):
+    for block in (_block_of(row, arguments) or best, best):
         try:
             if block == best:
                 return await names_at(node, best)
@@ -127,15 +127,15 @@ async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
     return OF_THIS_BUILD
 
 
-def _block_of(row: Row, given: Arguments) -> bytes | None:
+def _block_of(row: Row, arguments: Arguments) -> bytes | None:
     """Return the block in the parameter `at`, if it is present and well-formed."""
     if AT not in row.params:
         return None
     index = row.params.index(AT)
-    if isinstance(given, list):
-        value = given[index] if index < len(given) else None
+    if isinstance(arguments, list):
+        value = arguments[index] if index < len(arguments) else None
     else:
-        value = next((given[name] for name in AT.names if name in given), None)
+        value = next((arguments[name] for name in AT.names if name in arguments), None)
     try:
         block: bytes | None = AT.convert(value)
     except ValueError:

@@ -111,13 +111,13 @@ def missing_field(name: str) -> Misread:
     return Misread(f"missing field `{name}`")
 
 
-def duplicate_field(name: str, found: str, *, is_same: bool) -> Misread:
-    """Return the error for an object that has a member twice, the second time by the name `found`.
+def duplicate_field(name: str, spelling: str, *, is_same: bool) -> Misread:
+    """Return the error for an object that has a member twice, the second time by the name `spelling`.
 
     `is_same`: whether the first time was by that name too.
     """
     return Misread(
-        f"duplicate field `{name}`", JsonPosition.AGAIN if is_same else JsonPosition.COLON, (found,)
+        f"duplicate field `{name}`", JsonPosition.AGAIN if is_same else JsonPosition.COLON, (spelling,)
     )
 
 

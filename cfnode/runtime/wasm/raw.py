@@ -77,8 +77,10 @@ class RawBinding:
 
         pointer = _Callback(callback)
         self._kept.append(pointer)
-        bare = name.encode()
-        error = _define(_address(linker), b"env", 3, bare, len(bare), _address(kind), pointer, None, None)
+        encoded_name = name.encode()
+        error = _define(
+            _address(linker), b"env", 3, encoded_name, len(encoded_name), _address(kind), pointer, None, None
+        )
         if error:
             raise wasmtime.WasmtimeError._from_ptr(error)
 
@@ -120,10 +122,14 @@ class RawBinding:
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
         """Return the item that an instance exports under this name, or None."""
         exported = _ffi.wasmtime_extern_t()
-        bare = name.encode()
+        encoded_name = name.encode()
         pointer = ctypes.byref(instance._instance)
         if not _export(
-            ctypes.cast(store._context(), ctypes.c_void_p), pointer, bare, len(bare), ctypes.byref(exported)
+            ctypes.cast(store._context(), ctypes.c_void_p),
+            pointer,
+            encoded_name,
+            len(encoded_name),
+            ctypes.byref(exported),
         ):
             return None
         return wrap_extern(exported)

@@ -168,8 +168,8 @@ def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
     return tuple(_closed(order) for order in answer["tx_details"]["response"])
 
 
-def _closed(each: Any) -> StandingOrder:
-    ((kind, order),) = each.items()
+def _closed(closed_order: Any) -> StandingOrder:
+    ((kind, order),) = closed_order.items()
     pool = _pool(order)
     if kind == "LimitOrder":
         amount = whole_number(order["sell_amount_change"]["decrease"])

@@ -297,17 +297,17 @@ class _Search:
 
     def _unsent(self, payments: Iterable[Payment]) -> Steps[list[Payment]]:
         """Return the payments with the unsent batches that make them."""
-        found = list[Payment]()
+        unsent = list[Payment]()
         for payment in payments:
             if payment.chain not in self.chains:
                 continue
             for batch in (yield from self.fates.unsent(payment.chain)):
                 if paying(payment, batch) is not None:
                     number = batch.broadcast_id
-                    found.append(
+                    unsent.append(
                         replace(payment, broadcast_id=number, state=JourneyState.ABORTED, is_batch=True)
                     )
-        return found
+        return unsent
 
     def _by_services(self) -> Steps[Finding]:
         for url in (yield from services(self.session)):

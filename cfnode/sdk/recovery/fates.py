@@ -139,30 +139,30 @@ class Fates:
         number = payment.broadcast_id
         return bool(offer.waiting) if number is None else number in offer.waiting
 
-    def _reason(self, found: Fate, payment: Payment) -> SdkError:
+    def _reason(self, known_fate: Fate, payment: Payment) -> SdkError:
         """Return the error that explains why no call makes a payout."""
         payout = f"a payout of {self.owner} on {payment.chain}"
         batch = f"its batch (broadcast {payment.broadcast_id}) was aborted"
-        if found is Fate.UNSIGNED:
+        if known_fate is Fate.UNSIGNED:
             on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
             return being_signed_again(on_list) if on_list else being_signed(self.offers)
-        if found is Fate.EXPIRED and payment.is_batch:
+        if known_fate is Fate.EXPIRED and payment.is_batch:
             return Expired(
                 f"{payout} failed: {batch}, and is signed by an earlier key of the State Chain, which the "
                 "vault gives up when it gets the present one (--eth-rpc URL checks that): ask Chainflip to "
                 "sign it again"
             )
-        if found is Fate.EXPIRED:
+        if known_fate is Fate.EXPIRED:
             return Expired(
                 f"{payout} failed, but its call is not on offer: it has expired, as calls do two epochs "
                 "after the failure"
             )
-        if found is Fate.UNKNOWN and payment.is_batch:
+        if known_fate is Fate.UNKNOWN and payment.is_batch:
             return NoSuchCall(
                 f"no call pays {self.owner}: {payout} has not arrived: {batch}; any account may send its "
                 "signed transaction, which was not found"
             )
-        return NoSuchCall(f"{payout} failed. {EXPLANATIONS[found]}")
+        return NoSuchCall(f"{payout} failed. {EXPLANATIONS[known_fate]}")
 
 
 def _of_signature(call: Payload, signed: Signed) -> Fate:

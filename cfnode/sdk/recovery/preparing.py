@@ -138,6 +138,6 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             raise (yield from refusal(session, self.url, self.failed.payload, error)) from None
 
 
-def _is_same_call(one: bytes, other: bytes) -> bool:
+def _is_same_call(first: bytes, other: bytes) -> bool:
     """Return whether two calls differ only in the signature: the same function, nonce and arguments."""
-    return one[:4] == other[:4] and one[36:68] == other[36:68] and one[100:] == other[100:]
+    return first[:4] == other[:4] and first[36:68] == other[36:68] and first[100:] == other[100:]

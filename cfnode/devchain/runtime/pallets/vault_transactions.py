@@ -176,7 +176,7 @@ def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, Tapr
 
 
 def _of_payload(
-    found: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault, refund_to: bytes | Script
+    witness: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault, refund_to: bytes | Script
 ) -> Witness:
     """Return a witness with the terms of an OP_RETURN payload.
 
@@ -192,7 +192,7 @@ def _of_payload(
     )
     dca = swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL}
     return replace(
-        found,
+        witness,
         output_asset=swap.destination.name,
         destination_address=swap.address,
         broker_fee=values.Beneficiary(account=broker, bps=swap.broker_fee),

@@ -138,28 +138,28 @@ class ClaimCatchUp:
             self._lag.pruned_peers.add(peer)
         raise PeerFailed(f"it does not have #{number} any more")
 
-    async def _go_on(self, found: Range) -> None:
+    async def _go_on(self, first_range: Range) -> None:
         """Import range after range of one peer."""
-        self._lag.peer_helped(found.peer)
-        self._peer_set.count_claims(found.peer)
+        self._lag.peer_helped(first_range.peer)
+        self._peer_set.count_claims(first_range.peer)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._final_ahead.run, found.peer, found.value[0].header.number)
-            await self._import_ranges(found)
+            nursery.start_soon(self._final_ahead.run, first_range.peer, first_range.value[0].header.number)
+            await self._import_ranges(first_range)
             nursery.cancel_scope.cancel()
 
-    async def _import_ranges(self, found: Range) -> None:
-        peer = found.peer
-        while found.value and peer in self._peer_set:
-            last_number = found.value[-1].header.number
+    async def _import_ranges(self, fetched_range: Range) -> None:
+        peer = fetched_range.peer
+        while fetched_range.value and peer in self._peer_set:
+            last_number = fetched_range.value[-1].header.number
             self._lag.add_proven(last_number)
             next_ranges: list[Range] = []
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._prefetch, peer, last_number + 1, next_ranges)
-                if not await self._import(found):
+                if not await self._import(fetched_range):
                     nursery.cancel_scope.cancel()
             if not next_ranges or self._peer_set.has_better(peer, last_number + SYNCING_LAG):
                 return
-            found = next_ranges[0]
+            fetched_range = next_ranges[0]
 
     async def _prefetch(self, peer: str, number: int, into: list[Range]) -> None:
         try:
@@ -167,13 +167,13 @@ class ClaimCatchUp:
         except PeerFailed as error:
             self._lag.peer_failed(peer, str(error))
 
-    async def _import(self, found: Range) -> bool:
+    async def _import(self, fetched_range: Range) -> bool:
         try:
-            is_imported = await self._imports.import_blocks(found.peer, found.value)
+            is_imported = await self._imports.import_blocks(fetched_range.peer, fetched_range.value)
         except BadBlock as error:
             self._lag.reset_proven()
-            self._asker.fail(found.peer, PeerFailure.BAD_BLOCK, str(error))
+            self._asker.fail(fetched_range.peer, PeerFailure.BAD_BLOCK, str(error))
             return False
         if is_imported:
-            self._asker.credit(found)
+            self._asker.credit(fetched_range)
         return is_imported

@@ -86,7 +86,7 @@ class StateSync:
             log.info("Healed the state: %d nodes and values fetched, %d rows deleted", fetched, left_over)
         return healing.keys
 
-    async def _write(self, found: WalkFindings, received: list[FetchedEntry]) -> None:
+    async def _write(self, findings: WalkFindings, received: list[FetchedEntry]) -> None:
         values = [
             (missing_node.child, missing_node.key, entry)
             for missing_node, entry in received
@@ -97,5 +97,5 @@ class StateSync:
             for missing_node, entry in received
             if not missing_node.is_value
         ]
-        if found.values or values or nodes:
-            await trio.to_thread.run_sync(self._state_import.write, [*found.values, *values], nodes)
+        if findings.values or values or nodes:
+            await trio.to_thread.run_sync(self._state_import.write, [*findings.values, *values], nodes)

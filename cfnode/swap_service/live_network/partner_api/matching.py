@@ -33,10 +33,10 @@ def is_of(terms: SwapTerms, shares: CommissionShares, fields: Mapping[str, Any])
     )
 
 
-def _is_message(found: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> bool:
-    if found is None or wanted is None:
-        return found is wanted
-    return all(found[name] == wanted[name] for name in ("message", "gas_budget"))
+def _is_message(message: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> bool:
+    if message is None or wanted is None:
+        return message is wanted
+    return all(message[name] == wanted[name] for name in ("message", "gas_budget"))
 
 
 def channel_of(event: FoundEvent) -> OpenedChannel:

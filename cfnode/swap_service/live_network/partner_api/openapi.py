@@ -45,27 +45,31 @@ def document() -> bytes:
     return msgspec.json.encode(openapi)
 
 
-def _operation(each: ApiOperation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
-    content: dict[str, Any] = {"application/json": {"schema": by_type[each.answer]}}
-    if each.has_csv:
+def _operation(operation: ApiOperation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": by_type[operation.answer]}}
+    if operation.has_csv:
         content["text/csv"] = {"schema": {"type": "string"}}
     described: dict[str, Any] = {
-        "operationId": each.name,
-        "summary": each.summary,
-        "parameters": [*_path_parameters(each), *_query_parameters(query), *_header_parameters(each)],
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": [
+            *_path_parameters(operation),
+            *_query_parameters(query),
+            *_header_parameters(operation),
+        ],
         "responses": {
-            str(each.status): {"description": "Success.", "content": content},
-            **_failures(each, by_type[ProblemBody]),
+            str(operation.status): {"description": "Success.", "content": content},
+            **_failures(operation, by_type[ProblemBody]),
         },
     }
-    if each.body is not None:
-        body = {"application/json": {"schema": by_type[each.body]}}
+    if operation.body is not None:
+        body = {"application/json": {"schema": by_type[operation.body]}}
         described["requestBody"] = {"required": True, "content": body}
     return described
 
 
-def _path_parameters(each: ApiOperation) -> list[dict[str, Any]]:
-    if "{id}" not in each.path:
+def _path_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
+    if "{id}" not in operation.path:
         return []
     return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": 200}}]
 
@@ -78,17 +82,17 @@ def _query_parameters(query: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _header_parameters(each: ApiOperation) -> list[dict[str, Any]]:
-    if not each.takes_key:
+def _header_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
+    if not operation.takes_key:
         return []
     schema = {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY}$"}
     return [{"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}]
 
 
-def _failures(each: ApiOperation, reference: Any) -> dict[str, Any]:
+def _failures(operation: ApiOperation, reference: Any) -> dict[str, Any]:
     """Return a response for each status, whose description lists its codes."""
     texts: dict[int, list[str]] = {}
-    for name in each.codes:
+    for name in operation.codes:
         texts.setdefault(CODES[name].status, []).append(f"`{name}`: {CODES[name].when}")
     return {
         str(status): {

@@ -136,10 +136,10 @@ class Opener:
         return await self._in_thread(partial(idempotency.look, self._database, partner, key, digest))
 
     async def _other(
-        self, partner: Partner, key: str, digest: str, found: Running
+        self, partner: Partner, key: str, digest: str, first_running: Running
     ) -> idempotency.Found | None:
         """Wait for another process, or for the end of its beats, and return the request's state."""
-        running, since = found, trio.current_time()
+        running, since = first_running, trio.current_time()
         while True:
             if running.owner == self._owner:  # this process could not store the end of the request
                 since = -math.inf
@@ -269,7 +269,7 @@ class _Checked:
     cost: int
 
 
-async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U]]) -> tuple[T, U]:
+async def _both(first: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U]]) -> tuple[T, U]:
     """Run two steps at the same time, and return their results.
 
     If a step fails, its error is raised; if both fail, that of the first.
@@ -284,7 +284,7 @@ async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U
             faults[place] = fault
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(take, 0, one)
+        nursery.start_soon(take, 0, first)
         nursery.start_soon(take, 1, other)
     for fault in filter(None, faults):
         raise fault
@@ -292,11 +292,11 @@ async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U
 
 
 class _NotNew(Exception):
-    """Request that was placed before, or that is refused; `found` is its state or the refusal."""
+    """Request that was placed before, or that is refused; `state` is its state or the refusal."""
 
-    def __init__(self, found: idempotency.Found | AccessRefusal) -> None:
+    def __init__(self, state: idempotency.Found | AccessRefusal) -> None:
         super().__init__()
-        self.found = found
+        self.found = state
 
 
 def digest_of(request: ChannelRequest) -> str:
@@ -313,13 +313,13 @@ def _patience() -> Iterator[None]:
         raise Problem("request_in_progress", retry_after_s=OTHER_REQUEST_POLL_S)
 
 
-def _settled(found: idempotency.Found | None) -> str | None:
+def _settled(state: idempotency.Found | None) -> str | None:
     """Return the answer of the first request, None without one. Raises Problem."""
-    if isinstance(found, Opened):
-        return found.answer
-    if isinstance(found, Unknown):
+    if isinstance(state, Opened):
+        return state.answer
+    if isinstance(state, Unknown):
         raise Problem("outcome_unknown")
-    if isinstance(found, Reused):
+    if isinstance(state, Reused):
         raise Problem("idempotency_key_reused")
     return None
 
