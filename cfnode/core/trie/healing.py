@@ -7,8 +7,8 @@ parent names it. A node or value that is absent or differs is *missing*; any pee
 key. When nothing is missing, the rows that the walk has visited are the state, and all others are leftovers
 of older ones. (Ethereum's snap sync calls this healing.)
 
-The walk keeps a stack of its own, so it can stop between any two nodes and go on in another snapshot. It takes
-nodes and values in the order of their rows, so that the next row is nearly always the one that it needs.
+The walk keeps a stack of its own, so it can stop between any two nodes and go on in another snapshot. It
+takes nodes and values in the order of their rows: the next row is nearly always the one that it needs.
 """
 
 from __future__ import annotations
