@@ -192,12 +192,12 @@ class TableView(RowWalk):
         """Yield the keys strictly after `key`, in order, with their values."""
         child_row = delimited(child)
         whole = child_row + delimited(key)
-        begin, ended = len(child_row), whole[:ROW_LIMIT]
-        for row, data in self._rows_from(whole[:ROW_LIMIT]):
-            if not row.startswith(child_row[:ROW_LIMIT]):
+        begin, prefix, first = len(child_row), child_row[:ROW_LIMIT], whole[:ROW_LIMIT]
+        for row, data in self._rows_from(first):
+            if not row.startswith(prefix):
                 return
             if len(row) < ROW_LIMIT:
-                if row != ended:
+                if row != first:
                     yield row[begin:-2].replace(b"\0\xff", b"\0"), data
                 continue
             for suffix, value in decode_bucket(data):

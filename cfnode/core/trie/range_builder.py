@@ -35,9 +35,9 @@ from cfnode.core.trie.nibbles import covering_key, to_nibbles
 from cfnode.core.trie.range_part import hex_digits, inline_pairs
 from cfnode.core.trie.ranges import Position, is_child_root, whole_key
 
-__all__ = ["OrderedState", "build_range"]
+__all__ = ["HASHED_LEAF", "OrderedState", "build_range"]
 
-_HASHED_LEAF, _LEAF, _BRANCH = 0x20, 0x40, 0x80
+HASHED_LEAF, _LEAF, _BRANCH = 0x20, 0x40, 0x80
 _ESCAPED_LEAVES = tuple(bytes((1, _LEAF | length)) for length in range(31))
 _ALL_OMITTED = tuple(OMITTED * count for count in range(17))
 _ALL_HASHES = tuple(HASH_PREFIX * count for count in range(17))
@@ -192,7 +192,7 @@ class _TriePacking:
             first = encoded[0]
             length = first & (31 if first < _LEAF else 63)
             stop = (length + 3) // 2
-            if _HASHED_LEAF <= first < _HASHED_LEAF + 31:
+            if HASHED_LEAF <= first < HASHED_LEAF + 31:
                 self._last = path
                 packing.left -= len(encoded)
                 if packing.is_full:

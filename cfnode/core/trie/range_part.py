@@ -34,12 +34,12 @@ from cfnode.core.trie.codec import (
 from cfnode.core.trie.compact import ESCAPE, OMITTED
 from cfnode.core.trie.errors import TrieError
 
-__all__ = ["LongPathsError", "TriePart", "hex_digits", "inline_pairs", "path_nibbles", "read_part"]
+__all__ = ["NIBBLES", "LongPathsError", "TriePart", "hex_digits", "inline_pairs", "path_nibbles", "read_part"]
 
 _ENTRY_COST = 32
 """Nibbles that an entry counts besides its path: its value may have no byte."""
 
-_NIBBLES = (*(bytes((nibble,)) for nibble in range(16)), b"")
+NIBBLES = (*(bytes((nibble,)) for nibble in range(16)), b"")
 _HEX = (*"0123456789abcdef", "")
 _SHORT_LEAVES = tuple(bytes((0x20 | length,)) for length in range(31))
 """Headers of leaves with the value by hash, by the length of the partial key."""
@@ -166,15 +166,15 @@ class _TrieReader:
                     if self._mode == _COLLECTING:
                         nibble = places[slot]
                         pairs.append((child, bytes.fromhex(hexed + _HEX[nibble] + partial), value))
-                        rows.append((child, end + _NIBBLES[nibble], encoded))
+                        rows.append((child, end + NIBBLES[nibble], encoded))
                     elif self._mode == _SEEKING:
                         nibble = places[slot]
-                        self._seek_leaf(end + _NIBBLES[nibble], hexed + _HEX[nibble], partial, value, encoded)
+                        self._seek_leaf(end + NIBBLES[nibble], hexed + _HEX[nibble], partial, value, encoded)
                     continue
                 if opened is None:
                     opened, at = self._open(item, at)
                 stack.append((pieces, left, places, end, hexed, row, slot))
-                path = end + _NIBBLES[places[slot]]
+                path = end + NIBBLES[places[slot]]
                 row, end, hexed = self._enter(path, hexed + _HEX[places[slot]], opened, len(stack))
                 pieces, places = [opened[0], *opened[4]], opened[5]
                 left = iter(range(1, len(pieces)))

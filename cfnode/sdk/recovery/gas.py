@@ -35,7 +35,7 @@ MAX_TIP = 3 * 10**9
 TIP_HISTORY_BLOCKS = 20
 """Number of the newest blocks whose tips are read."""
 TIP_PERCENTILE = 60
-"""Share of a block's gas, in percent, whose tip is at most the block's usual one, as in geth's own proposal."""
+"""Share of a block's gas, in percent, whose tip is at most the block's usual one, as geth proposes it."""
 MIN_RAISE_PERCENT = 10
 """Percentage by which both fees of a replacing transaction are higher, by the nodes' rule."""
 _TRANSACTION_GAS = 21_000
