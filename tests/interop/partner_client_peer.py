@@ -13,6 +13,8 @@ from partner_client import AuthenticatedClient
 from partner_client.api.default import create_quotes, get_statement, get_swap, open_channel
 from partner_client.models import (
     Asset,
+    AssetAsset,
+    AssetChain,
     Channel,
     ChannelRequest,
     ProblemBody,
@@ -27,7 +29,10 @@ from partner_client.models import (
 def main(url: str, key: str, receiver: str, refund: str) -> None:
     """The partner's path."""
     client = AuthenticatedClient(base_url=url, token=key)
-    source, target = Asset("Bitcoin", "BTC"), Asset("Ethereum", "ETH")
+    source, target = (
+        Asset(AssetChain(chain), AssetAsset(asset))
+        for chain, asset in (("Bitcoin", "BTC"), ("Ethereum", "ETH"))
+    )
     quotes = create_quotes.sync(client=client, body=QuoteRequest(source, target, "100000000"))
     assert isinstance(quotes, Quotes), quotes
     quote = quotes.quotes[0]

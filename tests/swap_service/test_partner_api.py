@@ -170,6 +170,26 @@ def test_a_statement_that_fails_before_its_first_piece_is_a_problem(
         assert answer.headers["content-type"] == "application/json"
 
 
+def test_a_malformed_member_is_named_as_the_partner_sent_it(books: Database, service: Service) -> None:
+    api, most = Api.of(service.url, books), str(10**39 - 1)
+    refund = CHANNEL["refund_params"]
+    message = {"message": "0xzz", "gas_budget": "1"}
+    refused = {
+        "src_asset": {"src_asset": {"chain": "Bitcoin", "asset": "ETH"}},
+        "dest_asset": {"dest_asset": {"chain": "bitcoin", "asset": "BTC"}},
+        "amount": {"amount": "0"},
+        "refund_params.min_price_x128": {"refund_params": refund | {"min_price_x128": "9" * 78}},
+        "ccm_params.message": {"ccm_params": message},
+        "ccm_params.gas_budget": {"ccm_params": message | {"message": "0x00", "gas_budget": most}},
+        "ccm_params.additional_data": {"ccm_params": message | {"message": "0x", "additional_data": "0x1"}},
+    }
+    for name, change in refused.items():
+        answer = api.open(CHANNEL | change)
+        text = answer.json()["error"]["message"]
+        assert (code_of(answer), text.split(" ")[2].rstrip(":")) == ((400, "invalid_request"), name)
+        assert ("choose chain and asset from Ethereum/ETH, " in text) == name.endswith("asset"), text
+
+
 def test_a_budget_ends(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +224,7 @@ def test_bad_bodies_are_refused_and_open_nothing(chain: Chain, books: Database, 
         ({"amount": "-1"}, 400, "$.amount"),
         ({"more": 1}, 400, "more"),
         ({"dest_address": "0x00"}, 400, "address"),
-        ({"src_asset": {"chain": "Bitcoin", "asset": "DOGE"}}, 400, "srcAsset"),
+        ({"src_asset": {"chain": "Bitcoin", "asset": "DOGE"}}, 400, "src_asset"),
         ({"refund_params": {}}, 400, "refund_address"),
         ({"max_boost_fee_bps": -1}, 400, "max_boost_fee_bps"),
         ({"ccm_params": {"message": "zz", "gas_budget": "1"}}, 400, "message"),

@@ -20,7 +20,7 @@ from cfnode.ledger.partners.registry import Partner
 from cfnode.serving.posted import posted
 from cfnode.serving.responses import Receive, Scope, Send, respond
 from cfnode.swap_service.live_network.partner_api import openapi
-from cfnode.swap_service.live_network.partner_api.documents import quote_of, quote_query
+from cfnode.swap_service.live_network.partner_api.documents import malformed_text, quote_of, quote_query
 from cfnode.swap_service.live_network.partner_api.opening import Opener, refused
 from cfnode.swap_service.live_network.partner_api.operations import (
     API_PATH_PREFIX,
@@ -258,4 +258,6 @@ def _problem_of(refusal: RequestRefusal) -> Problem:
     if refusal.status == 404:
         return Problem("not_found")
     is_malformed = refusal.message.startswith("invalid request")
-    return Problem("invalid_request" if is_malformed else "swap_refused", refusal.message)
+    if is_malformed:
+        return Problem("invalid_request", malformed_text(refusal.message))
+    return Problem("swap_refused", refusal.message)

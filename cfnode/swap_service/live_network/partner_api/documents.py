@@ -24,10 +24,44 @@ from cfnode.swap_service.live_network.partner_api.schema import (
     Swap,
 )
 
-__all__ = ["channel_body", "quote_of", "quote_query", "snake", "swap_of"]
+__all__ = ["channel_body", "malformed_text", "quote_of", "quote_query", "snake", "swap_of"]
 
 _EXACT: Final = Context(prec=120, rounding=ROUND_FLOOR)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+_MEMBERS: Final = {
+    "srcAsset": "src_asset",
+    "destAsset": "dest_asset",
+    "destAddress": "dest_address",
+    "maxBoostFeeBps": "max_boost_fee_bps",
+    "refundAddress": "refund_params.refund_address",
+    "minPriceX128": "refund_params.min_price_x128",
+    "retryDurationBlocks": "refund_params.retry_duration_blocks",
+    "maxOraclePriceSlippage": "refund_params.max_oracle_price_slippage",
+    "numberOfChunks": "dca_params.number_of_chunks",
+    "chunkIntervalBlocks": "dca_params.chunk_interval_blocks",
+    "ccmParams.message": "ccm_params.message",
+    "ccmParams.gasBudget": "ccm_params.gas_budget",
+    "ccmParams.ccmAdditionalData": "ccm_params.additional_data",
+    "ccmGasBudget": "ccm_params.gas_budget",
+    "ccmMessageLengthBytes": "ccm_params.message_length_bytes",
+}
+"""Members of the swap service's requests, and those of a partner's from which they were made."""
+_REFUSED: Final = "invalid request: "
+
+
+def malformed_text(message: str) -> str:
+    """Return the swap service's text about a malformed member with its name as the partner sent it.
+
+    For an asset it has the valid ones.
+    """
+    name, space, more = message.removeprefix(_REFUSED).partition(" ")
+    member = _MEMBERS.get(name, name)
+    is_asset = member in ("src_asset", "dest_asset")
+    pairs = ", ".join(f"{asset.chain}/{asset.symbol}" for asset in ASSETS.values())
+    valid = f": choose chain and asset from {pairs}" if is_asset else ""
+    return f"{_REFUSED}{member}{space}{more}{valid}"
 
 
 def snake(value: Any) -> Any:

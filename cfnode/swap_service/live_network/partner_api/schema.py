@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from cfnode.core.assets import CHAINS, symbols_of
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
 __all__ = [
@@ -38,8 +39,10 @@ Milliseconds = Annotated[int, Meta(description="Unix milliseconds.")]
 class Asset(Struct, forbid_unknown_fields=True):
     """An asset by its chain and symbol."""
 
-    chain: Annotated[str, Meta(max_length=40, examples=["Bitcoin"])]
-    asset: Annotated[str, Meta(max_length=40, examples=["BTC"])]
+    chain: Annotated[
+        str, Meta(max_length=40, examples=["Bitcoin"], extra_json_schema={"enum": [*sorted(CHAINS)]})
+    ]
+    asset: Annotated[str, Meta(max_length=40, examples=["BTC"], extra_json_schema={"enum": symbols_of(None)})]
 
 
 class DcaParams(Struct, forbid_unknown_fields=True):
