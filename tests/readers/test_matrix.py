@@ -61,6 +61,7 @@ PART = 3
 """Answers that each command meets without `--all`."""
 ACCOUNT = ss58.encode(b"\xa5" * 32)
 ETHEREUM = "0x" + "a5" * 20
+BITCOIN = "bcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqdku202"
 
 
 def _sdk(call: Callable[[], Any]) -> Callable[[str, Path], str]:
@@ -255,6 +256,7 @@ CLIENTS: dict[str, Callable[[str, Path], str]] = {
 """Each client asks once at a URL, fails, and gives the text of its error."""
 
 _SERVICES = ("--network", "dev", "--node", "URL", "--backend", "URL")
+_PROVIDER = ("--lp-account", ACCOUNT, "--node", "URL")
 COMMANDS: dict[str, Callable[[str, Path], str]] = {
     "inspect-runtime": _command("inspect-runtime", "--node", "URL"),
     "export-state": _command("export-state", "--dev", "--node", "URL"),
@@ -264,7 +266,29 @@ COMMANDS: dict[str, Callable[[str, Path], str]] = {
     ),
     "swap quote": _command("swap", "quote", "btc", "eth", "1", *_SERVICES),
     "swap status": _command("swap", "status", "5-Bitcoin-1", *_SERVICES),
-    "lp balances": _command("lp", "balances", "--lp-account", ACCOUNT, "--node", "URL"),
+    "swap request": _command(
+        "swap",
+        "request",
+        "btc",
+        "eth",
+        "1",
+        "--to",
+        ETHEREUM,
+        "--refund",
+        BITCOIN,
+        "--slippage",
+        "1",
+        *_SERVICES,
+    ),
+    "swap watch": _command("swap", "watch", "5-Bitcoin-1", *_SERVICES),
+    "lp deposit": _command("lp", "deposit", "eth", "--node", "URL"),
+    "lp orders": _command("lp", "orders", *_PROVIDER),
+    "lp fills": _command("lp", "fills", *_PROVIDER),
+    "lp set-limit": _command(
+        "lp", "set-limit", "btc", "sell", "0.1", "--price", "60000", "--id", "1", *_PROVIDER
+    ),
+    "lp cancel": _command("lp", "cancel", "btc", *_PROVIDER),
+    "lp balances": _command("lp", "balances", *_PROVIDER),
     "lp book": _command("lp", "book", "btc", "--node", "URL"),
     "recover": _command("recover", "ethereum", "7", *_SERVICES),
     "recover --for": _command("recover", "--for", ETHEREUM, *_SERVICES),
