@@ -214,7 +214,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
             continue  # the outcome of a payout that has its record
         fact, end = facts[_key(row)], invalid.get((row["chain"], row["egress"]))
         yield {name: row[name] for name in shared} | {
-            "state": fact.state if end is None else State.INVALID,
+            "state": fact.state if end is None else JourneyState.INVALID,
             "destination": row["destination"],
             "broadcast": fact.broadcast,
             "transaction": fact.transaction,

@@ -27,6 +27,7 @@ _AT_DEPOSITS = ("deposits", "boosts", "fees", "payouts")
 
 
 def upgrade() -> None:
+    """Remove swaps and deposits of channels of accounts that the books do not follow."""
     connection, ledger = op.get_bind(), _table("ledger", "name", "value")
     tracked = connection.execute(sa.select(ledger.c.value).where(ledger.c.name == "accounts")).scalar()
     if tracked is None or tracked == "all":
