@@ -292,7 +292,7 @@ class Life(Blocks):
 
     def _opening(self, chain: str, **terms: Any) -> Call:
         """A channel with terms by chance, besides those given, which a provider's does not have."""
-        owners = [*PARTNERS, *PARTNERS, "broker", "other", *([] if terms else ["provider"] * 2)]
+        owners = [*PARTNERS, *PARTNERS, "broker", "other", *([] if terms else ["provider"])]
         owner = self.random.choice(owners)
         source = self.random.choice(self._assets[chain])
         if owner == "provider":
@@ -368,6 +368,12 @@ class Life(Blocks):
         if (channel := self._any_channel()) is not None:
             times, worth = self.random.choice([1, 1, 2]), (1, 300, 3_000, 3_000, 30_000)
             self.block(*self._deposits(channel, [self.random.choice(worth) for _ in range(times)]))
+
+    def _provide(self) -> None:
+        """A provider opens a channel, and pays liquidity into it."""
+        chain = self.random.choice(self._chains)
+        self.block(self._provider_opening(chain, self.random.choice(self._assets[chain])))
+        self.block(*self._deposits(self.model.channels[-1], [3_000]))
 
     def _any_channel(self) -> Channel | None:
         """A channel, a new one most of the time."""
@@ -607,6 +613,7 @@ STEPS: Final = {
     "swap_balance": 3,
     "epoch": 3,
     "early": 5,
+    "provide": 5,
     "message": 4,
     "re_sign": 4,
     "vault_swap": 4,
