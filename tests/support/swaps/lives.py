@@ -542,6 +542,7 @@ class Life(Blocks):
     def _withdraw(self) -> None:
         """Brokers take what they have earned, a provider a part of what it owns, or gives it on."""
         there = self.address("Ethereum")
+        self.model.withdrawn_to.add(there)
         broker = {"asset": "Usdc", "destination_address": there}
         one, other = self.random.sample(PROVIDERS, 2)
         asset = self.random.choice([each for chain in self._chains for each in self._assets[chain]])
@@ -550,6 +551,7 @@ class Life(Blocks):
         if owned > 4:
             part = {"amount": owned // 3, "asset": asset}
             to = {"destination_address": self.address(ASSETS[asset].chain)}
+            self.model.withdrawn_to.add(to["destination_address"])
             calls += [
                 Call(one, "LiquidityProvider", "withdraw_asset", part | to),
                 Call(one, "LiquidityProvider", "transfer_asset", part | {"destination": other.account}),

@@ -157,6 +157,7 @@ class Model:
         """Each change of a swap's state: block, swap, the state before and the new one."""
         self.changes = 0
         """How often a channel, a deposit or a swap has changed."""
+        self.withdrawn_to: set[EncodedAddress] = set()
         self.heights: dict[str, int] = {}
         """The newest block of each foreign chain that was witnessed."""
         self.channels: list[Channel] = []

@@ -431,6 +431,7 @@ class Rooms:
             for channel in self.life.model.channels
             if channel.refund is not None and any(each.fate == "rejected" for each in channel.deposits)
         }
+        sent_back |= {address_to_text(each) for each in self.life.model.withdrawn_to}
         assert {each.destination for each in failed if each.request is None} <= sent_back
 
     def _own_books(self) -> None:
