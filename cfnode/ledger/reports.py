@@ -207,18 +207,28 @@ def _commissions(connection: Connection, rows: list[Record]) -> Iterator[Record]
 
 
 def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
-    facts = payout_facts(connection, rows)
+    facts, invalid = payout_facts(connection, rows), _invalid(connection, rows)
     shared = ("block", "time", "kind", "chain", "egress", "request", "account", "asset", "amount")
     for row in rows:
-        fact = facts[_key(row)]
+        if row["state"] == "invalid":
+            continue  # the outcome of a payout that has its record
+        fact, end = facts[_key(row)], invalid.get((row["chain"], row["egress"]))
         yield {name: row[name] for name in shared} | {
-            "state": fact.state,
+            "state": fact.state if end is None else JourneyState.INVALID,
             "destination": row["destination"],
             "broadcast": fact.broadcast,
             "transaction": fact.transaction,
             "recovery": fact.recovery,
-            "reason": row["reason"],
+            "reason": row["reason"] if end is None else end["reason"],
         }
+
+
+def _invalid(connection: Connection, rows: list[Record]) -> dict[tuple[str, int], Record]:
+    """Return the outcomes of those payouts whose message cannot be sent, by chain and egress."""
+    numbers, chains = [row["egress"] for row in rows], {row["chain"] for row in rows}
+    groups = related(connection, schema.payouts, "egress", numbers, chains).values()
+    outcomes = [record for group in groups for record in group if record["state"] == "invalid"]
+    return {(record["chain"], record["egress"]): record for record in outcomes}
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,10 @@ def _sums(connection: Connection, table: Any, name: Any, number: int) -> tuple[S
 
 def _payouts(paid: list[Record], facts: Mapping[tuple[int, int], PayoutFact]) -> Iterator[SwapPayout]:
     names = ("kind", "chain", "asset", "amount", "destination", "reason", "explanation")
+    invalid = {(row["chain"], row["egress"]) for row in paid if row["state"] == "invalid"}
     for row in paid:
+        if row["state"] == "scheduled" and (row["chain"], row["egress"]) in invalid:
+            continue  # its outcome follows
         yield SwapPayout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])
 
 

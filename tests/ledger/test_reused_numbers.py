@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from sqlalchemy import insert, select, text
 from cfnode.core import ss58
 from cfnode.ledger import schema
 from cfnode.ledger.books import Books
-from cfnode.ledger.database import Database, _alembic
+from cfnode.ledger.database import Database, _alembic, sqlite_url
 from cfnode.ledger.day_totals import add_totals, totals_of
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.partners import access, registry
@@ -25,7 +28,7 @@ from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.support.ledger.blocks import GENESIS, NOVEMBER, block
-from tests.support.ledger.reused import BLOCKS, ETHER, NUMBER, OTHERS, OURS
+from tests.support.ledger.reused import BLOCKS, ETHER, NUMBER, OTHERS, OURS, failed_deposit, opening
 
 
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:
@@ -62,6 +65,23 @@ def test_each_fact_has_the_opening_before_it(make_database: MakeDatabase, anew: 
         (7, ours),
     ]
     assert recomputed(books) == []
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_an_address_on_two_chains_is_each_chains_own_channel(make_database: MakeDatabase, anew: bool) -> None:
+    """EVM chains give out equal addresses: a failed deposit names nothing else."""
+    database = make_database()
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
+    books, arbitrum = Books(database), {"source_asset": "ArbEth", "channel_id": NUMBER + 1}
+    there = replace(opening(0, OTHERS), fields=opening(0, OTHERS).fields | arbitrum)
+    for number, events in enumerate([[opening(0, OURS)], [there], [failed_deposit(0)]], start=1):
+        books = Books(database) if anew else books
+        books.write([block(number, events)], {})
+    assert rows(database, "unread") == []
+    assert of(database, "deposits", "chain", "channel", "opened", "account") == [
+        ("Ethereum", NUMBER, 1, ss58.encode(OURS))
+    ]
 
 
 def partnered(database: Database, channels: dict[str, int]) -> None:
@@ -120,6 +140,33 @@ def test_old_books_are_upgraded_from_their_own_events(make_database: MakeDatabas
     assert recomputed(old) == []
     assert sorted(row["opened"] for row in rows(old, "partner_channels")) == [1, 7]
     assert rows(old, "day_totals") == []
+
+
+@pytest.mark.parametrize(("kept", "accounts"), [("all", ()), ("chosen", (OURS,))])
+def test_books_that_an_earlier_version_has_written_are_upgraded(
+    tmp_path: Path, kept: str, accounts: tuple[bytes, ...]
+) -> None:
+    """The rows are those that the version wrote which knew a channel by its number alone.
+
+    Books of chosen accounts lacked the openings of other accounts, and no event of theirs has these.
+    """
+    (tmp_path / "old").touch()
+    old, new = (Database(sqlite_url(tmp_path / name)) for name in ("old", "new"))
+    with old.writing() as connection:
+        config = _alembic()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008_day_totals")
+        for statement in (
+            files("tests.support.ledger").joinpath(f"old_books_{kept}.sql").read_text().split(";\n")
+        ):
+            connection.exec_driver_sql(statement)
+    old.migrate()
+    written(new, accounts)
+    others = {(row["block"], row["event"]) for row in rows(new, "channels") if row["kind"] == "other"}
+    for name in schema.metadata.tables:
+        facts = [row for row in rows(new, name) if (row.get("block"), row.get("event")) not in others]
+        assert rows(old, name) == facts, name
+    assert recomputed(old) == []
 
 
 def _written_by_an_older_version(new: Database, old: Database) -> None:

@@ -305,13 +305,14 @@ _SWAPS = _query(
     to_amount=_chunk.output,
     usdc=chunk_value(_chunk),
 )
+_PAYOUTS = _query(schema.payouts, "payout")
 _QUERIES: Final = (
     (_SWAPS[0], _SWAPS[1].where(_chunk.state == "executed")),
     _query(schema.fees, "fee", place=schema.fees.c.place),
-    _query(schema.payouts, "payout"),
+    (_PAYOUTS[0], _PAYOUTS[1].where(schema.payouts.c.state != "invalid")),
     _query(schema.commissions, "commission", place=schema.commissions.c.place, kind=literal("broker")),
 )
-"""Table and query of each kind of line."""
+"""Table and query of each kind of line. That a payout's message is invalid is a later outcome of its line."""
 
 
 def _notes(

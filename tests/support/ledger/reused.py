@@ -12,6 +12,7 @@ __all__ = [
     "OURS",
     "deposit",
     "executed",
+    "failed_deposit",
     "liquidity_opening",
     "opening",
 ]
@@ -54,6 +55,15 @@ def deposit(index: int, amount: int, request: int | None) -> DecodedEvent:
               "deposit_details": {"tx_hashes": [bytes([amount % 250]) * 32]}, "max_boost_fee_bps": 0,
               "action": action, "channel_id": NUMBER, "origin_type": "DepositChannel"}  # fmt: skip
     return DecodedEvent(index, "EthereumIngressEgress", "DepositFinalised", fields)
+
+
+def failed_deposit(index: int) -> DecodedEvent:
+    """A deposit on Ethereum that was too small; the event names the address only."""
+    witness = {"deposit_address": EVM, "asset": "Eth", "amount": 5,
+               "deposit_details": {"tx_hashes": [bytes([9]) * 32]}}  # fmt: skip
+    fields = {"block_height": 1, "reason": "BelowMinimumDeposit",
+              "details": ("DepositFailedDepositChannelVariant", {"deposit_witness": witness})}  # fmt: skip
+    return DecodedEvent(index, "EthereumIngressEgress", "DepositFailed", fields)
 
 
 def request(index: int, number: int, broker: bytes, amount: int) -> DecodedEvent:

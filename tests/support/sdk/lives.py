@@ -55,6 +55,7 @@ class PayoutsOfLife(Life):
     """A life in which many payouts fail; with `rotates_always` each epoch has keys of its own."""
 
     weights = STEPS
+    breaks_messages = False
 
     def __init__(self, seed: int, *, rotates_always: bool) -> None:
         self.kept: list[dict[bytes, bytes | None]] = []
@@ -107,11 +108,6 @@ class PayoutsOfLife(Life):
         if self.random.random() < 0.7:
             self._release()
 
-    def _message(self) -> None:
-        """A swap with a message, if its output goes to a chain that takes one."""
-        self.block(self._opening(self.random.choice(self._chains), message=True))
-        self.block(*self._deposits(self.model.channels[-1], [3_000]))
-
     def _private(self) -> None:
         """A swap by the broker's private channel, whose receiver does not take the transfer."""
         chains = [each for each in self._chains if each in EVM]
@@ -133,23 +129,6 @@ class PayoutsOfLife(Life):
         one, other = self.random.sample(PROVIDERS, 2)
         there = {"recipient_account_id": other.account, "redemption_address": None}
         self.block(Call(one, "Funding", "rebalance", there | {"amount": ("Exact", 10 * FLIP)}))
-
-    def _re_sign(self) -> None:
-        """Governance has an aborted transaction signed again, and sent.
-
-        Or it leaves that to any other account: then no list has the call.
-        """
-        chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
-        aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
-        if not aborted:
-            return
-        arguments = {
-            "broadcast_ids": [self.random.choice(aborted)],
-            "request_broadcast": self.random.random() < 0.5,
-            "refresh_replay_protection": False,
-        }
-        call = f"{chain}Broadcaster", ("re_sign_aborted_broadcasts", arguments)
-        self.block(Call(None, "Dev", "as_governance", {"call": call}))
 
     def _rotate(self) -> None:
         """All keys rotate, with the vaults'."""

@@ -13,8 +13,8 @@ All lives of a release begin with the same blocks, which are made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any, Final
@@ -25,7 +25,7 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.config import DOLLAR, FLIP, USD_PRICES, DevGenesis
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE
-from cfnode.ledger.decoding import DecodedBlock, decoded
+from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, decoded
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import Swapper
 from tests.devchain.runtime.world import World
@@ -125,15 +125,20 @@ class Blocks(Swapper):
         """Keep the newest block as the books read it."""
         world, number = self.world, self.world.header.number
         data = world.state.get(world.metadata.storage(*EVENTS).key())
-        events = decoded(world.metadata, data, number)
+        self._emitted = decoded(world.metadata, data, number)
+        events = self._told(self._emitted)
         time, spec = world.stored("Timestamp", "Now"), world.runtime.composition.release.spec_version
         hashes = [f"0x{each.hex()}" for each in world.hashes[-2:]]
         self.history.append(DecodedBlock(number, hashes[1], hashes[0], time, spec, events, world.metadata))
 
+    def _told(self, events: tuple[DecodedEvent, ...]) -> tuple[DecodedEvent, ...]:
+        """The events of a block as the rooms receive them."""
+        return events
+
     def _by_extrinsic(self) -> dict[int, list[tuple[str, Any]]]:
         """The events of the newest block, name and fields, by extrinsic."""
         found: dict[int, list[tuple[str, Any]]] = {}
-        for event, (phase, *_) in zip(self.history[-1].events, self.world.events(), strict=True):
+        for event, (phase, *_) in zip(self._emitted, self.world.events(), strict=True):
             if isinstance(phase, tuple):
                 found.setdefault(phase[1], []).append((event.name, event.fields))
         return found
@@ -176,7 +181,12 @@ beginning = lru_cache(maxsize=2)(Beginning)
 class Life(Blocks):
     """A life; `live` goes on with it. `steps` are those taken, `refused` the errors of calls that failed, as
     some must.
+
+    The main net's chain may be unable to build a message's transaction, the development chain never is. So
+    with `breaks_messages` some messages' events are changed as if it were.
     """
+
+    breaks_messages = True
 
     def __init__(self, seed: int, release: str = DEFAULT_RELEASE) -> None:
         self.began = beginning(release)
@@ -186,6 +196,7 @@ class Life(Blocks):
         self._amounts: set[tuple[str, int]] = set()
         self._failing: list[tuple[EncodedAddress, str]] = []
         self._held: list[str] = []
+        self._broken: set[tuple[str, int]] = set()
         names = [each.name for each in ASSETS.values()]
         chains = {each.chain for each in self.world.runtime.composition.release.assets}
         self._chains = [
@@ -196,6 +207,22 @@ class Life(Blocks):
             chain: [each for each in (RECYCLED | OTHERS)[chain] if each in names] for chain in self._chains
         }
         self.random.randbytes(14 * 32)  # as lives did that began by themselves
+
+    def _told(self, events: tuple[DecodedEvent, ...]) -> tuple[DecodedEvent, ...]:
+        return tuple(self._without_broken(events)) if self.breaks_messages else events
+
+    def _without_broken(self, events: tuple[DecodedEvent, ...]) -> Iterator[DecodedEvent]:
+        """The events, without the transactions of broken messages: each third message is one."""
+        for event in events:
+            fields = event.fields if isinstance(event.fields, dict) else {}
+            chain = event.pallet.removesuffix("IngressEgress").removesuffix("Broadcaster")
+            key = chain, fields.get("broadcast_id", -1)
+            if event.name == "CcmBroadcastRequested" and fields["egress_id"][1] % 3 == self.seed % 3:
+                self._broken.add(key)
+                invalid = {"egress_id": fields["egress_id"], "error": "InsufficientBalance"}
+                yield replace(event, name="CcmEgressInvalid", fields=invalid)
+            elif key not in self._broken:
+                yield event
 
     # What is new in each life
 
@@ -342,6 +369,12 @@ class Life(Blocks):
             times, worth = self.random.choice([1, 1, 2]), (1, 300, 3_000, 3_000, 30_000)
             self.block(*self._deposits(channel, [self.random.choice(worth) for _ in range(times)]))
 
+    def _provide(self) -> None:
+        """A provider opens a channel, and pays liquidity into it."""
+        chain = self.random.choice(self._chains)
+        self.block(self._provider_opening(chain, self.random.choice(self._assets[chain])))
+        self.block(*self._deposits(self.model.channels[-1], [3_000]))
+
     def _any_channel(self) -> Channel | None:
         """A channel, a new one most of the time."""
         known = self.model.channels
@@ -394,15 +427,38 @@ class Life(Blocks):
             self.block(self._sighting("witness_deposit", deposit))
 
     def _mark(self) -> None:
-        """A broker refuses what will be paid to a channel, which is paid then."""
+        """A broker refuses what will be paid to a channel, or one transaction, which comes then."""
         if (channel := self._any_channel()) is None or not channel.is_for_swaps:
             return
         pair = OTHER if channel.owner == "other" else BROKER
-        pallet, name = f"{channel.chain}IngressEgress", "mark_deposit_channel_for_rejection"
-        if channel.chain == "Bitcoin":
-            return  # an account is a script there
-        self.block(Call(pair, pallet, name, {"deposit_address": channel.address[1]}))
-        self.block(*self._deposits(channel, [2_000]))
+        pallet, (deposit,) = f"{channel.chain}IngressEgress", self._deposits(channel, [2_000])
+        marks = {
+            "mark_deposit_channel_for_rejection": {"deposit_address": channel.address[1]},
+            "mark_transaction_for_rejection": {"tx_id": deposit.arguments["transaction"]},
+        }
+        name = self.random.choice(list(marks))
+        if channel.chain not in ("Bitcoin", "Solana", "Assethub"):  # whose names of both have other forms
+            self.block(Call(pair, pallet, name, marks[name]))
+        self.block(deposit)
+
+    def _early(self) -> None:
+        """A deposit in the block of its channel's opening, which gives an address out again."""
+        chain = self.random.choice([each for each in self._chains if each in RECYCLED])
+        self.block(self._opening(chain))
+        address = self.model.channels[-1].address
+        self.world.skipped += 3 * DAY
+        for _ in range(3):
+            self.block()
+        asset = self._assets[chain][0]
+        deposit = Deposit(None, asset, self.amount(asset, 2_000), self.random.randbytes(32))
+        arguments = {"deposit_address": address, "asset": asset, "amount": deposit.amount}
+
+        def paid(events: list[tuple[str, Any]]) -> None:
+            deposit.channel = next(each for each in reversed(self.model.channels) if each.address == address)
+            self.model.paying(deposit)
+
+        sighting = arguments | {"transaction": deposit.transaction}
+        self.block(self._opening(chain), Call(None, "Dev", "witness_deposit", sighting, paid))
 
     def _fail(self) -> None:
         """The receivers of a channel do not take a transfer, and it is paid; or earlier ones do again."""
@@ -442,6 +498,28 @@ class Life(Blocks):
     def _target_chain(self) -> str:
         return ASSETS[self.random.choice(self._targets())].chain
 
+    def _message(self) -> None:
+        """A swap with a message, if its output goes to a chain that takes one."""
+        self.block(self._opening(self.random.choice(self._chains), message=True))
+        self.block(*self._deposits(self.model.channels[-1], [3_000]))
+
+    def _re_sign(self) -> None:
+        """Governance has an aborted transaction signed again, and sent.
+
+        Or it leaves that to any account: then no list has the call.
+        """
+        chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
+        aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
+        if not aborted:
+            return
+        arguments = {
+            "broadcast_ids": [self.random.choice(aborted)],
+            "request_broadcast": self.random.random() < 0.5,
+            "refresh_replay_protection": False,
+        }
+        call = f"{chain}Broadcaster", ("re_sign_aborted_broadcasts", arguments)
+        self.block(Call(None, "Dev", "as_governance", {"call": call}))
+
     def _turn(self) -> None:
         """The price turns while a swap is half done: its rest is refunded."""
         chain = self.random.choice(self._chains)
@@ -464,6 +542,7 @@ class Life(Blocks):
     def _withdraw(self) -> None:
         """Brokers take what they have earned, a provider a part of what it owns, or gives it on."""
         there = self.address("Ethereum")
+        self.model.withdrawn_to.add(there)
         broker = {"asset": "Usdc", "destination_address": there}
         one, other = self.random.sample(PROVIDERS, 2)
         asset = self.random.choice([each for chain in self._chains for each in self._assets[chain]])
@@ -472,6 +551,7 @@ class Life(Blocks):
         if owned > 4:
             part = {"amount": owned // 3, "asset": asset}
             to = {"destination_address": self.address(ASSETS[asset].chain)}
+            self.model.withdrawn_to.add(to["destination_address"])
             calls += [
                 Call(one, "LiquidityProvider", "withdraw_asset", part | to),
                 Call(one, "LiquidityProvider", "transfer_asset", part | {"destination": other.account}),
@@ -534,6 +614,10 @@ STEPS: Final = {
     "withdraw": 5,
     "swap_balance": 3,
     "epoch": 3,
+    "early": 5,
+    "provide": 5,
+    "message": 4,
+    "re_sign": 4,
     "vault_swap": 4,
 }
 """The steps of a life, and how often each is taken."""

@@ -77,8 +77,8 @@ class Deposit:
 
 @dataclass(eq=False)
 class Payout:
-    """An output or a refund. `state` is scheduled, signing, sent, paid, aborted, failed, expired, ignored or
-    credited.
+    """An output or a refund. `state` is scheduled, signing, sent, paid, aborted, failed, expired, ignored,
+    invalid or credited.
     """
 
     side: str
@@ -108,6 +108,8 @@ class Swap:
     payouts: list[Payout] = field(default_factory=list)
     earned: int = 0
     """Commissions, in USDC."""
+    announced: str | None = None
+    """The state after the newest block that changed it."""
 
     @property
     def channel(self) -> Channel | None:
@@ -118,7 +120,7 @@ class Swap:
     def state(self) -> str:
         """The state in reports, by what its payouts have come to."""
         states = [each.state for each in self.payouts]
-        for worst in ("failed", "expired", "aborted", "ignored", "scheduled", "signing", "sent"):
+        for worst in ("failed", "expired", "aborted", "invalid", "ignored", "scheduled", "signing", "sent"):
             if worst in states:
                 return worst
         sides = {each.side for each in self.payouts}
@@ -132,7 +134,8 @@ class Swap:
 
     def paid(self, side: str) -> int:
         """Return the amounts that have left, or are on their way, on a side."""
-        return sum(each.amount for each in self.payouts if each.side == side and each.state != "ignored")
+        leaving = [each for each in self.payouts if each.state not in ("ignored", "invalid")]
+        return sum(each.amount for each in leaving if each.side == side)
 
 
 @dataclass
@@ -149,8 +152,12 @@ class Model:
 
     def __init__(self) -> None:
         self._touched: dict[Channel | Deposit | Swap, None] = {}
+        self._in_block: set[Swap] = set()
+        self.news: list[tuple[int, int, str | None, str]] = []
+        """Each change of a swap's state: block, swap, the state before and the new one."""
         self.changes = 0
         """How often a channel, a deposit or a swap has changed."""
+        self.withdrawn_to: set[EncodedAddress] = set()
         self.heights: dict[str, int] = {}
         """The newest block of each foreign chain that was witnessed."""
         self.channels: list[Channel] = []
@@ -176,6 +183,7 @@ class Model:
 
     def _touch(self, *facts: Channel | Deposit | Swap | None) -> None:
         self._touched.update((each, None) for each in facts if each is not None)
+        self._in_block.update(each for each in facts if isinstance(each, Swap))
         self.changes += 1
 
     def touched(self) -> Facts:
@@ -217,6 +225,11 @@ class Model:
                 self._swapped((number, index), name, fields)
             elif name == "ChainStateUpdated":
                 self.heights[pallet.removesuffix("ChainTracking")] = fields["new_chain_state"]["block_height"]
+        for swap in sorted(self._in_block, key=lambda each: each.number):
+            if swap.state != swap.announced:
+                self.news.append((number, swap.number, swap.announced, swap.state))
+                swap.announced = swap.state
+        self._in_block.clear()
 
     # Deposits
 
@@ -234,6 +247,10 @@ class Model:
             self._batched(chain, fields["broadcast_id"], fields["egress_ids"])
         elif name == "CcmBroadcastRequested":
             self._batched(chain, fields["broadcast_id"], [fields["egress_id"]])
+        elif name == "CcmEgressInvalid":
+            payout = self._egresses[tuple(fields["egress_id"])]
+            payout.state = "invalid"
+            self._touch(payout.swap)
         elif name == "TransferFallbackRequested":
             self._not_taken(fields)
         elif name == "FailedForeignChainCallExpired":
@@ -289,6 +306,7 @@ class Model:
         account = origin[1] if origin[0] == "OnChainAccount" else next(iter(shares), None)
         number, pair = fields["swap_request_id"], (fields["input_asset"], fields["output_asset"])
         self.swaps[number] = Swap(number, None, account, *pair, fields["input_amount"], place)
+        self._touch(self.swaps[number])
 
     def _leaving(self, swap: Swap, name: str, fields: Mapping[str, Any]) -> None:
         for begin, side in SIDES.items():

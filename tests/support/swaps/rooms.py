@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import trio
+from sqlalchemy import select
 
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text
@@ -40,6 +41,7 @@ from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import changes
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.webhooks.registry import add
@@ -68,7 +70,7 @@ V2: Final = {
     "signing": ("SENDING",),
     "sent": ("SENT",),
     **dict.fromkeys(("paid", "credited", "refunded", "partly_refunded", "done"), ("COMPLETED",)),
-    **dict.fromkeys(("failed", "expired", "aborted", "ignored"), ("FAILED",)),
+    **dict.fromkeys(("failed", "expired", "aborted", "invalid", "ignored"), ("FAILED",)),
 }
 """The state of the official documents for the model's states."""
 V1: Final = {
@@ -91,7 +93,7 @@ class Rooms:
         self.database = _copied(folder / "all.sqlite", new_books(life.began))
         self.private = _copied(folder / "chosen.sqlite", new_books(life.began, self.chosen))
         self._books, self._own = Books(self.database), Books(self.private)
-        self._channels, self._read = 0, len(life.history)
+        self._channels, self._read, self._news, self._looks = 0, len(life.history), 0, 0
 
     def close(self) -> None:
         """Close the databases."""
@@ -123,22 +125,36 @@ class Rooms:
 
     # Comparing
 
-    def agree_on_changes(self) -> None:
-        """Each room says what the model says, of all that may have changed since the last time."""
+    def agree_on_changes(self, *, in_all_rooms: bool) -> None:
+        """Each room says what the model says, of all that may have changed since the last time.
+
+        Reports, statements, day totals, page, books of one account and balances are read whole: all of them,
+        or one each second time.
+        """
         self.follow()
         self._statuses(self.life.model.touched())
+        self._changes_of_states()
+        rooms = self._whole_rooms()
+        self._looks += 1
+        turn, rest = divmod(self._looks + self.life.seed, 2)
+        for room in rooms if in_all_rooms else [rooms[turn % len(rooms)]] * rest:
+            room()
 
     def agree(self) -> None:
         """Each room says what the model says, and the books have the chain's balances to the unit."""
         self.follow()
         self._statuses(self.life.model.everything())
+        with self._records() as records:
+            for reference in ("999999", "1-Ethereum-1", "999999-Ethereum-1", "0x" + "ab" * 32):
+                assert [_status(each, reference) for each in records] == [None, None]
+        self._changes_of_states()
         self._webhooks()
-        self._reports()
-        self._statements()
-        self._totals()
-        self._page()
-        self._own_books()
-        trio.run(self._balances)
+        for room in self._whole_rooms():
+            room()
+
+    def _whole_rooms(self) -> list[Callable[[], None]]:
+        return [self._reports, self._statements, self._totals, self._page, self._own_books,
+                partial(trio.run, self._balances)]  # fmt: skip
 
     async def _balances(self) -> None:
         for books in (self._books, self._own):
@@ -169,8 +185,6 @@ class Rooms:
                 self._swap_status(swap, [dev, books])
             for deposit in facts.deposits:
                 self._transaction_status(deposit, [dev, books])
-            for reference in ("999999", "1-Ethereum-1", "999999-Ethereum-1", "0x" + "ab" * 32):
-                assert [_status(each, reference) for each in (dev, books)] == [None, None]
 
     def _channel_status(self, channel: Channel, records: list[SwapRecord]) -> None:
         found = [_status(each, channel.text) for each in records]
@@ -261,6 +275,18 @@ class Rooms:
                     document["depositChannel"]["id"],
                 )
 
+    def _changes_of_states(self) -> None:
+        """Each change of a swap's state is noted with its block, once, and nothing else is."""
+        table = changes.c
+        with self.database.reading() as connection:
+            new = connection.execute(select(changes).where(table.id > self._news).order_by(table.id)).all()
+        self._news = max([self._news, *(each.id for each in new)])
+        bodies = [(each, json.loads(each.body)) for each in new]
+        found = [(each.block, each.request, body["previous"], each.state)
+                 for each, body in bodies if body["swap"]["kind"].startswith("Regular")]  # fmt: skip
+        wanted, self.life.model.news = self.life.model.news, []
+        assert found == wanted, (found, wanted)
+
     def _webhooks(self) -> None:
         """Each swap's last message has its state; those of an account are its own."""
         last, about = {}, {}
@@ -302,6 +328,14 @@ class Rooms:
                 "broker_fee": swap.earned,
             }
             assert {name: record[name] for name in facts} == facts, swap
+        payouts = [each for each in report(self.database, "payouts", Period()) if each["request"] in swaps]
+        assert sorted((each["request"], each["kind"], each["amount"], each["state"]) for each in payouts) == (
+            sorted(
+                (swap.number, "swap" if each.side == "output" else "refund", each.amount, each.state)
+                for swap in swaps.values()
+                for each in swap.payouts
+            )
+        )
         channels = {each["channel_id"]: each for each in report(self.database, "channels", Period())}
         assert set(channels) == {each.text for each in self.life.model.channels}
         for channel in self.life.model.channels:
@@ -397,6 +431,7 @@ class Rooms:
             for channel in self.life.model.channels
             if channel.refund is not None and any(each.fate == "rejected" for each in channel.deposits)
         }
+        sent_back |= {address_to_text(each) for each in self.life.model.withdrawn_to}
         assert {each.destination for each in failed if each.request is None} <= sent_back
 
     def _own_books(self) -> None:

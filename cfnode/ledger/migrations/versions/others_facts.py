@@ -29,7 +29,7 @@ def upgrade() -> None:
     for row in connection.execute(sa.select(_holdings).where(is_others)).all():
         _leave_out(connection, _holdings, row)
     for payout in _without_debit(connection):
-        _forget(connection, payout)
+        forget_payout(connection, payout)
 
 
 def _table(name: str, *columns: str) -> Any:
@@ -72,7 +72,7 @@ def _without_debit(connection: Any) -> list[Any]:
     return withdrawals
 
 
-def _forget(connection: Any, payout: Any) -> None:
+def forget_payout(connection: Any, payout: Any) -> None:
     """Delete a payout, and the facts that the books have only because of it."""
     for table in (_payouts, _fees, _events):
         _delete(table, payout)
