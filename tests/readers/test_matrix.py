@@ -281,7 +281,7 @@ COMMANDS: dict[str, Callable[[str, Path], str]] = {
         *_SERVICES,
     ),
     "swap watch": _command("swap", "watch", "5-Bitcoin-1", *_SERVICES),
-    "lp deposit": _command("lp", "deposit", "eth", "--node", "URL"),
+    "lp deposit": _command("lp", "deposit", "eth", "--node", "URL", "--timeout", f"{LIMIT_S}"),
     "lp orders": _command("lp", "orders", *_PROVIDER),
     "lp fills": _command("lp", "fills", *_PROVIDER),
     "lp set-limit": _command(
