@@ -139,17 +139,16 @@ class LazyGroup(CommandGroup):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
+    help="A light-RPC node for the Chainflip State Chain.\n\n"
+    "\b\n"
+    "A whole chain on this machine:   cfnode run --dev\n"
+    "A node for a broker's front end: cfnode run --sync=light-rpc --chain=berghain",
     epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node. "
     "Variables and a configuration file may set each flag: `cfnode config --help`.",
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
-    """A light-RPC node for the Chainflip State Chain.
-
-    \b
-    A whole chain on this machine:   cfnode run --dev
-    A node for a broker's front end: cfnode run --sync=light-rpc --chain=berghain
-    """
+    """Run the command that the first argument names."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

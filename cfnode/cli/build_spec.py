@@ -9,6 +9,7 @@ import click
 
 from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import BUILT_IN_NAMES, DEV
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.official.flags import LOGGING, NODE_KEY
 from cfnode.cli.official.grammar import ClapCommand
@@ -59,10 +60,11 @@ def _refuse_dev(ctx: click.Context, param: click.Parameter, value: bool) -> None
 @also_accepted("--base-path", *NODE_KEY, *LOGGING)
 @output_option
 @click.pass_context
+@verbatim_examples
 def build_spec(
     ctx: click.Context, chain: str, dev_authorities: str, forget_time: bool, output: Path | None
 ) -> None:
-    """Copy a chain specification with new authorities, for a chain of your own in the same runtime.
+    r"""Copy a chain specification with new authorities, for a chain of your own in the same runtime.
 
     Each replaced or removed storage item is listed on standard error. `run --dev` starts the chain right
     after the time of the state's last block.

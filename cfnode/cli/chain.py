@@ -10,6 +10,7 @@ import click
 
 from cfnode.cli.accepted import also_accepted
 from cfnode.cli.contracts import contract_flags, contracts
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.official.flags import DATABASE, LOGGING
@@ -129,13 +130,14 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--raw", is_flag=True, help="Accepted without effect: the state is always raw.")
 @json_errors_option
 @output_option
+@verbatim_examples
 def export_chain_spec(
     chain: str | None, dev: bool, light: bool, raw: bool, output: Path | None,
     dev_authorities: str | None, dev_epoch_blocks: int, dev_rotate_keys: bool, dev_runtime: str,
     dev_state_entries: int,
     **addresses: Any,
 ) -> None:  # fmt: skip
-    """Print a chain specification as JSON, in the format of other nodes.
+    r"""Print a chain specification as JSON, in the format of other nodes.
 
     `berghain` is built in without its state and is always printed in the light format.
 
@@ -167,8 +169,9 @@ def export_chain_spec(
 @also_accepted(*LOGGING, *DATABASE)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @json_option
+@verbatim_examples
 def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool, as_json: bool) -> None:
-    """Delete the database of a chain, but not its keys and its node key.
+    r"""Delete the database of a chain, but not its keys and its node key.
 
     \b
       cfnode purge-chain --dev -y

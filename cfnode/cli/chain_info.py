@@ -10,6 +10,7 @@ import click
 
 from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.official.flags import DATABASE, LOGGING, PRUNING
@@ -27,8 +28,9 @@ __all__ = ["chain_info"]
 @base_path_option
 @also_accepted(*LOGGING, *DATABASE, *PRUNING)
 @json_errors_option
+@verbatim_examples
 def chain_info(chain: str | None, dev: bool, base_path: Path | None) -> None:
-    """Print the first, the best and the last final block of a chain's database, as JSON.
+    r"""Print the first, the best and the last final block of a chain's database, as JSON.
 
     The node may be running. Its best block is then the best one that the database holds.
 

@@ -11,6 +11,7 @@ from click.shell_completion import (
     add_completion_class,
 )
 
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.values import OneOf
 
@@ -41,8 +42,9 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": SeparatedWords, "zsh": ZshComp
 @click.argument("shell", type=OneOf(SHELLS))
 @json_errors_option
 @click.pass_context
+@verbatim_examples
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes commands, flags and values in a shell (bash from 4.4).
+    r"""Print the script that completes commands, flags and values in a shell (bash from 4.4).
 
     \b
       bash  cfnode completion bash > ~/.local/share/bash-completion/completions/cfnode

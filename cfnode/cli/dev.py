@@ -97,8 +97,9 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
-    reason if it rejects the deposit.
+    """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id.
+
+    The command fails with the chain's reason if the chain rejects the deposit.
     """
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)
@@ -113,8 +114,9 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: a generated one]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
-    id: it may be boosted.
+    """Announce an unconfirmed deposit of AMOUNT of ASSET at an address, or into the CHANNEL with this id.
+
+    The deposit may be boosted.
     """
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)

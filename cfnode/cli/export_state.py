@@ -11,6 +11,7 @@ import click
 
 from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, load_chain
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained
 from cfnode.cli.official.flags import DATABASE, LOGGING, PRUNING
 from cfnode.cli.official.grammar import ClapCommand
@@ -36,10 +37,11 @@ PROGRESS_INTERVAL_S = 2.0
 )
 @json_errors_option
 @output_option
+@verbatim_examples
 def export_state(
     chain: str | None, dev: bool, base_path: Path | None, url: str | None, output: Path | None
 ) -> None:
-    """Write the state of a node's last final block as a raw chain specification.
+    r"""Write the state of a node's last final block as a raw chain specification.
 
     The node may be running. The command verifies the state root of that block. The block and the progress are
     written to standard error.

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cfnode.cli import client
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.options import json_option, node_option, only_one
@@ -56,8 +57,9 @@ class RuntimeReport:
 @click.option("--chain", envvar="CFNODE_CHAIN", metavar="FILE", help="Inspect a raw chain specification.")
 @node_option(default=None, text="Inspect the runtime of a node's best block.")
 @json_option
+@verbatim_examples
 def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
-    """Print version, APIs, code, genesis and authorities of a runtime.
+    r"""Print version, APIs, code, genesis and authorities of a runtime.
 
     \b
       cfnode inspect-runtime --chain berghain.chainspec.raw.json

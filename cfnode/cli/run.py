@@ -12,6 +12,7 @@ import click
 from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, check_development, development_flags, ignored_flags
 from cfnode.cli.contracts import contracts
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.failures import explained, logged
 from cfnode.cli.flags import PEER_PORT, GroupedCommand, run_flags
@@ -203,8 +204,9 @@ def check_together(ctx: click.Context, options: dict[str, Any]) -> None:
 @run_flags
 @accepted_flags
 @click.pass_context
+@verbatim_examples
 def run(ctx: click.Context, /, **options: Any) -> None:
-    """Run a node until Ctrl-C or SIGTERM.
+    r"""Run a node until Ctrl-C or SIGTERM.
 
     \b
     A development chain with a broker, ready for deposit channels:

@@ -20,6 +20,7 @@ class BoundedDict(OrderedDict[K, V]):
         self.capacity = capacity
 
     def __setitem__(self, key: K, value: V) -> None:
+        """Set an entry; drop the oldest ones beyond the capacity."""
         super().__setitem__(key, value)
         while len(self) > self.capacity:
             self.popitem(last=False)

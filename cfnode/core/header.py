@@ -50,6 +50,7 @@ class DigestItem:
     data: bytes = b""
 
     def __post_init__(self) -> None:
+        """Raise ValueError for a missing engine, a superfluous one, or one of other than four bytes."""
         if (self.engine is None) == (self.kind in _OF_AN_ENGINE) or len(self.engine or b"four") != 4:
             raise ValueError(f"digest item {self.kind.name}: engine {self.engine!r} does not fit")
 

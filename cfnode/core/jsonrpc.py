@@ -77,6 +77,7 @@ class RpcError(Exception):
         self.data = data
 
     def __repr__(self) -> str:
+        """Return the error as a call of the class, with code, message and data."""
         return f"RpcError({self.code}, {self.message!r}, {self.data!r})"
 
 

@@ -113,15 +113,19 @@ class Keypair:
         return child
 
     def __eq__(self, other: object) -> bool:
+        """Compare by scheme and public key, so that no comparison reads the secret."""
         return isinstance(other, Keypair) and (self.scheme, self.public) == (other.scheme, other.public)
 
     def __hash__(self) -> int:
+        """Hash the scheme and the public key, without the secret."""
         return hash((self.scheme, self.public))
 
     def __repr__(self) -> str:
+        """Return the scheme and the public key in hex, without the secret."""
         return f"Keypair({self.scheme}, public=0x{self.public.hex()})"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Raise TypeError: a copy or a pickle would contain the secret."""
         raise TypeError("a key pair holds a secret: it is neither pickled nor copied")
 
 

@@ -56,6 +56,7 @@ class Invalid:
     code: int | None = None
 
     def __str__(self) -> str:
+        """Return the reason, with the code of a custom one in parentheses."""
         return self.reason if self.code is None else f"{self.reason}({self.code})"
 
 
@@ -67,6 +68,7 @@ class UnknownValidity:
     code: int | None = None
 
     def __str__(self) -> str:
+        """Return the reason, with the code of a custom one in parentheses."""
         return self.reason if self.code is None else f"{self.reason}({self.code})"
 
 

@@ -169,6 +169,7 @@ class FairLimiter:
         self._entered: dict[trio.lowlevel.Task, list[tuple[Hashable, float]]] = {}
 
     async def __aenter__(self) -> None:
+        """Wait until the task's client may have a slot, and take it."""
         await trio.lowlevel.checkpoint()
         client = CLIENT.get()
         await self._slots.enter(client)
@@ -178,6 +179,7 @@ class FairLimiter:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Free the slot that the task took last, and charge its client for the time."""
         task = trio.lowlevel.current_task()
         client, began = self._entered[task].pop()
         if not self._entered[task]:

@@ -20,6 +20,7 @@ class Rate:
     _at: float | None = None
 
     def __post_init__(self) -> None:
+        """Start with a full bucket."""
         self._credit = self.burst
 
     def take(self, now: float, times: float = 1) -> float:

@@ -50,6 +50,7 @@ class Difference:
     chain: int
 
     def __str__(self) -> str:
+        """Return the figure with its account and asset, and both values."""
         return f"{self.figure} of {self.account} in {self.asset}: books {self.books}, chain {self.chain}"
 
 

@@ -60,6 +60,7 @@ class Gap:
     last: int
 
     def __str__(self) -> str:
+        """Return the range as text, as in `blocks 3 to 7`."""
         return f"blocks {self.first} to {self.last}"
 
 

@@ -40,6 +40,7 @@ class TableDifference:
     block: int
 
     def __str__(self) -> str:
+        """Return the number of rows with their table and the first block."""
         return f"{self.rows} rows of {self.table}, the first of block {self.block}"
 
 

@@ -42,6 +42,7 @@ class UnreadKind:
     reason: str
 
     def __str__(self) -> str:
+        """Return the number of events with their kind, the first block and the reason."""
         return f"{self.count} events {self.kind} since block {self.block}: {self.reason}"
 
 

@@ -36,6 +36,7 @@ class Discovery:
             self.add_named(address)
 
     def __len__(self) -> int:
+        """Return the number of peers with a known address, named ones included."""
         return len(self._table) + sum(peer not in self._table for peer in self._named)
 
     def add_named(self, address: Multiaddr) -> None:

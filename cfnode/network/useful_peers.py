@@ -44,6 +44,7 @@ class UsefulPeers:
         self._load()
 
     def __contains__(self, peer: object) -> bool:
+        """Return whether the peer has given enough verified answers to be useful."""
         return isinstance(peer, str) and self._delivered.get(peer, 0) >= MIN_DELIVERED
 
     def note(self, peer: str) -> None:

@@ -51,11 +51,13 @@ class BlockingDriver(Driver):
         self._transport.close()
 
     def __enter__(self) -> Self:
+        """Return the driver, whose connections the end of the block closes."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the connections."""
         self.close()
 
     def _try(self, call: SdkHttpCall) -> HttpAnswer | TransportError:
@@ -84,11 +86,13 @@ class AwaitingDriver(Driver):
         await self._transport.close()
 
     async def __aenter__(self) -> Self:
+        """Return the driver, whose connections the end of the block closes."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the connections."""
         await self.close()
 
     async def _try(self, call: SdkHttpCall) -> HttpAnswer | TransportError:

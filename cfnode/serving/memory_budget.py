@@ -117,6 +117,7 @@ class MemoryBudgets:
         """The largest size since this was last reset to the current size (`allocator.py`)."""
 
     def __len__(self) -> int:
+        """Return the number of connections with a budget."""
         return len(self._all)
 
     @property

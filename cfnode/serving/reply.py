@@ -25,6 +25,7 @@ class Reply:
         self.size = sum(map(len, parts))
 
     def __bool__(self) -> bool:
+        """Return whether there is an answer to send."""
         return self.size > 0
 
     @property

@@ -39,6 +39,7 @@ class ChainPaths:
     chain_id: str
 
     def __post_init__(self) -> None:
+        """Raise BasePathError for a chain id that cannot name a directory."""
         if not _CHAIN_ID.fullmatch(self.chain_id):
             raise BasePathError(
                 f"the chain id {self.chain_id!r} cannot name a directory: use letters, digits, '.', '_', '-'"

@@ -25,6 +25,7 @@ class UnknownBlock(LookupError):  # clients receive this text
         self.block = block
 
     def __str__(self) -> str:
+        """Return the message with the block's hash in hex."""
         return f"no block 0x{self.block.hex()} in the store"
 
 
@@ -36,4 +37,5 @@ class StateDiscarded(LookupError):  # clients receive this text
         self.block = block
 
     def __str__(self) -> str:
+        """Return the message with the block's hash in hex."""
         return f"state already discarded for 0x{self.block.hex()}"

@@ -28,6 +28,7 @@ class Holds:
         self._holders: Counter[bytes] = Counter()
 
     def __contains__(self, block: bytes) -> bool:
+        """Return whether the block has a holder."""
         return block in self._bases
 
     def hold(self, block: bytes, base: int = 0) -> None:

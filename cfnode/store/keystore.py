@@ -50,6 +50,7 @@ class Keystore:
         self._password = password
 
     def __repr__(self) -> str:
+        """Return the path alone, without the password."""
         return f"Keystore({str(self.path)!r})"
 
     def keys(self, key_type: str) -> list[bytes]:

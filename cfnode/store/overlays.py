@@ -112,6 +112,7 @@ class OverlayTree:
         self._size = sum(entry.size for entry in self._entries.values())
 
     def __len__(self) -> int:
+        """Return the number of blocks with an overlay."""
         return len(self._entries)
 
     def get(self, block: bytes) -> OverlayEntry | None:

@@ -33,6 +33,7 @@ class ChannelId:
     block: int
 
     def __str__(self) -> str:
+        """Return the text form, as in `12-Bitcoin-1`."""
         return f"{self.block}-{self.chain}-{self.number}"
 
     @classmethod

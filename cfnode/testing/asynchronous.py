@@ -144,9 +144,11 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         await self.sdk.close()
 
     async def __aenter__(self) -> AsyncDevChain:
+        """Return the chain's client, which the end of the block closes."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Close the client; the chain goes on."""
         await self.close()
 
 

@@ -153,9 +153,11 @@ class DevChain(AtNode[SwapSDK]):
         self.sdk.close()
 
     def __enter__(self) -> DevChain:
+        """Return the chain's client, which the end of the block closes."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the client; the chain goes on."""
         self.close()
 
 

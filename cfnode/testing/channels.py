@@ -57,6 +57,7 @@ class Channel(dict[str, Any]):
         raise KeyError(f"unknown member {str(name)[:40]!r} of a channel.{hint}")
 
     def __repr__(self) -> str:
+        """Return the attributes that a test looks at: id, address, asset and expiry."""
         return (
             f"Channel(id={self.id!r}, address={self.address!r}, asset={self.asset!r}, expiry={self.expiry})"
         )

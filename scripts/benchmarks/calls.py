@@ -97,6 +97,7 @@ class Measured:
     slow: float
 
     def __str__(self) -> str:
+        """Return the rate, the median and the 99th percentile on one line."""
         return f"{self.rate:,.0f}/s, median {self.median * 1e3:.2f} ms, p99 {self.slow * 1e3:.2f} ms"
 
 

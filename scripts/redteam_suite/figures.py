@@ -45,6 +45,7 @@ class Figure:
         return self.measured <= self.bound if self.at_most else self.measured >= self.bound
 
     def __str__(self) -> str:
+        """Return the measured figure with its unit and its bound."""
         sign = "≤" if self.at_most else "≥"
         return f"{self.name} {self.measured:,.0f}{self.unit} ({sign} {self.bound:,.0f}{self.unit})"
 

@@ -7,6 +7,7 @@ import click
 from cfnode.cli.config.check import check
 from cfnode.cli.config.example import example
 from cfnode.cli.config.show import show
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.groups import CommandGroup
 
 __all__ = ["config"]
@@ -18,8 +19,9 @@ __all__ = ["config"]
     "--config, of CFNODE_CONFIG, or ~/.config/cfnode/config.toml ($XDG_CONFIG_HOME/cfnode/config.toml) if it "
     "exists; --config /dev/null reads none.",
 )
+@verbatim_examples
 def config() -> None:
-    """Print, check or begin a configuration file, which may set each flag of each command.
+    r"""Print, check or begin a configuration file, which may set each flag of each command.
 
     \b
       cfnode config example run > node.toml      a file with all flags of `run`

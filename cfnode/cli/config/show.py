@@ -12,6 +12,7 @@ import click
 
 from cfnode.cli.config.choosing import chosen_commands, complete_words
 from cfnode.cli.config.example import default_of
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
@@ -77,12 +78,13 @@ class FlagRow:
     "words", metavar="[COMMAND [FLAG]...]", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_words
 )
 @click.pass_context
+@verbatim_examples
 def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[str, ...]) -> None:
-    """Print the value of each flag of COMMAND, and whether it comes from a flag, a variable, a line of the
-    configuration file, or the default.
+    r"""Print the value of each flag of COMMAND, and where it comes from.
 
-    Without COMMAND, or for a group, only values that are no defaults are printed. FLAGs are those with which
-    the command would be started. Secrets are hidden.
+    A value comes from a flag, a variable, a line of the configuration file, or the default. Without COMMAND,
+    or for a group, only values that are no defaults are printed. FLAGs are those with which the command would
+    be started. Secrets are hidden.
 
     \b
       cfnode config show run

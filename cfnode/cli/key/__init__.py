@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.groups import CommandGroup
 from cfnode.cli.key.generate import generate
 from cfnode.cli.key.insert import insert
@@ -15,8 +16,9 @@ __all__ = ["key"]
 
 
 @click.group(cls=CommandGroup)
+@verbatim_examples
 def key() -> None:
-    """Generate, inspect, insert and list keys.
+    r"""Generate, inspect, insert and list keys.
 
     \b
     Generate a broker's key and run a node that signs with it:

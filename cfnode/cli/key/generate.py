@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.accepted import also_accepted
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained
 from cfnode.cli.key.inspect import network_option, secret_text
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
@@ -82,6 +83,7 @@ class _Keys:
 @also_accepted("--keystore-path")
 @click.option("--json", "-j", "as_json", is_flag=True, hidden=True, help="The default.")
 @click.pass_context
+@verbatim_examples
 def generate(
     ctx: click.Context,
     path: Path | None,
@@ -95,7 +97,7 @@ def generate(
     password_filename: Path | None,
     as_json: bool,
 ) -> None:
-    """Generate a seed phrase, and from it the keys of a node.
+    r"""Generate a seed phrase, and from it the keys of a node.
 
     The keys are printed on standard output; if it is a file, the file becomes readable by you only. `key
     insert` takes the file signing_key_file. With --network, --scheme or a password, and as `chainflip-node

@@ -10,6 +10,7 @@ import click
 
 from cfnode.cli.accepted import also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 from cfnode.cli.official.flags import LOGGING
@@ -64,6 +65,7 @@ keystore_path_option = click.option(
 @password_options  # fmt: skip
 @also_accepted(*LOGGING)
 @json_option
+@verbatim_examples
 def insert(
     chain: str | None,
     dev: bool,
@@ -78,7 +80,7 @@ def insert(
     password_filename: Path | None,
     as_json: bool,
 ) -> None:
-    """Insert a key into the keystore of a chain's node, by default a broker's.
+    r"""Insert a key into the keystore of a chain's node, by default a broker's.
 
     Without --suri and --suri-file the command prompts for the secret without echo. Inserting an existing key
     succeeds. A running node reads its broker's or liquidity provider's key at its next start.

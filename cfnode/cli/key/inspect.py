@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cfnode.cli.accepted import also_accepted
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.exits import CommandFailure
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import (
@@ -118,6 +119,7 @@ JSON_NAMES = {
 @password_options  # fmt: skip
 @also_accepted("--keystore-path")
 @json_option
+@verbatim_examples
 def inspect(
     uri: str | None,
     public: bool,
@@ -130,7 +132,7 @@ def inspect(
     password_filename: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the keys and addresses of a seed phrase, a secret URI, an address or a public key.
+    r"""Print the keys and addresses of a seed phrase, a secret URI, an address or a public key.
 
     The secret itself is printed, too. Without an argument the command prompts for it without echo.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained
 from cfnode.cli.key.insert import key_record, keystore_folder, keystore_path_option
 from cfnode.cli.options import json_option
@@ -21,10 +22,11 @@ __all__ = ["list_"]
 @base_path_option
 @keystore_path_option
 @json_option
+@verbatim_examples
 def list_(
     chain: str | None, dev: bool, base_path: Path | None, keystore_path: Path | None, as_json: bool
 ) -> None:
-    """List the keys in the keystore of a chain's node: type, account and public key. No secret is read.
+    r"""List the keys in the keystore of a chain's node: type, account and public key. No secret is read.
 
     \b
       cfnode key list --chain berghain

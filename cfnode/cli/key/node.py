@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from cfnode.cli.chain import DEFAULT_CHAIN, resolve_chain_id
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_output import print_secret
 from cfnode.cli.official.grammar import ClapCommand
@@ -54,6 +55,7 @@ MAX_NODE_KEY_BYTES = 4096
     help="Write the key where a node without --base-path looks for it.",
 )
 @json_option
+@verbatim_examples
 def generate_node_key(
     file: Path | None,
     binary: bool,
@@ -62,7 +64,7 @@ def generate_node_key(
     default_base_path: bool,
     as_json: bool,
 ) -> None:
-    """Generate the secret key of a node's identity; print its peer id on standard error.
+    r"""Generate the secret key of a node's identity; print its peer id on standard error.
 
     An existing file is never overwritten.
 
@@ -114,8 +116,9 @@ def _file_of_chain(chain: str, base_path: Path | None) -> Path:
               help="Accepted without effect: both formats are recognised.")  # fmt: skip
 @click.option("--network", "-n", hidden=True, expose_value=False, help="Accepted without effect.")
 @json_option
+@verbatim_examples
 def inspect_node_key(file: Path | None, binary: bool, as_json: bool) -> None:
-    """Print the peer id of a node key.
+    r"""Print the peer id of a node key.
 
     \b
       cfnode key inspect-node-key --file node_key_file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.groups import CommandGroup
 from cfnode.cli.ledger.check import check
 from cfnode.cli.ledger.partner import partner
@@ -20,8 +21,9 @@ __all__ = ["ledger"]
     epilog="The books are in an SQLite file, or in PostgreSQL by --database. SQLite needs "
     "`pip install 'cfnode[ledger]'`, PostgreSQL `pip install 'cfnode[postgres]'`.",
 )
+@verbatim_examples
 def ledger() -> None:
-    """Keep the books of what happens on the chain: channels, swaps, fees, payouts.
+    r"""Keep the books of what happens on the chain: channels, swaps, fees, payouts.
 
     \b
       cfnode ledger run --node http://127.0.0.1:9944      follow a node, until Ctrl-C

@@ -50,6 +50,7 @@ class Fault:
     text: str
 
     def __str__(self) -> str:
+        """Return the line of an error message: file, line, key and fault."""
         return f"{self.file}:{self.line}: {self.key}{': ' if self.key else ''}{self.text}"
 
 

@@ -171,6 +171,7 @@ class ValueOrigin:
     line: int | None = None
 
     def __str__(self) -> str:
+        """Name the source: `file:line`, the variable, `flag` or `default`."""
         if self.file is not None:
             return f"{self.file}:{self.line}"
         return self.variable or ("flag" if self.is_flag else "default")

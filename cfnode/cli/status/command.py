@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.options import every_option, json_option, node_option, timeout_option
 from cfnode.cli.values import AccountId
 
@@ -29,8 +30,9 @@ STATUS_TIMEOUT_S = 10.0
 @node_option()
 @timeout_option(STATUS_TIMEOUT_S, text="Maximum seconds for all calls of one status.")
 @json_option
+@verbatim_examples
 def status(account: str | None, watch: bool, every: float, url: str, timeout: float, as_json: bool) -> None:
-    """Print the status of a node and its broker: sync, peers, finality, FLIP, channels, fees, versions.
+    r"""Print the status of a node and its broker: sync, peers, finality, FLIP, channels, fees, versions.
 
     The node may be cfnode or the official one; missing parts are listed as unavailable. Exit code 0: the node
     answered, possibly with warnings (`warnings` in the JSON). 5: it did not answer, which ends --watch only

@@ -53,6 +53,7 @@ class AuthoritySet:
     authorities: tuple[Authority, ...]
 
     def __post_init__(self) -> None:
+        """Raise ValueError for an empty set, a malformed key, a weight of zero, or a total beyond 64 bits."""
         if not self.authorities or any(len(key) != 32 or weight < 1 for key, weight in self.authorities):
             raise ValueError(f"authority set {self.set_id}: it needs keys of 32 bytes with weights from 1 up")
         if self.total >= 1 << 64:

@@ -55,9 +55,11 @@ class WarpProof:
         return encode_compact(len(self.fragments)) + body + bytes((self.finished,))
 
     def __len__(self) -> int:
+        """Return the number of fragments."""
         return len(self.fragments)
 
     def __iter__(self) -> Iterator[WarpFragment]:
+        """Yield the fragments, the lowest block first."""
         return iter(self.fragments)
 
     @classmethod
@@ -81,9 +83,11 @@ class PackedWarpProof:
         self.finished = data[-1:] == b"\x01"
 
     def __len__(self) -> int:
+        """Return the number of fragments that the proof claims; none is decoded for it."""
         return self._count
 
     def __iter__(self) -> Iterator[WarpFragment]:
+        """Decode and yield one fragment at a time. Raises ScaleError for malformed bytes."""
         cursor = ByteCursor(self._data, self._start)
         for _ in range(self._count):
             yield WarpFragment(Header.read(cursor), Justification.read(cursor))

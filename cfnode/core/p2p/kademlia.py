@@ -165,9 +165,11 @@ class RoutingTable:
         return sorted(peers, key=lambda peer: _position_of(peer.peer) ^ target_position)[:count]
 
     def __contains__(self, peer: object) -> bool:
+        """Return whether the table has the node with this peer id."""
         return isinstance(peer, str) and peer in self._buckets.get(self._distance(peer), {})
 
     def __len__(self) -> int:
+        """Return the number of known nodes at all distances."""
         return sum(len(bucket) for bucket in self._buckets.values())
 
     def _distance(self, peer: str) -> int:

@@ -85,6 +85,7 @@ class Multiaddr:
         return b"".join(_BY_NAME[name].encode(value) for name, value in self.parts)
 
     def __str__(self) -> str:
+        """Return the text form, as in `/ip4/127.0.0.1/tcp/30333`."""
         return "".join(f"/{name}/{value}" if value else f"/{name}" for name, value in self.parts)
 
     @property

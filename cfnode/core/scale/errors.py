@@ -30,6 +30,7 @@ class ScaleError(ValueError):
         return self
 
     def __str__(self) -> str:
+        """Return the message, after the path of the fault if it has one."""
         return f"{self.path}: {self.message}" if self._steps else self.message
 
 

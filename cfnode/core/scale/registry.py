@@ -29,6 +29,7 @@ class Codec:
         self._decode = kind.decode
 
     def __repr__(self) -> str:
+        """Return name and id of the type."""
         return f"Codec({self.name}, type {self.type_id})"
 
     def encode(self, value: Any) -> bytes:
@@ -89,12 +90,15 @@ class TypeRegistry:
         self._codecs: dict[int, Codec] = {}
 
     def __eq__(self, other: object) -> bool:
+        """Compare the type tables; the Python forms do not count."""
         return self.types == other.types if isinstance(other, TypeRegistry) else NotImplemented
 
     def __hash__(self) -> int:
+        """Hash the type table."""
         return hash(self.types)
 
     def __repr__(self) -> str:
+        """Return the number of types instead of the whole table."""
         return f"Registry({len(self.types)} types)"
 
     def type(self, type_id: int) -> PortableType:

@@ -71,6 +71,7 @@ class Extension:
     explicit: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
+        """Derive the identifier from the class's name, and the type from the path and the explicit fields."""
         cls.identifier = cls.__name__
         cls.explicit = struct(cls.path, *cls.explicit_fields, **cls.named_fields)
 

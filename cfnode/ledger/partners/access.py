@@ -52,6 +52,7 @@ class Refusal:
     retry_after_s: float | None = None
 
     def __str__(self) -> str:
+        """Return the message that the partner gets for the reason."""
         return _MESSAGES[self.reason]
 
 

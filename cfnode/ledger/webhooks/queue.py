@@ -47,6 +47,7 @@ class Claim:
         return f"{self.webhook}.{self.change}"
 
     def __repr__(self) -> str:
+        """Return the delivery alone, so that no log contains the secret."""
         return f"Claim({self.delivery})"
 
 

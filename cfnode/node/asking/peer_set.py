@@ -99,9 +99,11 @@ class PeerSet:
         self._change = Wakeup()
 
     def __contains__(self, peer: str) -> bool:
+        """Return whether the peer is connected."""
         return peer in self._peers
 
     def __len__(self) -> int:
+        """Return the number of connected peers."""
         return len(self._peers)
 
     def get(self, peer: str) -> BestBlockClaim | None:

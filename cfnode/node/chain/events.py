@@ -102,17 +102,21 @@ class EventSubscription(Generic[T]):
         self._closed = False
 
     def __enter__(self) -> EventSubscription[T]:
+        """Return the subscription, which the end of the block closes."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the subscription."""
         self.close()
 
     def __aiter__(self) -> AsyncIterator[T]:
+        """Return the subscription, which is its own iterator."""
         return self
 
     async def __anext__(self) -> T:
+        """Return the next item, waiting for one; end once the subscription is closed and its queue empty."""
         if self._queue or self._closed:
             await trio.lowlevel.checkpoint()
         while not self._queue:
@@ -170,6 +174,7 @@ class Publisher(Generic[T]):
         """The number of items published so far."""
 
     def __len__(self) -> int:
+        """Return the number of listeners."""
         return len(self._listeners)
 
     def subscribe(

@@ -47,9 +47,11 @@ class BlockTree:
         return tree
 
     def __contains__(self, block_hash: bytes) -> bool:
+        """Return whether the block is the last finalized one or descends from it in the tree."""
         return block_hash == self.finalized.hash or block_hash in self._blocks
 
     def __len__(self) -> int:
+        """Return the number of unfinalized blocks; the root does not count."""
         return len(self._blocks)
 
     @property

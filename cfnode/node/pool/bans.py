@@ -19,6 +19,7 @@ class Bans:
         self._until = BoundedDict[bytes, float](MAX_BANS)
 
     def __contains__(self, tx_hash: bytes) -> bool:
+        """Return whether a ban of the transaction is in force now."""
         return self._until.get(tx_hash, 0.0) > trio.current_time()
 
     def add(self, tx_hash: bytes) -> None:

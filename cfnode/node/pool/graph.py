@@ -114,6 +114,7 @@ class TransactionGraph:
         self.future_bytes = 0
 
     def __contains__(self, tx_hash: bytes) -> bool:
+        """Return whether the transaction is ready or future."""
         return tx_hash in self._ready or tx_hash in self._future
 
     @property

@@ -90,6 +90,7 @@ class TransactionPool:
     # Reading
 
     def __contains__(self, tx_hash: bytes) -> bool:
+        """Return whether the pool has the transaction, ready or future."""
         return tx_hash in self._graph
 
     @property

@@ -86,6 +86,7 @@ class Watchers:
         self._blocks: dict[bytes, _WatchedBlock] = {}
 
     def __contains__(self, tx_hash: bytes) -> bool:
+        """Return whether the transaction has a watcher."""
         return tx_hash in self._watched
 
     @contextmanager

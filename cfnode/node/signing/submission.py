@@ -246,10 +246,12 @@ class Submission:
         self._included: bytes | None = None
 
     def __enter__(self) -> Submission:
+        """Count the call as waiting, and return the submission."""
         self._waiting.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the watch and the wait; the transaction stays in the pool."""
         self._watch.statuses.close()
         self._waiting.__exit__(None, None, None)
 

@@ -34,6 +34,7 @@ class WatchedKeys(Sequence[bytes]):
         self._places = array(OFFSET, places)
 
     def __len__(self) -> int:
+        """Return the number of keys, repeated ones included."""
         return len(self._ends)
 
     @overload
@@ -43,6 +44,7 @@ class WatchedKeys(Sequence[bytes]):
     def __getitem__(self, place: slice) -> list[bytes]: ...
 
     def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        """Return the key at a place, or the list of keys of a slice."""
         if isinstance(place, slice):
             return [self[index] for index in range(*place.indices(len(self)))]
         place = range(len(self))[place]

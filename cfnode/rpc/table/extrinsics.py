@@ -42,6 +42,7 @@ class BadExtrinsic(Exception):
     reason: str
 
     def __str__(self) -> str:
+        """Return the message in the official node's layout, with the reason on a line of its own."""
         return f"{_OUTER}:\n\t{self.reason}\n"
 
     @property

@@ -37,6 +37,7 @@ class Pins:
         self._pins: Counter[bytes] = Counter()
 
     def __len__(self) -> int:
+        """Return the number of pinned blocks; a block that several follows pin counts once."""
         return len(self._pins)
 
     def has_pinned(self, pinner: Pinner, block: bytes) -> bool:

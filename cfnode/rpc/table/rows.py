@@ -195,6 +195,7 @@ class Method(Row):
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        """Note whether the handler returns a coroutine."""
         object.__setattr__(self, "is_async", inspect.iscoroutinefunction(self.handler))
 
 

@@ -22,6 +22,7 @@ class Call(GivenRecord, Generic[T_co]):
     """
 
     def __post_init__(self) -> None:
+        """Convert the arguments to their declared types. Raises ValidationError."""
         settle(self)
 
     def steps(self, session: ClientSession) -> Steps[T_co]:

@@ -83,6 +83,7 @@ class LiquidityProvider(_ProviderClient, BlockingDriver, BlockingProviderMethods
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Cancel all orders with `cancel_on_exit`, then close the connections."""
         try:
             if self.cancel_on_exit:
                 self.cancel_all()
@@ -138,6 +139,7 @@ class AsyncLiquidityProvider(_ProviderClient, AwaitingDriver, AwaitedProviderMet
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Cancel all orders with `cancel_on_exit`, even in a cancelled task; then close the connections."""
         import anyio
 
         try:

@@ -89,7 +89,7 @@ class GetMarket(Call[Market]):
     prices: Mapping[str, Decimal]
 
     def __post_init__(self) -> None:
-        pass
+        """Keep `prices` as passed, without the conversion of other calls."""
 
     def steps(self, session: ClientSession) -> Steps[Market]:
         """Read time, prices, balances, orders and fills at the best block."""

@@ -130,6 +130,7 @@ class LimitOrder(_Order):
         return super().identity() | {"side": self.side}
 
     def __str__(self) -> str:
+        """Return the order for messages: side, id, asset and tick."""
         return f"{self.side} order {self.id} of {text_of(self.asset)} at tick {self.tick}"
 
 

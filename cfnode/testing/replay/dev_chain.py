@@ -62,9 +62,11 @@ class Stage:
         self._metadata: Metadata | None = None
 
     def __enter__(self) -> Self:
+        """Return the stage, whose clients the end of the block closes."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the clients of the chain and of the provider, and let the threads end."""
         self._resources.close()
 
     @property

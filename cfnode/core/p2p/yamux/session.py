@@ -107,6 +107,7 @@ class YamuxSession:
     """The credit for the peer's frames."""
 
     def __post_init__(self) -> None:
+        """Start with stream 1 as the dialer, with stream 2 as the listener."""
         self._next = 1 if self.dialer else 2
 
     # Receiving

@@ -32,6 +32,7 @@ class StorageItem:
         self.keys = tuple(registry.codec(part) for part in _key_parts(registry, entry))
 
     def __repr__(self) -> str:
+        """Return the item's pallet and name, without its codecs."""
         return f"StorageItem({self.pallet}.{self.entry.name})"
 
     def key(self, *keys: Any) -> bytes:
@@ -93,6 +94,7 @@ class ApiFunction:
         self.output: Codec = registry.codec(method.output)
 
     def __repr__(self) -> str:
+        """Return the name of the entry point, without its codecs."""
         return f"ApiFunction({self.function})"
 
     @property

@@ -57,6 +57,7 @@ class Metadata:
     _index: _Index = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Build the index of pallets and APIs by name."""
         object.__setattr__(self, "_index", _Index(self.pallets, self.apis))
 
     def pallet(self, name: str) -> PalletMetadata:

@@ -76,6 +76,7 @@ class RuntimeApi:
     methods: ClassVar[dict[str, MethodDef]] = {}
 
     def __init_subclass__(cls) -> None:
+        """Add the declared methods of the subclass to the inherited ones."""
         attributes: Mapping[str, object] = vars(cls)
         cls.methods = cls.methods | {
             method.name: method for attribute in attributes.values() if (method := _method_of(attribute))

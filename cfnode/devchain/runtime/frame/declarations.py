@@ -98,6 +98,7 @@ class EventDef:
     later: tuple[Span, Fields] | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
+        """Name the event after the attribute that declares it."""
         self.name = name
 
     def changed(self, span: Span, /, **fields: str) -> EventDef:
@@ -167,6 +168,7 @@ class ConstantDef(Generic[V_co]):
     value_in: Callable[[Release], V_co]
 
     def __get__(self, constants: ConstantSet | None, owner: type[ConstantSet]) -> V_co:
+        """Raise AttributeError: the declaration has no value, only the pallet of a runtime has one."""
         raise AttributeError("read a constant on a pallet of a runtime: its value depends on the release")
 
 
@@ -186,6 +188,7 @@ class ConstantSet:
     declared: ClassVar[dict[str, ConstantDef[object]]] = {}
 
     def __init_subclass__(cls) -> None:
+        """Add the declared constants of the subclass to the inherited ones."""
         attributes: Mapping[str, object] = vars(cls)
         constants = {
             name: attribute for name, attribute in attributes.items() if isinstance(attribute, ConstantDef)

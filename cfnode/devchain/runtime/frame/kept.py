@@ -40,6 +40,7 @@ class KeptValues:
         """Bytes of memory that the values take, by estimate."""
 
     def __len__(self) -> int:
+        """Return the number of kept values."""
         return len(self._entries)
 
     def decoded(self, key: Hashable, encoded: bytes, decode: Callable[[bytes], V]) -> V:

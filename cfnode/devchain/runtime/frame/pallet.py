@@ -148,6 +148,7 @@ class PalletStorage:
         """No constants unless the pallet declares them."""
 
     def __init_subclass__(cls) -> None:
+        """Add the declared storage items of the subclass to the inherited ones."""
         attributes: Mapping[str, object] = vars(cls)
         cls.items = cls.items | {
             name: attribute
@@ -219,6 +220,7 @@ class Pallet(PalletStorage):
     migrations: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
+        """Collect the name, parts, items, calls and migrations that the subclass and its parts declare."""
         super().__init_subclass__()
         attributes = vars(cls)
         cls.name = attributes.get("name") or cls.__name__

@@ -36,6 +36,7 @@ class HeldPart(Generic[K]):
         self.name = ""
 
     def __set_name__(self, owner: type[object], name: str) -> None:
+        """Name the part after the attribute that declares it."""
         self.name = name
 
     @overload
@@ -43,6 +44,7 @@ class HeldPart(Generic[K]):
     @overload
     def __get__(self, pallet: object, owner: type[object]) -> K: ...
     def __get__(self, pallet: object | None, owner: type[object]) -> HeldPart[K] | K:
+        """Return the declaration on the class; raise AttributeError on a pallet that has not created it."""
         if pallet is None:
             return self
         raise AttributeError(f"{owner.__name__}.{self.name} is read before its pallet has created it")

@@ -47,6 +47,7 @@ class DeclaredStorage:
         self.owner: type[ItemOwner] | None = None
 
     def __set_name__(self, owner: type[ItemOwner], name: str) -> None:
+        """Name the item after the attribute that declares it, and note the declaring class."""
         self.owner, self.name = owner, name
 
     def bind(self, pallet: ItemOwner) -> Stored:
@@ -69,6 +70,7 @@ class Value(DeclaredStorage, Generic[V]):
     @overload
     def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredValue[V, V]: ...
     def __get__(self, pallet: ItemOwner | None, owner: type[ItemOwner]) -> Value[V] | StoredValue[V, V]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)
@@ -91,6 +93,7 @@ class OptionalValue(DeclaredStorage, Generic[V]):
     def __get__(
         self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalValue[V] | StoredValue[V, V | None]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)
@@ -113,6 +116,7 @@ class Map(DeclaredStorage, Generic[K, V]):
     @overload
     def __get__(self, pallet: ItemOwner, owner: type[ItemOwner]) -> StoredMap[K, V, V]: ...
     def __get__(self, pallet: ItemOwner | None, owner: type[ItemOwner]) -> Map[K, V] | StoredMap[K, V, V]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)
@@ -135,6 +139,7 @@ class OptionalMap(DeclaredStorage, Generic[K, V]):
     def __get__(
         self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalMap[K, V] | StoredMap[K, V, V | None]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)
@@ -167,6 +172,7 @@ class DoubleMap(DeclaredStorage, Generic[K, K2, V]):
     def __get__(
         self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> DoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)
@@ -191,6 +197,7 @@ class OptionalDoubleMap(DeclaredStorage, Generic[K, K2, V]):
     def __get__(
         self, pallet: ItemOwner | None, owner: type[ItemOwner]
     ) -> OptionalDoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V | None]:
+        """Return the declaration on the class; raise AttributeError on a pallet whose release lacks it."""
         if pallet is None:
             return self
         raise self.absent(pallet)

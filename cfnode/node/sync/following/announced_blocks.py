@@ -37,6 +37,7 @@ class Wanted:
         self._of: dict[str, BoundedDict[bytes, AnnouncedBlock]] = {}
 
     def __len__(self) -> int:
+        """Return the number of blocks over all peers; two peers' announcements of one block count twice."""
         return sum(map(len, self._of.values()))
 
     def add(self, peer: str, block: AnnouncedBlock) -> None:

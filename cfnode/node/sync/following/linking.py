@@ -111,6 +111,7 @@ class LinkedHeaders:
         self._bytes_of: dict[str, int] = {}
 
     def __contains__(self, block: bytes) -> bool:
+        """Return whether the header of the block is linked."""
         return block in self._linked
 
     @property
