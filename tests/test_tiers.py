@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.tiers import LEFT_OUT, LONGEST, named_files
+from tests.support.scheduling import SPREAD
+from tests.support.tiers import LEFT_OUT, LONGEST, named_files, put_longest_first
 
 TESTS = """
 import subprocess
@@ -73,5 +76,29 @@ def test_a_file_is_named_by_itself_or_by_a_test_in_it() -> None:
     assert named_files([f"{here}::test_it[a::b]", str(here.parent)]) == {here}
 
 
+@dataclass(frozen=True)
+class Named:
+    """A test of a run, of which only the name counts."""
+
+    nodeid: str
+
+
 def test_the_files_that_begin_first_exist() -> None:
     assert [name for name in LONGEST if not (ROOT / name).exists()] == []
+
+
+def test_files_that_are_spread_are_mixed_after_the_longest_one() -> None:
+    matrix, lives = sorted(SPREAD)[0], sorted(SPREAD)[-1]
+    names = ["tests/a.py::one", f"{LONGEST[1]}::one", *(f"{lives}::{life}" for life in range(2))]
+    names += [f"{LONGEST[0]}::one", *(f"{matrix}::{cell}" for cell in range(4)), "tests/a.py::two"]
+    items: list[Any] = [Named(name) for name in names]
+    put_longest_first(items)
+    assert [item.nodeid for item in items] == [
+        f"{LONGEST[0]}::one",
+        f"{matrix}::0",
+        *(f"{lives}::0", f"{matrix}::1"),
+        f"{matrix}::2",
+        *(f"{lives}::1", f"{matrix}::3"),
+        f"{LONGEST[1]}::one",
+        *("tests/a.py::one", "tests/a.py::two"),
+    ]

@@ -15,6 +15,7 @@ SPREAD = frozenset(
     {
         "tests/readers/test_matrix.py",
         "tests/sdk/test_recovery_lives.py",
+        "tests/swaps/test_aborted_lives.py",
         "tests/swaps/test_random_lives.py",
     }
 )

@@ -14,6 +14,7 @@ running without it fails (`Watch`). A run that names a file, or a test in it, pl
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from collections.abc import Generator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 import pytest
 
 from tests.support.forking.popen import EXECUTOR, ForkingPopen, is_running
+from tests.support.scheduling import SPREAD
 
 WORLD = "world"
 WORLD_FIXTURES = frozenset({"postgres", "evm", "pyright", "substrate_interface", "async_substrate_interface"})
@@ -48,9 +50,7 @@ WORLD_STARTERS = frozenset(
 )
 """Functions of helpers that start programs by others, or more than one."""
 LONGEST = (
-    "tests/readers/test_matrix.py",
     "tests/serving/test_port_matrix.py",
-    "tests/swaps/test_random_lives.py",
     "tests/test_test_runs.py",
     "tests/test_site.py",
     "tests/e2e/test_guide.py",
@@ -68,7 +68,8 @@ LONGEST = (
     "tests/sdk/test_swaps_on_a_chain.py",
     "tests/rpc/test_backend.py",
 )
-"""The files that take longest: they begin first, so that none ends last."""
+"""The files that take longest: they begin first, so that none ends last. The tests of the files that are
+spread follow the first one of them."""
 LEFT_OUT = "Left out: tests with several programs, or programs by others; scripts/test --world plays them"
 
 
@@ -92,10 +93,26 @@ def named_files(arguments: Sequence[str]) -> set[Path]:
     return {path.resolve() for path in paths if path.is_file()}
 
 
+def put_longest_first(items: list[pytest.Item]) -> None:
+    """Sort the tests of a run: first the files that take longest.
+
+    The tests of files that are spread are mixed evenly: those of one file wait for time limits, those of
+    another keep a core busy.
+    """
+    files = [item.nodeid.partition("::")[0] for item in items]
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    counts, passed = Counter(files), Counter[str]()
+    keys = {}
+    for item, file in zip(items, files, strict=True):
+        passed[file] += 1
+        place = 0.5 if file in SPREAD else float(rank.get(file, len(LONGEST)))
+        keys[item] = place, passed[file] / counts[file] if file in SPREAD else 0.0
+    items.sort(key=keys.__getitem__)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    rank = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda each: rank.get(each.nodeid.partition("::")[0], len(LONGEST)))
+    put_longest_first(items)
     for item in items:
         if WORLD_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(WORLD)
