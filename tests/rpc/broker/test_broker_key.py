@@ -47,11 +47,11 @@ async def test_the_first_block_registers_the_named_broker_and_a_swap_is_logged_s
     assert (await events_in(served, await served.call("dev_newBlock"))).count("AccountRoleRegistered") == 0
     lines = [record.message for record in caplog.records if record.name == "cfnode.dev"]
     assert lines == [
-        f"📬 Channel 2-Ethereum-1 opened: Eth sent to {address} becomes Btc for {RECEIVER}",
-        f"💰 Deposit of 1 Eth at {address}",
-        "❌ Deposit of 0.000000001 Eth refused: BelowMinimumDeposit",
-        "🔁 Swapped 0.999895 Eth for 0.03228249 Btc (swap request 1)",
-        "📤 Payout of 0.03227369 Btc has arrived on Bitcoin",
+        f"📬 Channel 2-Ethereum-1 opened: ETH sent to {address} becomes BTC for {RECEIVER}",
+        f"💰 Deposit of 1 ETH at {address}",
+        "❌ Deposit of 0.000000001 ETH refused: BelowMinimumDeposit",
+        "🔁 Swapped 0.999895 ETH for 0.03228249 BTC (swap request 1)",
+        "📤 Payout of 0.03227369 BTC has arrived on Bitcoin",
     ]
     assert not any("Prepared block" in record.message for record in caplog.records)
 

@@ -169,7 +169,7 @@ def test_prefixes_are_cleared_up_to_a_limit() -> None:
     assert on.ext_storage_clear_prefix_version_2(b"p", limit(2)) == b"\x01\x02\0\0\0"
     assert on.ext_storage_clear_prefix_version_2(b"p", limit(None)) == b"\0\x05\0\0\0"
     assert on.ext_storage_next_key_version_1(b"") == b"\0"
-    with pytest.raises(HostError, match="no Option<u32>"):
+    with pytest.raises(HostError, match="not an Option<u32>"):
         on.ext_storage_clear_prefix_version_2(b"p", b"\x01\x02")
     again = host(pairs)
     again.ext_storage_clear_prefix_version_1(b"p")
