@@ -59,7 +59,7 @@ def test_the_printed_commands_name_the_same_node(place: Place) -> None:
     lines = swap(place, "request", *REQUEST).stdout.splitlines()
     pay, follow = (lines[lines.index(name) + 1] for name in ("Pay into it:", "Follow it:"))
     assert pay.startswith("cfnode dev deposit bcrt1p")
-    assert pay.endswith(f" Btc 0.1 --node {place.node.url}")
+    assert pay.endswith(f" BTC 0.1 --node {place.node.url}")
     assert follow.startswith(f"cfnode swap watch --network=dev --node={place.node.url} ")
 
 
@@ -68,7 +68,7 @@ def test_a_deposit_is_made_by_the_channels_id(place: Place) -> None:
     node = ("--node", place.node.url)
     by_id = ("dev", "deposit", channel["depositChannelId"].lower(), "Btc", "0.1", *node)
     paid = CliRunner().invoke(cli, by_id)
-    assert f"deposited 0.1 Btc at {channel['depositAddress']}" in paid.output, paid.output
+    assert f"deposited 0.1 BTC at {channel['depositAddress']}" in paid.output, paid.output
     seen = json.loads(swap(place, "status", channel["depositChannelId"], "--json").stdout)
     assert seen["deposit"]["amount"] == "10000000"
     unknown = CliRunner().invoke(cli, ["dev", "announce", "7-Bitcoin-777", "Btc", "0.1", *node])

@@ -64,12 +64,12 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
             terminal([*follow, f"--url={place.node.url}"], tmp_path, environment(tmp_path)) as screen,
             place.client() as lp,
         ):
-            screen.wait_for("a swap sells Eth at")
+            screen.wait_for("a swap sells ETH at")
             lp.set_orders([LimitOrder("ETH", "sell", 1, "1.25", tick=tick)])
             found = next_with(lines, tick)
             assert (tick, str(ETHER * 5 // 4)) in asks(found)
             assert found["blockHash"] == place.node.call("chain_getBlockHash")
-            screen.wait_for(rf"sell +{tick} .* 1\.25 Eth")
+            screen.wait_for(rf"sell +{tick} .* 1\.25 ETH")
             place.node.stop()
             screen.wait_for("Warning: .*trying again")
             flags = (base, *FLAGS, f"--rpc-port={port}")
@@ -77,7 +77,7 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
                 with Market(node).client() as again:
                     again.set_orders([LimitOrder("ETH", "sell", 1, "1.5", tick=tick + 1)])
                 assert (tick + 1, str(ETHER * 3 // 2)) in asks(next_with(lines, tick + 1))
-                screen.wait_for(rf"sell +{tick + 1} .* 1\.5 Eth")
+                screen.wait_for(rf"sell +{tick + 1} .* 1\.5 ETH")
                 assert screen.end() == ExitCode.INTERRUPTED
         lines.send_signal(signal.SIGINT)
         _, errors = lines.communicate(timeout=30)
