@@ -136,7 +136,8 @@ def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
     ]
     paid = [row for row in rows(database, "deposits") if row["state"] in ("finalised", "boosted")]
     with pytest.MonkeyPatch.context() as patch, database.reading() as connection:
-        for name, value in (("MIN_SCANNED_CHANNELS", few), ("PART_CHANNELS", part), ("MAX_CHANNEL_PARTS", 100)):
+        limits = {"MIN_SCANNED_CHANNELS": few, "PART_CHANNELS": part, "MAX_CHANNEL_PARTS": 100}
+        for name, value in limits.items():
             patch.setattr(channels_module, name, value)
         found = open_channels(connection, most, before)
         wanted = [key for key in expected if before is None or key[:2] < before]
