@@ -14,7 +14,7 @@ AUTHORITIES = [
     SpecAuthority(Keypair.from_suri(name).public, Keypair.from_suri(name, "ed25519").public)
     for name in ("//Dave", "//Eve")
 ]
-ACCOUNTS = [one.aura for one in AUTHORITIES]
+ACCOUNTS = [authority.aura for authority in AUTHORITIES]
 STRANGER = b"\x99" * 32
 NUMBER, NOW, EPOCH, BOND = 10_000_000, 1_790_000_000_000, 320, 85_000 * 10**18
 COUNCIL_OF_THREE = {"members": [b"\x01" * 32, b"\x02" * 32, b"\x03" * 32], "threshold": 2}
@@ -54,8 +54,8 @@ def live_state(metadata: Metadata) -> dict[bytes, bytes]:
     ]
     top = {b":code": b"code", LAST_SEEN_SLOT: (NOW // 6_000).to_bytes(8, "little")}
     for pallet, item, keys, value in rows:
-        found = metadata.storage(pallet, item)
-        top[found.key(*keys)] = found.value.encode(value)
+        entry = metadata.storage(pallet, item)
+        top[entry.key(*keys)] = entry.value.encode(value)
     return top
 
 

@@ -201,8 +201,12 @@ def test_a_long_text_in_a_call_does_not_count_as_many_values() -> None:
 
 
 def test_an_error_writes_data_only_if_it_has_any() -> None:
-    bare = json.loads(jsonrpc.failure(b"1", RpcError(-32601, "Method not found")))
-    assert bare == {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
+    without_data = json.loads(jsonrpc.failure(b"1", RpcError(-32601, "Method not found")))
+    assert without_data == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32601, "message": "Method not found"},
+    }
     full = json.loads(jsonrpc.failure(b'"x"', InvalidParams("No more params")))
     assert full["error"] == {"code": -32602, "message": "Invalid params", "data": "No more params"}
 

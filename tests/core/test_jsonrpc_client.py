@@ -19,9 +19,9 @@ def result(identity: Any, value: Any) -> dict[str, Any]:
 
 
 def answered(conversation: Conversation, message: Any) -> Answered:
-    found = conversation.receive(message)
-    assert isinstance(found, Answered)
-    return found
+    answer = conversation.receive(message)
+    assert isinstance(answer, Answered)
+    return answer
 
 
 def test_answers_go_to_their_calls_in_any_order() -> None:
@@ -42,10 +42,10 @@ def test_an_error_without_an_id_answers_the_oldest_calls() -> None:
     conversation = Conversation()
     first, second = conversation.ask([("a", ())]), conversation.ask([("b", ())])
     refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}}
-    found = answered(conversation, refusal)
-    assert found.identities == first.identities
+    answer = answered(conversation, refusal)
+    assert answer.identities == first.identities
     with pytest.raises(RequestRefused, match="no"):
-        found.outcomes()
+        answer.outcomes()
     conversation.forget(second)
     assert conversation.receive(refusal) is None
     assert conversation.receive(result(2, "late")) is None
@@ -88,5 +88,5 @@ def test_any_messages_answer_or_are_an_error(messages: list[Any]) -> None:
         conversation.ask([("a", ()), ("b", ())])
     for message in messages:
         with suppress(ForeignError, RpcError):
-            if isinstance(found := conversation.receive(message), Answered):
-                assert len(found.outcomes()) == 2
+            if isinstance(answer := conversation.receive(message), Answered):
+                assert len(answer.outcomes()) == 2

@@ -71,13 +71,13 @@ def test_another_text_is_no_refusal(message: str) -> None:
 def test_what_the_node_quotes_is_read_back(pallet: str, name: str, words: str) -> None:
     quoted = (json.dumps(text, ensure_ascii=False) for text in (pallet, name, words))
     message = "KnownModuleError {{ pallet: {}, name: {}, error: {} }}".format(*quoted)
-    found = read_refusal(message)
+    refusal = read_refusal(message)
     is_plain = not any(ord(letter) < 32 and letter not in "\n\t" for letter in pallet + name + words)
     if is_plain:
-        assert found == ModuleRefusal(pallet, name, words)
+        assert refusal == ModuleRefusal(pallet, name, words)
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(message: str) -> None:
-    if (found := read_refusal(message)) is not None:
-        refusal_text(found)
+    if (refusal := read_refusal(message)) is not None:
+        refusal_text(refusal)

@@ -43,8 +43,10 @@ def samples(registry: TypeRegistry, values: Values) -> list[Sample]:
     return [Sample(type_id, value, registry.codec(type_id).encode(value)) for type_id, value in chosen]
 
 
-def differences(registry: TypeRegistry, seen: list[Any], given: list[Sample]) -> list[tuple[Sample, Any]]:
-    pairs = zip(given, seen, strict=True)
+def differences(
+    registry: TypeRegistry, decoded: list[Any], expected: list[Sample]
+) -> list[tuple[Sample, Any]]:
+    pairs = zip(expected, decoded, strict=True)
     return [(s, decoded) for s, decoded in pairs if oracle_form(registry, s.type_id, s.value) != decoded]
 
 
@@ -56,9 +58,9 @@ def registry(metadata_v15: bytes) -> TypeRegistry:
 @pytest.mark.parametrize("seed", range(3))
 def test_values_of_every_type_survive(registry, seed):
     values = Values(registry, seed)
-    given = samples(registry, values)
-    assert len({sample.type_id for sample in given}) == 2310
-    for sample in given:
+    all_samples = samples(registry, values)
+    assert len({sample.type_id for sample in all_samples}) == 2310
+    for sample in all_samples:
         codec = registry.codec(sample.type_id)
         assert codec.decode(sample.encoded) == sample.value
         with pytest.raises(ScaleError, match="1 bytes follow"):
@@ -82,10 +84,10 @@ def test_an_independent_decoder_reads_the_same_values(registry, metadata_v15, se
     # The oracle cannot decode Compact<()>, which takes no bytes (MultiAddress::Index of this runtime).
     units = frozenset(row.id for row in registry.types if row.definition == Compact(_unit(registry)))
     assert len(units) == 1
-    given = samples(registry, Values(registry, seed, without=units))
-    assert len({sample.type_id for sample in given}) == 2309
-    seen = Oracle(metadata_v15).decode([s.type_id for s in given], [s.encoded for s in given])
-    assert differences(registry, seen, given) == []
+    all_samples = samples(registry, Values(registry, seed, without=units))
+    assert len({sample.type_id for sample in all_samples}) == 2309
+    decoded = Oracle(metadata_v15).decode([s.type_id for s in all_samples], [s.encoded for s in all_samples])
+    assert differences(registry, decoded, all_samples) == []
 
 
 def _unit(registry: TypeRegistry) -> int:
@@ -106,9 +108,9 @@ def test_kinds_that_the_runtime_does_not_use_agree_with_the_independent_decoder(
     encoded = encode_metadata(metadata)
     assert decode_metadata(encoded) == metadata
     registry = metadata.registry
-    given = samples(registry, Values(registry, seed))
-    seen = Oracle(encoded).decode([s.type_id for s in given], [s.encoded for s in given])
-    assert differences(registry, seen, given) == []
+    all_samples = samples(registry, Values(registry, seed))
+    decoded = Oracle(encoded).decode([s.type_id for s in all_samples], [s.encoded for s in all_samples])
+    assert differences(registry, decoded, all_samples) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -20,7 +20,7 @@ AUTHORITIES = [
     SpecAuthority(Keypair.from_suri(name).public, Keypair.from_suri(name, "ed25519").public)
     for name in ("//Dave", "//Eve")
 ]
-ACCOUNTS = [one.aura for one in AUTHORITIES]
+ACCOUNTS = [authority.aura for authority in AUTHORITIES]
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +40,21 @@ def test_every_item_that_names_authorities_is_replaced(spec: ChainSpec, metadata
     top = changed.genesis.top
 
     def value(pallet: str, item: str, *keys: object) -> object:
-        found = metadata.storage(pallet, item)
-        return found.decode(top.get(found.key(*keys)))
+        entry = metadata.storage(pallet, item)
+        return entry.decode(top.get(entry.key(*keys)))
 
-    assert grandpa_authorities(changed) == tuple((one.grandpa, 1) for one in AUTHORITIES)
+    assert grandpa_authorities(changed) == tuple((authority.grandpa, 1) for authority in AUTHORITIES)
     assert value("Aura", "Authorities") == value("Session", "Validators") == ACCOUNTS
-    assert value("Grandpa", "Authorities") == [(one.grandpa, 1) for one in AUTHORITIES]
+    assert value("Grandpa", "Authorities") == [(authority.grandpa, 1) for authority in AUTHORITIES]
     assert value("Grandpa", "CurrentSetId") == 0
     assert value("Validator", "CurrentAuthorities") == ACCOUNTS
     epoch = value("Validator", "CurrentEpoch")
     assert value("Validator", "AuthorityIndex", epoch, ACCOUNTS[1]) == 1
-    for one in AUTHORITIES:
-        keys = {"aura": one.aura, "grandpa": one.grandpa}
-        assert value("Session", "NextKeys", one.aura) == keys
-        assert value("Session", "KeyOwner", (b"gran", one.grandpa)) == one.aura
-        balance = value("Flip", "Account", one.aura)
+    for authority in AUTHORITIES:
+        keys = {"aura": authority.aura, "grandpa": authority.grandpa}
+        assert value("Session", "NextKeys", authority.aura) == keys
+        assert value("Session", "KeyOwner", (b"gran", authority.grandpa)) == authority.aura
+        balance = value("Flip", "Account", authority.aura)
         assert isinstance(balance, dict) and balance["balance"] == AUTHORITY_FUNDS
     assert Rewritten("Aura.Authorities", 1, 1) in done
     untouched = {key for key in spec.genesis.top if spec.genesis.top[key] == top.get(key)}

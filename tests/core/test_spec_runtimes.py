@@ -51,8 +51,8 @@ class Copied:
         self.top = spec.genesis.top
 
     def value(self, pallet: str, item: str, *keys: object) -> Any:
-        found = self.metadata.storage(pallet, item)
-        return found.decode(self.top.get(found.key(*keys)))
+        entry = self.metadata.storage(pallet, item)
+        return entry.decode(self.top.get(entry.key(*keys)))
 
 
 def test_the_first_authority_governs_alone(metadata: Metadata) -> None:
@@ -63,12 +63,12 @@ def test_the_first_authority_governs_alone(metadata: Metadata) -> None:
 
 def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> None:
     copied = Copied(metadata)
-    keys = [{"aura": one.aura, "grandpa": one.grandpa} for one in AUTHORITIES]
+    keys = [{"aura": authority.aura, "grandpa": authority.grandpa} for authority in AUTHORITIES]
     assert copied.value("Aura", "Authorities") == copied.value("Session", "Validators") == ACCOUNTS
-    assert copied.value("Grandpa", "Authorities") == [(one.grandpa, 1) for one in AUTHORITIES]
+    assert copied.value("Grandpa", "Authorities") == [(authority.grandpa, 1) for authority in AUTHORITIES]
     assert copied.value("Session", "QueuedKeys") == list(zip(ACCOUNTS, keys, strict=True))
     assert copied.value("Session", "QueuedChanged") is False
-    assert [copied.value("Session", "NextKeys", one) for one in ACCOUNTS] == keys
+    assert [copied.value("Session", "NextKeys", account) for account in ACCOUNTS] == keys
     assert copied.value("Session", "NextKeys", STRANGER) is None
     assert copied.value("Validator", "CurrentAuthorities") == ACCOUNTS
     assert copied.value("Validator", "HistoricalAuthorities", EPOCH) == ACCOUNTS
@@ -80,7 +80,7 @@ def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> No
 
 def test_existing_accounts_keep_everything_unrelated_to_authorities(metadata: Metadata) -> None:
     copied = Copied(metadata)
-    old, new = (copied.value("System", "Account", one) for one in ACCOUNTS)
+    old, new = (copied.value("System", "Account", account) for account in ACCOUNTS)
     assert (old["nonce"], old["sufficients"], old["providers"], old["consumers"]) == (7, 1, 1, 1)
     assert new == account(metadata) | {"providers": 1, "consumers": 1}
     assert copied.value("Flip", "Account", ACCOUNTS[0]) == {"balance": AUTHORITY_FUNDS, "bond": 0}
@@ -132,15 +132,24 @@ def reshaped(
 ) -> Metadata:
     """The metadata with another type, the last of `rows`, for one plain item."""
 
-    def entry(each: StorageEntry) -> StorageEntry:
+    def entry(storage_entry: StorageEntry) -> StorageEntry:
         kind = PlainKind(rows[-1].id)
-        return replace(each, kind=kind, default=default) if each.name == item else each
+        return (
+            replace(storage_entry, kind=kind, default=default)
+            if storage_entry.name == item
+            else storage_entry
+        )
 
     pallets = tuple(
-        replace(each, storage=replace(each.storage, entries=tuple(map(entry, each.storage.entries))))
-        if each.name == pallet and each.storage is not None
-        else each
-        for each in metadata.pallets
+        replace(
+            pallet_metadata,
+            storage=replace(
+                pallet_metadata.storage, entries=tuple(map(entry, pallet_metadata.storage.entries))
+            ),
+        )
+        if pallet_metadata.name == pallet and pallet_metadata.storage is not None
+        else pallet_metadata
+        for pallet_metadata in metadata.pallets
     )
     return replace(metadata, registry=TypeRegistry((*metadata.registry.types, *rows)), pallets=pallets)
 

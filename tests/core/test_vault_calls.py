@@ -26,8 +26,8 @@ from tests.conftest import shared
 
 
 def vectors() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(shared("evm-vectors.json").read_text())
-    return found
+    evm_vectors: dict[str, Any] = json.loads(shared("evm-vectors.json").read_text())
+    return evm_vectors
 
 
 def raw(text: str) -> bytes:
@@ -94,7 +94,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
     eth_abi = pytest.importorskip("eth_abi")
     signature = Signature(bytes(31) + b"\x07", b"\x01" * 20)
     signed = (7, 9, "0x" + "01" * 20)
-    batch = all_batch(deploys, fetches, [TransferParams(*each) for each in transfers])
+    batch = all_batch(deploys, fetches, [TransferParams(*transfer) for transfer in transfers])
     types = ["(uint256,uint256,address)", "(bytes32,address)[]", "(address,address)[]"]
     values = [
         signed,

@@ -39,13 +39,13 @@ SOL = ("Sol", b"\x33" * 32)
 
 def decoded(data: bytes, *types: str) -> list[Any]:
     """Values one after the other, by the runtime's types."""
-    table, offset, found = DevRuntime().composition.types, 0, []
+    table, offset, values = DevRuntime().composition.types, 0, []
     ids = [table.id(name) for name in types]
     for type_id in ids:
         value, offset = table.described.codec(type_id).decode_from(data, offset)
-        found.append(value)
+        values.append(value)
     assert offset == len(data)
-    return found
+    return values
 
 
 EVM_REFUND = "ChannelRefundParameters<H160, Option<CcmMetadata>>"

@@ -131,7 +131,7 @@ def test_an_instruction_is_byte_for_byte_the_chains() -> None:
     assert f"0x{data.hex()}" == example["data"]
     flags = [(account["is_signer"], account["is_writable"]) for account in example["accounts"]]
     mine = native_accounts(KEYS, b"\x99" * 32, b"\xf3" * 32)
-    assert [(each["is_signer"], each["is_writable"]) for each in mine] == flags
+    assert [(account["is_signer"], account["is_writable"]) for account in mine] == flags
 
 
 READERS: list[Callable[[bytes], Any]] = [

@@ -111,8 +111,8 @@ def _names(cell: str) -> Iterator[str]:
 def files() -> set[str]:
     """All vectors there are, but for the lists and licences."""
     folder = shared("vectors")
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return {name for name in found if not Path(name).name.startswith(("README", "LICENSE"))}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {name for name in names if not Path(name).name.startswith(("README", "LICENSE"))}
 
 
 def unread(checks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) -> set[str]:

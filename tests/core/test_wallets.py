@@ -171,7 +171,7 @@ def test_an_empty_part_is_the_word_empty() -> None:
         (("app", "All"), Composite((Field("colours", 2), Field("nothing", 3)))),
     )
     lists: tuple[list[Any], ...] = ([], ["Red"], ["Red", ("Rgb", (1, 2))])
-    values = [Renderer(types).render(4, {"colours": each, "nothing": ()}).value for each in lists]
+    values = [Renderer(types).render(4, {"colours": colours, "nothing": ()}).value for colours in lists]
     assert values == [
         {"colours": "Empty", "nothing": "Empty"},
         {"colours": {"0": "Red"}, "nothing": "Empty"},
@@ -214,7 +214,7 @@ KINDS = registry(
 )
 TEXT = st.text(max_size=8)
 SIGNED = st.integers(-(2**127), 2**127 - 1)
-EITHER = st.just("No") | st.fixed_dictionaries({"why": TEXT, "n": SIGNED}).map(lambda each: ("Yes", each))
+EITHER = st.just("No") | st.fixed_dictionaries({"why": TEXT, "n": SIGNED}).map(lambda value: ("Yes", value))
 VALUES = st.fixed_dictionaries(
     {
         "a": st.binary(max_size=8),

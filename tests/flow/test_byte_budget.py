@@ -62,4 +62,4 @@ def test_the_total_is_the_sum_and_never_above_the_limit(steps: list[tuple[str, i
         held[holder] = held.get(holder, 0) + size
         budget.add(holder, size)
         assert budget.total == sum(held.values()) <= 300
-        assert all(budget.held_by(each) == size for each, size in held.items())
+        assert all(budget.held_by(peer) == size for peer, size in held.items())

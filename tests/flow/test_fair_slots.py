@@ -57,9 +57,9 @@ async def test_the_waits_of_one_peer_and_of_all_peers_are_bounded(
     slots, done = FairSlots(1, per_client=3, max_waiting=4), list[str]()
     order = ["a", "a", "a", "a", "b", "b", "b", "c", "d"]
     await begun(*(lambda peer=peer: work(slots, peer, 1, done) for peer in order))
-    refused = [each for each in done if each.endswith("refused")]
+    refused = [outcome for outcome in done if outcome.endswith("refused")]
     assert refused == ["a refused", "b refused", "a refused", "b refused"]
-    assert sorted(each for each in done if each not in refused) == ["a", "a", "b", "c", "d"]
+    assert sorted(outcome for outcome in done if outcome not in refused) == ["a", "a", "b", "c", "d"]
     assert slots.waiting == 0
 
 

@@ -30,8 +30,8 @@ def service(number: int, **settings: Any) -> NetworkService:
 async def running(*services: NetworkService) -> AsyncIterator[None]:
     """Runs the nodes; they listen inside the block."""
     async with trio.open_nursery() as nursery:
-        for each in services:
-            await nursery.start(each.run)
+        for service in services:
+            await nursery.start(service.run)
         yield
         nursery.cancel_scope.cancel()
 

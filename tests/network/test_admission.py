@@ -134,9 +134,9 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
     full = Node(1, in_peers=1, useful_peers=file)
     first, second, useful = Node(2), Node(4), Node(3)
     async with running(full.service, first.service, second.service, useful.service):
-        for each in (first, second, useful):
-            await each.service.connect(address_of(full.service))
-            await until(lambda each=each: each.announces.peers or each.announces._pauses.failures(full.id))
+        for peer in (first, second, useful):
+            await peer.service.connect(address_of(full.service))
+            await until(lambda peer=peer: peer.announces.peers or peer.announces._pauses.failures(full.id))
         await until(lambda: full.announces.peers == {first.id, useful.id})
         assert second.announces._pauses.failures(full.id)
         assert full.service.peers[useful.id].reputation == 0
@@ -147,7 +147,7 @@ async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_
 ) -> None:
     full = Node(1, in_peers=3)
     peers, other = [Node(number) for number in (2, 3, 4)], Node(5)
-    async with running(full.service, *(each.service for each in (*peers, other))):
+    async with running(full.service, *(peer.service for peer in (*peers, other))):
         for peer in peers:
             await peer.service.connect(address_of(full.service))
             await until(lambda peer=peer: peer.id in full.announces.peers)

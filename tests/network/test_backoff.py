@@ -95,8 +95,8 @@ async def test_a_peer_that_accepts_and_ends_at_once_is_asked_less_and_less_often
     theirs.on_opened = close_at_once
     ours = protocol()
     async with both(served(theirs), caller_does=served(ours)) as (caller, _), trio.open_nursery() as nursery:
-        for each in (ours, theirs):
-            nursery.start_soon(read_all, each)
+        for side in (ours, theirs):
+            nursery.start_soon(read_all, side)
         began = trio.current_time()
         await opened_each_second(ours, caller, 100)
         nursery.cancel_scope.cancel()

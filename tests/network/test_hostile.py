@@ -185,14 +185,14 @@ async def test_false_addresses_reported_by_a_peer_are_not_passed_on() -> None:
     async with running(liar, node, true, asking):
         await node.connect(address_of(true))
         await node.connect(address_of(liar))
-        await until(lambda: {true.peer_id, liar.peer_id} <= {each.peer for each in met(node)})
+        await until(lambda: {true.peer_id, liar.peer_id} <= {entry.peer for entry in met(node)})
         before = node._discovery.addresses(true.peer_id)
         assert await node._discovery.discover([liar.peer_id], node._ask_kad) == 10
         assert node._discovery.addresses(true.peer_id) == before
         await asking.connect(address_of(node))
         answer = kademlia.decode_answer(await asking.request(node.peer_id, "kad", kademlia.query(bytes(32))))
-        assert {each.peer for each in answer} <= {true.peer_id, liar.peer_id, asking.peer_id}
-        assert trap not in [address for each in answer for address in each.addresses]
+        assert {entry.peer for entry in answer} <= {true.peer_id, liar.peer_id, asking.peer_id}
+        assert trap not in [address for entry in answer for address in entry.addresses]
 
 
 def met(node: NetworkService) -> list[KnownPeer]:

@@ -100,15 +100,15 @@ async def test_light_nodes_have_slots_of_their_own() -> None:
     node = Node(1, in_peers=1, in_peers_light=2)
     lights = [Node(number, roles=Roles.LIGHT) for number in (2, 3, 4)]
     fulls = [Node(number, roles=Roles.FULL) for number in (5, 6)]
-    async with running(node.service, *(each.service for each in (*lights, *fulls))):
+    async with running(node.service, *(peer.service for peer in (*lights, *fulls))):
         let_in = [*lights[:2], fulls[0]]
-        for each in let_in:
-            await each.service.connect(address_of(node.service))
-            await until(lambda each=each: each.announces.peers)
-        for each in (lights[2], fulls[1]):
-            await each.service.connect(address_of(node.service))
-            await until(lambda each=each: each.announces._pauses.failures(node.id))
-        assert node.announces.peers == {each.id for each in let_in}
+        for peer in let_in:
+            await peer.service.connect(address_of(node.service))
+            await until(lambda peer=peer: peer.announces.peers)
+        for peer in (lights[2], fulls[1]):
+            await peer.service.connect(address_of(node.service))
+            await until(lambda peer=peer: peer.announces._pauses.failures(node.id))
+        assert node.announces.peers == {peer.id for peer in let_in}
 
 
 async def test_an_ended_protocol_is_opened_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,8 +145,8 @@ def initialize(journal: Journal, header: Header) -> bytes:
 
 def inherents(args: bytes) -> bytes:
     cursor = ByteCursor(args)
-    given = {cursor.take(8): cursor.bytes() for _ in range(cursor.count())}
-    inner = b"\x04" + given[b"timstap0"] + given[b"auraslot"]
+    by_identifier = {cursor.take(8): cursor.bytes() for _ in range(cursor.count())}
+    inner = b"\x04" + by_identifier[b"timstap0"] + by_identifier[b"auraslot"]
     return b"\4" + encode_compact(len(inner)) + inner
 
 
@@ -169,16 +169,16 @@ def apply(journal: Journal, extrinsic: bytes) -> bytes:
 
 
 def operate(journal: Journal, operation: bytes) -> None:
-    name, _, rest = operation.partition(b" ")
+    name, _, arguments = operation.partition(b" ")
     if name == b"put":
-        key, _, value = rest.partition(b"=")
+        key, _, value = arguments.partition(b"=")
         journal.set(b"data " + key, value)
     elif name == b"voters":
-        journal.set(b"voters", rest)
+        journal.set(b"voters", arguments)
         journal.set(b"set", u64(int.from_bytes(journal.get(b"set") or b"", "little") + 1))
-        announce(journal, ScheduledChange(read_authorities(ByteCursor(rest))).item())
+        announce(journal, ScheduledChange(read_authorities(ByteCursor(arguments))).item())
     elif name == b"announce":  # what the runtime itself knows nothing of
-        announce(journal, DigestItem(DigestKind.CONSENSUS, ENGINE, rest))
+        announce(journal, DigestItem(DigestKind.CONSENSUS, ENGINE, arguments))
 
 
 def announce(journal: Journal, item: DigestItem) -> None:

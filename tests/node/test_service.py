@@ -73,7 +73,9 @@ async def test_a_chain_with_the_name_of_the_main_net_and_another_genesis_is_a_wa
     alone = replace(LOOPBACK, reserved_only=True)
     async with live_node(tmp_path / "base", chain=str(path), network=alone, brokers=()) as node:
         genesis = node.chain.genesis_hash.hex()
-    (record,) = [each for each in caplog.records if "is not the Chainflip main net" in each.getMessage()]
+    (record,) = [
+        record for record in caplog.records if "is not the Chainflip main net" in record.getMessage()
+    ]
     assert record.levelno == logging.WARNING
     assert f"its genesis is 0x{genesis}, not 0x8b8c140b" in record.getMessage()
     caplog.clear()
@@ -300,6 +302,6 @@ async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_the_default_genesis_depends_on_no_flag_but_those_that_lie_in_it() -> None:
     from cfnode.devchain.authorities import read_authorities
 
-    one = DevConfig(seal="instant", authorities="1")
-    assert load_spec("dev", one, read_authorities("1")) == dev_chain_spec()
+    config = DevConfig(seal="instant", authorities="1")
+    assert load_spec("dev", config, read_authorities("1")) == dev_chain_spec()
     assert load_spec("dev", DevConfig(authorities="2"), read_authorities("2")).id != "dev"

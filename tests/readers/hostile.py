@@ -32,7 +32,7 @@ Answer = Callable[[Calls], Pieces]
 def envelope(calls: Calls, outcome: bytes) -> bytes:
     """The answer to each call: `outcome` is `"result":…` or `"error":…`."""
     every = [calls] if isinstance(calls, dict) else calls
-    identities = [json.dumps(each.get("id")).encode() for each in every]
+    identities = [json.dumps(request.get("id")).encode() for request in every]
     parts = [b'{"jsonrpc":"2.0","id":%b,%b}' % (identity, outcome) for identity in identities]
     return parts[0] if isinstance(calls, dict) else b"[" + b",".join(parts) + b"]"
 
@@ -114,10 +114,10 @@ class Hostile:
 
     def close(self) -> None:
         self.released.set()
-        for each in (self._listener, *self._open):
+        for open_socket in (self._listener, *self._open):
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                open_socket.shutdown(socket.SHUT_RDWR)
+            open_socket.close()
         for thread in self._threads:
             thread.join(10)
 
@@ -220,11 +220,11 @@ def _head(status: str, header: bytes, length: int) -> bytes:
 
 
 def _read_head(stream: Any) -> dict[bytes, bytes]:
-    found = {}
+    headers = {}
     while (line := stream.readline(MIB)) not in (b"\r\n", b""):
         name, _, value = line.partition(b":")
-        found[name.lower()] = value.strip()
-    return found
+        headers[name.lower()] = value.strip()
+    return headers
 
 
 def _read_message(stream: Any) -> bytes | None:
@@ -238,7 +238,7 @@ def _read_message(stream: Any) -> bytes | None:
             length = int.from_bytes(stream.read(2 if length == 126 else 8), "big")
         mask, data = stream.read(4), stream.read(length)
         if start[0] & 0xF < 8:
-            return bytes(each ^ mask[place % 4] for place, each in enumerate(data))
+            return bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
 
 
 def _frame(data: bytes, kind: int, *, is_final: bool = True) -> bytes:

@@ -76,8 +76,8 @@ def _sdk(call: Callable[[], Any]) -> Callable[[str, Path], str]:
 
 def _command(*arguments: str) -> Callable[[str, Path], str]:
     def client(url: str, folder: Path) -> str:
-        given = [argument.replace("URL", url).replace("FOLDER", str(folder)) for argument in arguments]
-        done = CliRunner().invoke(cli, given, catch_exceptions=False)
+        command_line = [argument.replace("URL", url).replace("FOLDER", str(folder)) for argument in arguments]
+        done = CliRunner().invoke(cli, command_line, catch_exceptions=False)
         assert done.exit_code in FAILURE_CODES, done.output
         assert done.stdout == ""
         line, end, rest = done.stderr.rpartition("\n")
@@ -93,38 +93,38 @@ def _testing(url: str, folder: Path) -> str:
     return str(caught.value)
 
 
-async def _error_of(ask: Callable[[], Awaitable[Any]], found: list[SdkError]) -> None:
+async def _error_of(ask: Callable[[], Awaitable[Any]], errors: list[SdkError]) -> None:
     with pytest.raises(SdkError) as caught:
         await ask()
-    found.append(caught.value)
+    errors.append(caught.value)
 
 
 def _awaited(loop: Run) -> Callable[[str, Path], str]:
     """The SDK's client for coroutines."""
 
     def client(url: str, folder: Path) -> str:
-        found: list[SdkError] = []
+        errors: list[SdkError] = []
         options = {"network": "dev", "rpcUrl": url, "backendUrl": url, "timeout": LIMIT_S}
 
         async def ask() -> None:
             async with AsyncSwapSDK(options) as sdk:
-                await _error_of(partial(sdk.call, GetChannelOpeningFees()), found)
+                await _error_of(partial(sdk.call, GetChannelOpeningFees()), errors)
 
         loop(ask)
-        return str(found[0])
+        return str(errors[0])
 
     return client
 
 
 def _awaited_testing(url: str, folder: Path) -> str:
-    found: list[SdkError] = []
+    errors: list[SdkError] = []
 
     async def ask() -> None:
         async with AsyncDevChain(url) as chain:
-            await _error_of(partial(chain.rpc, "chain_getBlockHash"), found)
+            await _error_of(partial(chain.rpc, "chain_getBlockHash"), errors)
 
     trio.run(ask)
-    return str(found[0])
+    return str(errors[0])
 
 
 def _provider(url: str, folder: Path) -> str:
@@ -224,17 +224,17 @@ def _service(url: str, folder: Path) -> str:
 
 def _subscription(loop: Run) -> Callable[[str, Path], str]:
     def client(url: str, folder: Path) -> str:
-        found: list[SdkError] = []
+        errors: list[SdkError] = []
 
         async def ask() -> None:
             with pytest.raises(SdkError) as caught:
                 async with subscription(url, "chain_subscribeNewHeads", seconds=LIMIT_S) as heads:
                     async for _ in heads:
                         pass
-            found.append(caught.value)
+            errors.append(caught.value)
 
         loop(ask)
-        return str(found[0])
+        return str(errors[0])
 
     return client
 
@@ -388,9 +388,9 @@ def test_a_chain_specification_may_hold_anything(command: str, answer: str, tmp_
     path = tmp_path / "odd.json"
     pieces = BODIES.get(answer, BODIES["escapes"])({"id": 1})
     path.write_bytes(b"".join(islice(pieces, 64))[: 300 if answer == "early end" else None])
-    given = Path("/dev/zero") if answer == "silence" else path
+    chain_path = Path("/dev/zero") if answer == "silence" else path
     before = reset_peak()
-    done = CliRunner().invoke(cli, [command, "--chain", str(given)], catch_exceptions=False)
+    done = CliRunner().invoke(cli, [command, "--chain", str(chain_path)], catch_exceptions=False)
     assert peak() - before < MAX_MORE + path.stat().st_size
     assert done.exit_code in (*FAILURE_CODES, ExitCode.CONFIGURATION), done.output
     line = done.stderr.removesuffix("\n")

@@ -317,13 +317,13 @@ async def test_no_process_is_left_after_the_executor_has_ended(store: Store) -> 
 
 
 async def test_stopping_during_a_call_ends_the_process_and_fails_the_call(store: Store) -> None:
-    seen: list[str] = []
+    errors: list[str] = []
 
     async def ask(executor: Executor) -> None:
         try:
             await executor.call(AT, "Toy_runaway")
         except ExecutorDied as error:
-            seen.append(str(error))
+            errors.append(str(error))
 
     async with trio.open_nursery() as nursery, running(store) as executor:
         pid = int(await executor.call(AT, "Toy_pid"))
@@ -331,7 +331,7 @@ async def test_stopping_during_a_call_ends_the_process_and_fails_the_call(store:
         nursery.start_soon(ask, executor)
         await trio.testing.wait_all_tasks_blocked(0.05)
     assert gone(pid)
-    assert seen == ["the node is stopping: no more calls are made"] * 2
+    assert errors == ["the node is stopping: no more calls are made"] * 2
 
 
 async def test_each_call_fails_if_the_process_cannot_start(

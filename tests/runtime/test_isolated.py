@@ -43,7 +43,7 @@ async def test_the_process_writes_its_bytecode_where_this_one_does(
     written = bytecode(tmp_path)
     here, elsewhere = tmp_path / "source" / "__pycache__", tmp_path / "cache"
     if place == "elsewhere":
-        assert all(each.is_relative_to(elsewhere) for each in written)
+        assert all(path.is_relative_to(elsewhere) for path in written)
         assert len(written) == 1
     else:
         assert written == ({here} if place == "here" else set())

@@ -64,10 +64,10 @@ class Toy:
         return b"\x0ctoy\x0ctoy" + bytes(12) + b"\0" + bytes(4) + b"\x01"
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
-        found: Callable[[bytes, Journal], bytes] | None = getattr(self, function, None)
-        if function.startswith("_") or found is None:
+        method: Callable[[bytes, Journal], bytes] | None = getattr(self, function, None)
+        if function.startswith("_") or method is None:
             raise UnknownFunction(function)
-        return found(args, journal)
+        return method(args, journal)
 
     # --- blocks
 

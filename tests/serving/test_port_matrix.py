@@ -45,24 +45,24 @@ SLACK_S = 20.0
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Program]]:
-    with running_programs(tmp_path_factory.mktemp("ports"), "node", "service") as found:
-        yield found
+    with running_programs(tmp_path_factory.mktemp("ports"), "node", "service") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     """A local EVM chain; without py-evm its tests are skipped."""
     require_py_evm()
-    with running_programs(tmp_path_factory.mktemp("evm"), "evm") as found:
-        yield found["evm"]
+    with running_programs(tmp_path_factory.mktemp("evm"), "evm") as running:
+        yield running["evm"]
 
 
 @pytest.fixture
 def program(request: pytest.FixtureRequest, name: str) -> Program:
     """The program that a test names by itself, or by its port."""
     kind = PORTS.get(name, name)
-    found: Program = request.getfixturevalue("evm" if kind == "evm" else "programs")
-    return found if isinstance(found, Program) else found[kind]
+    fixture: Program = request.getfixturevalue("evm" if kind == "evm" else "programs")
+    return fixture if isinstance(fixture, Program) else fixture[kind]
 
 
 @contextmanager

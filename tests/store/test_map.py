@@ -20,18 +20,18 @@ ROWS = 2 * SMALL_MAP // len(ROW)
 def test_a_long_read_delays_neither_a_write_of_much_nor_other_reads(tmp_path: Path) -> None:
     database = LmdbDatabase(tmp_path, sync=False)
     put(database, b"key", b"before")
-    found: list[bytes | None] = []
+    values: list[bytes | None] = []
 
     def work() -> None:
         for number in range(ROWS):
             put(database, b"row %d" % number, ROW)
-        found.append(get(database, b"key"))
+        values.append(get(database, b"key"))
 
     worker = threading.Thread(target=work, daemon=True)
     with database.read() as txn:
         worker.start()
         worker.join(20)
-        assert found == [b"before"], "it waits until this snapshot ends"
+        assert values == [b"before"], "it waits until this snapshot ends"
         assert txn.get(b"row 0", db=database.table("bodies")) is None
     assert database.used > SMALL_MAP
     taken = (tmp_path / "data.mdb").stat().st_blocks * 512

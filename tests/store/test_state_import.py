@@ -35,8 +35,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
-    found = [(child, key, value) for child, table in tables.items() for key, value in table.items()]
-    return [row for row in found if row[2] is not None]  # type: ignore[misc]
+    all_rows = [(child, key, value) for child, table in tables.items() for key, value in table.items()]
+    return [row for row in all_rows if row[2] is not None]  # type: ignore[misc]
 
 
 def missing_after(importing: StateImport) -> list[MissingSubtrie]:
@@ -120,7 +120,7 @@ def test_missing_and_wrong_rows_are_found(
     importing.clear()
     importing.write(rows(STATE.storage) if storage is None else storage, [])
     importing.write([], rows(STATE.nodes) if nodes is None else nodes)
-    assert {each.key for each in missing_after(importing)} == missing
+    assert {subtrie.key for subtrie in missing_after(importing)} == missing
 
 
 def test_a_missing_value_is_taken_from_the_node_that_holds_it(store: Store) -> None:
@@ -128,9 +128,9 @@ def test_a_missing_value_is_taken_from_the_node_that_holds_it(store: Store) -> N
     importing.clear()
     importing.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
     importing.write([(b"child", b"k", b"another")], [])
-    found = importing.walk(Healing(TARGET.state_root), 100, 100)
-    assert sorted(found.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
-    assert not found.missing
+    walked = importing.walk(Healing(TARGET.state_root), 100, 100)
+    assert sorted(walked.values) == [(b"", b"a", b"1"), (b"child", b"k", b"v")]
+    assert not walked.missing
 
 
 STRAYS = [

@@ -150,7 +150,7 @@ class Watch:
     def _on_start(self, kind: str, process: subprocess.Popen[Any]) -> None:
         if kind == EXECUTOR or (kind.startswith("cfnode ") and not kind.endswith(" run")):
             return
-        self._started = [each for each in self._started if is_running(each[1])]
+        self._started = [started for started in self._started if is_running(started[1])]
         self._started.append((kind, process, self._fixture))
         running = [kind for kind, _, fixture in self._started if fixture is None or fixture in self._own]
         self._most = max(self._most, running, key=len)
@@ -165,8 +165,8 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        found = getattr(item, "_fixtureinfo", None)
-        self._own = set(chain.from_iterable(found.name2fixturedefs.values())) if found else set()
+        fixtures = getattr(item, "_fixtureinfo", None)
+        self._own = set(chain.from_iterable(fixtures.name2fixturedefs.values())) if fixtures else set()
         self._most = []
         return (yield)
 

@@ -29,9 +29,9 @@ NARROWER_IN_THE_SDK = {
 
 
 def vectors(chain: str) -> dict[str, object]:
-    found = json.loads(shared("sdk-examples", "address-vectors.json").read_text())[chain]
-    assert isinstance(found, dict)
-    return found
+    chain_vectors = json.loads(shared("sdk-examples", "address-vectors.json").read_text())[chain]
+    assert isinstance(chain_vectors, dict)
+    return chain_vectors
 
 
 def accepted(text: str, network: str) -> bool:

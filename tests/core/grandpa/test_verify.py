@@ -48,9 +48,9 @@ def test_thresholds_are_those_of_the_voters() -> None:
 
 
 def test_every_synthetic_justification_has_the_expected_verdict() -> None:
-    found = cases("grandpa-justifications.json")
-    assert len(found) == 15
-    for case in found:
+    vectors = cases("grandpa-justifications.json")
+    assert len(vectors) == 15
+    for case in vectors:
         justification = Justification.decode(bytes.fromhex(case["justification"]))
         voters = authorities(case["authorities"], case["set_id"])
         try:
@@ -62,9 +62,9 @@ def test_every_synthetic_justification_has_the_expected_verdict() -> None:
 
 
 def test_every_synthetic_warp_proof_has_the_expected_result() -> None:
-    found = cases("warp-proofs.json")
-    assert len(found) == 9
-    for case in found:
+    vectors = cases("warp-proofs.json")
+    assert len(vectors) == 9
+    for case in vectors:
         start = authorities(case["start_authorities"], case["start_set_id"])
         if not case["valid"]:
             with pytest.raises((FinalityError, ScaleError)):

@@ -30,10 +30,10 @@ def build_proof(
         return encoded
 
     for key in keys:
-        found = lookup(fetch, b"", key)
-        if found is not None and found.hashed:
+        entry = lookup(fetch, b"", key)
+        if entry is not None and entry.hashed:
             whole = value(key)
             if whole is None:
-                raise MissingNode(key, found.value or b"")
+                raise MissingNode(key, entry.value or b"")
             entries[whole] = None
     return list(entries)

@@ -25,9 +25,9 @@ from tests.support.core.proofs import stored
 
 
 def cases() -> list[dict[str, Any]]:
-    found = json.loads(shared("vectors", "synthetic", "compact-proofs.json").read_text())["cases"]
-    assert len(found) == 3
-    return list(found)
+    proof_cases = json.loads(shared("vectors", "synthetic", "compact-proofs.json").read_text())["cases"]
+    assert len(proof_cases) == 3
+    return list(proof_cases)
 
 
 def test_compact_proofs_of_the_main_net_genesis_show_their_keys() -> None:
@@ -39,9 +39,9 @@ def test_compact_proofs_of_the_main_net_genesis_show_their_keys() -> None:
         for key in case["keys_with_value"]:
             assert state.get(bytes.fromhex(key)) is not None
         for key in case["keys_with_value_hash_only"]:
-            found = state.find(bytes.fromhex(key))
-            assert found is not None
-            assert found.hashed
+            entry = state.find(bytes.fromhex(key))
+            assert entry is not None
+            assert entry.hashed
             with pytest.raises(MissingNode):
                 state.get(bytes.fromhex(key))
 

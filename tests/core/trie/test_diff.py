@@ -21,15 +21,15 @@ def reader(pairs: dict[bytes, bytes], version: int) -> NodeReader:
 
 def plain(old: dict[bytes, bytes], new: dict[bytes, bytes]) -> list[tuple[bytes, Change]]:
     """Return the changes between two states, found by comparing key by key."""
-    found = []
+    changes = []
     for key in sorted({*old, *new}):
         if key not in new:
-            found.append((key, Change.DELETED))
+            changes.append((key, Change.DELETED))
         elif key not in old:
-            found.append((key, Change.ADDED))
+            changes.append((key, Change.ADDED))
         elif old[key] != new[key]:
-            found.append((key, Change.MODIFIED))
-    return found
+            changes.append((key, Change.MODIFIED))
+    return changes
 
 
 def after(old: dict[bytes, bytes], changes: dict[bytes, bytes | None]) -> dict[bytes, bytes]:
@@ -42,10 +42,10 @@ def test_the_keys_that_differ_are_found_in_order(
     old: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int, prefix: bytes
 ) -> None:
     new = after(old, changes)
-    found = list(differences(reader(old, version), reader(new, version)))
-    assert found == plain(old, new)
+    listed = list(differences(reader(old, version), reader(new, version)))
+    assert listed == plain(old, new)
     below = list(differences(reader(old, version), reader(new, version), prefix))
-    assert below == [(key, change) for key, change in found if key.startswith(prefix)]
+    assert below == [(key, change) for key, change in listed if key.startswith(prefix)]
 
 
 @given(PAIRS, CHANGES, VERSIONS, KEYS)
@@ -53,8 +53,8 @@ def test_a_walk_can_go_on_where_it_was_left(
     old: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int, start: bytes
 ) -> None:
     new = after(old, changes)
-    found = list(differences(reader(old, version), reader(new, version), after=start))
-    assert found == [(key, change) for key, change in plain(old, new) if key > start]
+    listed = list(differences(reader(old, version), reader(new, version), after=start))
+    assert listed == [(key, change) for key, change in plain(old, new) if key > start]
 
 
 @given(PAIRS, CHANGES)
@@ -86,8 +86,8 @@ def test_the_closest_merkle_value_stands_for_all_below(
 ) -> None:
     nodes = reader(pairs, version)
     root = naive_root(pairs, version)
-    found = closest_merkle_value(lambda path, _: nodes(path) or EMPTY_NODE, root, prefix)
+    merkle_value = closest_merkle_value(lambda path, _: nodes(path) or EMPTY_NODE, root, prefix)
     below = {key: value for key, value in pairs.items() if key.startswith(prefix)}
-    assert (found is None) == (not below)
+    assert (merkle_value is None) == (not below)
     if below:
-        assert found == naive_merkle_value(pairs, below, version)
+        assert merkle_value == naive_merkle_value(pairs, below, version)

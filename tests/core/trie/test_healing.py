@@ -34,25 +34,25 @@ def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
     return mix
 
 
-def prove(state: Held, each: MissingSubtrie) -> bytes:
+def prove(state: Held, subtrie: MissingSubtrie) -> bytes:
     """Return the missing entry, out of the proof of its key."""
     proof = build_proof(
-        lambda path: state.node(path, each.child), lambda key: state.get(key, each.child), [each.key]
+        lambda path: state.node(path, subtrie.child), lambda key: state.get(key, subtrie.child), [subtrie.key]
     )
-    return next(entry for entry in proof if blake2_256(entry) == each.hash)
+    return next(entry for entry in proof if blake2_256(entry) == subtrie.hash)
 
 
 def complete(mix: Held, newer: Held, most: int) -> Healing:
     """Walk over the mixed rows, a few at a time, and put in what is missing."""
     healing = Healing(newer.root)
     while not healing.done:
-        found = healing.walk(mix, most, 3)
-        for child, key, value in found.values:
+        walked = healing.walk(mix, most, 3)
+        for child, key, value in walked.values:
             mix.storage.setdefault(child, {})[key] = value
-        for each in found.missing:
-            rows, name = (mix.storage, each.key) if each.is_value else (mix.nodes, each.path)
-            rows.setdefault(each.child, {})[name] = prove(newer, each)
-            healing.complete(each)
+        for subtrie in walked.missing:
+            rows, name = (mix.storage, subtrie.key) if subtrie.is_value else (mix.nodes, subtrie.path)
+            rows.setdefault(subtrie.child, {})[name] = prove(newer, subtrie)
+            healing.complete(subtrie)
     return healing
 
 
@@ -80,15 +80,15 @@ def test_unchanged_nodes_are_not_missing() -> None:
     healing, missing = Healing(newer.root), list[MissingSubtrie]()
     older.root = newer.root
     while not healing.done:
-        found = healing.walk(older, 10_000, 100)
-        missing += found.missing
-        for each in found.missing:
-            rows, name = (older.storage, each.key) if each.is_value else (older.nodes, each.path)
-            rows[TOP][name] = prove(newer, each)
-            healing.complete(each)
+        walked = healing.walk(older, 10_000, 100)
+        missing += walked.missing
+        for subtrie in walked.missing:
+            rows, name = (older.storage, subtrie.key) if subtrie.is_value else (older.nodes, subtrie.path)
+            rows[TOP][name] = prove(newer, subtrie)
+            healing.complete(subtrie)
     changed = [path for path, node in newer.nodes[TOP].items() if before.get(path) != node]
-    assert sorted(each.path for each in missing if not each.is_value) == sorted(changed)
-    assert [each.key for each in missing if each.is_value] == [bytes([7, 7])]
+    assert sorted(subtrie.path for subtrie in missing if not subtrie.is_value) == sorted(changed)
+    assert [subtrie.key for subtrie in missing if subtrie.is_value] == [bytes([7, 7])]
 
 
 @given(states)

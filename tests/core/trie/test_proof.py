@@ -153,9 +153,9 @@ def test_a_hashed_value_that_is_not_in_the_proof_is_missing() -> None:
     pairs = {b"k": b"v" * 100}
     root, nodes = stored(pairs, 1)
     state = ProofState(root, nodes.values())
-    found = state.find(b"k")
-    assert found is not None
-    assert (found.hashed, found.value) == (True, blake2_256(b"v" * 100))
+    entry = state.find(b"k")
+    assert entry is not None
+    assert (entry.hashed, entry.value) == (True, blake2_256(b"v" * 100))
     with pytest.raises(MissingNode) as caught:
         state.get(b"k")
     assert (caught.value.key, caught.value.merkle_value) == (b"k", blake2_256(b"v" * 100))

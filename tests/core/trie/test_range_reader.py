@@ -40,16 +40,16 @@ def assert_read_alike(items: list[bytes], state: Held, start: Position) -> Posit
 
     The slow one finds an entry also where only an equal one was sent, and may so get further.
     """
-    found = read_range(items, state.root, start)
+    state_range = read_range(items, state.root, start)
     pairs, following = slow_range(items, state.root, start)
     if has_equal_entries(state):
-        assert found.pairs == pairs[: len(found.pairs)]
+        assert state_range.pairs == pairs[: len(state_range.pairs)]
     else:
-        assert (found.pairs, found.next) == (pairs, following)
-    for child, path, encoded in found.nodes:
+        assert (state_range.pairs, state_range.next) == (pairs, following)
+    for child, path, encoded in state_range.nodes:
         assert state.node(path, child) == encoded
-    assert len({(child, path) for child, path, _ in found.nodes}) == len(found.nodes)
-    return found.next
+    assert len({(child, path) for child, path, _ in state_range.nodes}) == len(state_range.nodes)
+    return state_range.next
 
 
 @given(PAIRS, CHILDREN, VERSIONS, st.integers(1, 800), BOUNDS)
@@ -114,8 +114,8 @@ def test_items_in_disorder_are_refused_by_both_readers_or_read_alike(
         with pytest.raises(TrieError):
             read_range(spoilt, state.root, ())
     else:
-        found = read_range(spoilt, state.root, ())
-        assert (found.pairs, found.next) == slow
+        state_range = read_range(spoilt, state.root, ())
+        assert (state_range.pairs, state_range.next) == slow
 
 
 def with_child() -> tuple[bytes, list[bytes]]:

@@ -20,14 +20,14 @@ def download(state: Held, most: int) -> tuple[Held, int]:
     got.storage, got.nodes = {}, {}
     while position is not None:
         items, _ = build_range(state, position, most)
-        found = read_range(items, state.root, position)
-        assert found.next is None or found.next != position
-        for child, key, value in found.pairs:
+        state_range = read_range(items, state.root, position)
+        assert state_range.next is None or state_range.next != position
+        for child, key, value in state_range.pairs:
             assert key not in got.storage.get(child, {}), "nothing comes twice"
             got.storage.setdefault(child, {})[key] = value
-        for child, path, node in found.nodes:
+        for child, path, node in state_range.nodes:
             got.nodes.setdefault(child, {})[path] = node
-        position, pieces = found.next, pieces + 1
+        position, pieces = state_range.next, pieces + 1
     return got, pieces
 
 
@@ -96,9 +96,9 @@ def test_the_shares_of_all_pieces_are_the_whole() -> None:
     shares = []
     while position is not None:
         items, _ = build_range(state, position, 9_000)
-        found = read_range(items, state.root, position)
-        position = found.next
-        shares.append(found.share)
+        state_range = read_range(items, state.root, position)
+        position = state_range.next
+        shares.append(state_range.share)
     assert len(shares) > 5
     assert all(0 < share < 0.3 for share in shares)
     assert abs(sum(shares) - 1) < 1e-9

@@ -70,11 +70,11 @@ def test_proofs_of_unknown_branches_lead_through_all_keys(
         proven.add(prove_keys(state, unknown, max_bytes=LARGE))
         rounds += 1
         assert rounds < 200
-    found, last = [], proven.next_key(key)
+    keys, last = [], proven.next_key(key)
     while last is not None:
-        found.append(last)
+        keys.append(last)
         last = proven.next_key(last)
-    assert found == sorted(k for k in pairs if k > key)
+    assert keys == sorted(k for k in pairs if k > key)
 
 
 def test_many_branches_come_in_as_many_rounds_as_the_trie_is_deep() -> None:

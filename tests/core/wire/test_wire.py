@@ -171,8 +171,8 @@ def test_announcements_come_back_whole_or_as_older_nodes_send_them(header: Heade
 
 @given(st.lists(extrinsics, max_size=4))
 @settings(max_examples=40)
-def test_transactions_come_back(found: list[bytes]) -> None:
-    assert transactions.decode_transactions(transactions.encode_transactions(found)) == found
+def test_transactions_come_back(extrinsics: list[bytes]) -> None:
+    assert transactions.decode_transactions(transactions.encode_transactions(extrinsics)) == extrinsics
 
 
 @given(st.integers(0, 9), st.integers(0, 9), hashes)

@@ -155,5 +155,7 @@ async def test_a_better_peer_that_comes_is_asked_at_once(patient_clock: MockCloc
 def test_the_table_has_a_penalty_for_each_failure() -> None:
     assert set(REACTIONS) == set(PeerFailure)
     assert all(reaction.penalties for reaction in REACTIONS.values())
-    dropped = {each for each, reaction in REACTIONS.items() if reaction.consequence is Consequence.DROPPED}
+    dropped = {
+        failure for failure, reaction in REACTIONS.items() if reaction.consequence is Consequence.DROPPED
+    }
     assert dropped == {PeerFailure.BAD_PROOF, PeerFailure.BAD_BLOCK, PeerFailure.MALFORMED}

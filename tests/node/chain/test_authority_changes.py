@@ -38,9 +38,9 @@ def test_a_scheduled_change_begins_after_its_delay_and_survives_the_finality_of_
     changes.add(header(2, ScheduledChange(AUTHORITIES, 3).item()), block(2))
     assert changes.first(PATH) == block(5)
     assert changes.first(PATH[:4]) is None  # it ends before
-    changes.finalized(PATH[:3], {each.hash for each in PATH[3:]})
+    changes.finalized(PATH[:3], {block.hash for block in PATH[3:]})
     assert changes.first(PATH[3:]) == block(5)
-    changes.finalized(PATH[3:5], {each.hash for each in PATH[5:]})
+    changes.finalized(PATH[3:5], {block.hash for block in PATH[5:]})
     assert changes.first(PATH[5:]) is None
 
 
@@ -50,7 +50,7 @@ def test_a_change_on_a_fork_that_loses_is_forgotten() -> None:
     changes.add(header(3, forced_item(0)), BlockRef(b"more" * 8, 3))
     assert changes.first(PATH) is changes.forced(PATH) is None
     assert changes.reason is not None
-    changes.finalized(PATH[:2], {each.hash for each in PATH[2:]})
+    changes.finalized(PATH[:2], {block.hash for block in PATH[2:]})
     assert changes.reason is None
 
 
@@ -59,7 +59,7 @@ def test_a_forced_change_applies_from_its_delay_on_even_if_its_announcement_is_f
     changes.add(header(2, forced_item(4)), block(2))
     assert changes.forced(PATH) == 6
     assert changes.forced(PATH[:5]) is None
-    changes.finalized(PATH[:3], {each.hash for each in PATH[3:]})
+    changes.finalized(PATH[:3], {block.hash for block in PATH[3:]})
     assert changes.forced(PATH[3:]) == 6
     assert changes.forced(PATH[3:5]) is None
     changes.clear()

@@ -12,7 +12,7 @@ from cfnode.node.chain import call_cache as module
 from cfnode.node.chain.call_cache import Call, CallCache
 from tests.node.mini import Rig
 
-A, B, C = (("api", bytes([each])) for each in range(3))
+A, B, C = (("api", bytes([index])) for index in range(3))
 
 
 class Runtime:
@@ -45,17 +45,17 @@ async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
     autojump_clock: MockClock,
 ) -> None:
     cache, runtime = CallCache(), Runtime()
-    found: list[list[bytes]] = []
+    outputs: list[list[bytes]] = []
 
     async def client(calls: Sequence[Call]) -> None:
-        found.append(await cache.all(b"one", calls, runtime))
+        outputs.append(await cache.all(b"one", calls, runtime))
 
     async with trio.open_nursery() as nursery:
         for _ in range(50):
             nursery.start_soon(client, [A, B])
             nursery.start_soon(client, [B, C])
     assert sorted(runtime.asked) == [A, B, C]
-    assert sorted(found) == [[b"\0", b"\1"]] * 50 + [[b"\1", b"\2"]] * 50
+    assert sorted(outputs) == [[b"\0", b"\1"]] * 50 + [[b"\1", b"\2"]] * 50
 
 
 async def test_an_error_reaches_all_who_wait_for_it_at_once_and_is_not_kept(
@@ -125,8 +125,8 @@ async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: p
     assert len(runtime.asked) == module.MAX_CALL_CACHE_BLOCKS + 7
     monkeypatch.setattr(module, "MAX_CALL_CACHE_BYTES", 10_000)
     runtime.output = bytes(4_000)
-    for each in range(20):
-        await cache.all(b"many", [("api", bytes([each]))], runtime)
+    for index in range(20):
+        await cache.all(b"many", [("api", bytes([index]))], runtime)
         assert cache.size <= 10_000
 
 
@@ -151,9 +151,9 @@ async def test_two_clients_of_a_chain_cost_the_runtime_one_call(rig: Rig) -> Non
     calls: list[Sequence[Call]] = []
     made = rig.executor.call_all
 
-    async def counted(at: object, each: Sequence[Call]) -> list[bytes]:
-        calls.append(each)
-        return await made(at, each)
+    async def counted(at: object, batch: Sequence[Call]) -> list[bytes]:
+        calls.append(batch)
+        return await made(at, batch)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(rig.executor, "call_all", counted)

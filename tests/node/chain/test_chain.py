@@ -17,10 +17,10 @@ from tests.node.mini import Rig, put, tx
 
 
 def events_of(subscription: object) -> list[object]:
-    found = []
+    events = []
     while (event := subscription.receive_nowait()) is not None:  # type: ignore[attr-defined]
-        found.append(event)
-    return found
+        events.append(event)
+    return events
 
 
 async def copy_of(rig: Rig, make_rig: MakeRig) -> NodeChain:
@@ -29,7 +29,7 @@ async def copy_of(rig: Rig, make_rig: MakeRig) -> NodeChain:
 
 
 async def blocks_of(rig: Rig, hashes: list[bytes]) -> list[tuple[Header, list[bytes]]]:
-    return [(rig.chain.header(each), rig.chain.body(each)) for each in hashes]  # type: ignore[misc]
+    return [(rig.chain.header(block_hash), rig.chain.body(block_hash)) for block_hash in hashes]  # type: ignore[misc]
 
 
 async def test_a_block_of_another_node_is_executed_and_becomes_the_best(rig: Rig, make_rig: MakeRig) -> None:

@@ -52,15 +52,15 @@ Blocks = list[tuple[Header, list[bytes]]]
 async def recorded(rig: Rig, make_rig: MakeRig, count: int) -> tuple[Rig, Recorder, Blocks]:
     """Another node at genesis, its executor, and the blocks that it lacks."""
     hashes = [await rig.block(tx("alice", nonce, put("a", str(nonce)))) for nonce in range(count)]
-    blocks = [(rig.chain.header(each), rig.chain.body(each)) for each in hashes]
+    blocks = [(rig.chain.header(block_hash), rig.chain.body(block_hash)) for block_hash in hashes]
     other = await make_rig("other", executor=lambda store: Recorder(store, rig.runtime))
     assert isinstance(other.executor, Recorder)
     return other, other.executor, blocks  # type: ignore[return-value]
 
 
 async def import_all(other: Rig, blocks: Blocks) -> None:
-    for each, child in zip(blocks, [*blocks[1:], None], strict=True):
-        await other.chain.import_block(*each, child)
+    for block, child in zip(blocks, [*blocks[1:], None], strict=True):
+        await other.chain.import_block(*block, child)
 
 
 async def test_each_overlay_is_sent_once_and_before_the_next_block(rig: Rig, make_rig: MakeRig) -> None:

@@ -25,7 +25,7 @@ def grow(tree: BlockTree, *names: str, on: str = "g0") -> None:
 
 
 def hashes(blocks: tuple[BlockRef, ...]) -> str:
-    return " ".join(each.hash.decode() for each in blocks)
+    return " ".join(block.hash.decode() for block in blocks)
 
 
 def test_the_first_of_two_equally_long_chains_stays_best() -> None:
@@ -92,19 +92,19 @@ def test_the_tree_agrees_with_a_plain_dictionary_of_parents(story: list[tuple[st
             if not tree.is_ancestor(target.hash, tree.best.hash):
                 tree.set_best(tree.longest_above(target.hash))
             tree.finalize(target.hash)
-            live = [each for each in live if target.hash in line(parents, each.hash)]
+            live = [block for block in live if target.hash in line(parents, block.hash)]
         assert len(tree) == len(live) - 1
-        assert tree.best.number == max(each.number for each in live)
+        assert tree.best.number == max(block.number for block in live)
         best_line = line(parents, tree.best.hash)
-        assert [tree.hash_at(each.number) for each in live if each.hash in best_line] == [
-            each.hash for each in live if each.hash in best_line
+        assert [tree.hash_at(block.number) for block in live if block.hash in best_line] == [
+            block.hash for block in live if block.hash in best_line
         ]
 
 
 def line(parents: dict[bytes, bytes], block_hash: bytes) -> list[bytes]:
     """The block and its ancestors."""
-    found = []
+    ancestors = []
     while block_hash:
-        found.append(block_hash)
+        ancestors.append(block_hash)
         block_hash = parents[block_hash]
-    return found
+    return ancestors

@@ -65,19 +65,19 @@ class Listener:
 
     def sends_round(self, authority: Peer, block: bytes, number: int = 1) -> None:
         """All votes of a round."""
-        for each in round_of(authority, block, number):
-            self.says(each)
+        for message in round_of(authority, block, number):
+            self.says(message)
 
     def received(self, *kinds: int) -> list[object]:
         """Return the messages of these kinds since the last call."""
-        found: list[object] = []
+        messages: list[object] = []
         while True:
             try:
                 event = self.protocol.events.receive_nowait()
             except trio.WouldBlock:
-                return found
+                return messages
             if isinstance(event, Received) and event.data[0] in kinds:
-                found.append(decode_gossip(event.data))
+                messages.append(decode_gossip(event.data))
 
 
 def pair(light: Peer) -> tuple[Listener, Listener]:
@@ -89,7 +89,7 @@ def pair(light: Peer) -> tuple[Listener, Listener]:
 
 def signed_votes(authority: Peer, block: bytes) -> tuple[tuple[Precommit, ...], tuple[Precommit, ...]]:
     """The prevotes and the precommits of round 19."""
-    votes = [each.signed() for each in round_of(authority, block, 19)]
+    votes = [message.signed() for message in round_of(authority, block, 19)]
     return tuple(votes[:2]), tuple(votes[2:])
 
 
@@ -115,8 +115,8 @@ async def test_votes_are_relayed_once_to_peers_in_their_round_and_not_back(
         for listener, packet in ((one, (1, 2)), (near, (2, 2)), (far, (3, 2)), (old, (1, 1))):
             listener.says(NeighborPacket(*packet, 0))
         votes = [vote(VOTERS[0], authority, authority.chain.best.hash, stage) for stage in (0, 1, 2)]
-        for each in votes * 3:
-            one.says(each)
+        for signed_vote in votes * 3:
+            one.says(signed_vote)
         await trio.sleep(0.2)
         assert sorted(near.received(VOTE), key=votes.index) == votes  # type: ignore[arg-type]
         assert one.received(VOTE) == far.received(VOTE) == old.received(VOTE) == []
@@ -204,7 +204,7 @@ async def test_an_authority_has_two_votes_in_a_stage(
             assert block is not None
             one.says(vote(VOTERS[0], authority, block))
         await trio.sleep(0.2)
-        assert [each.target_number for each in near.received(VOTE)] == [5, 6]  # type: ignore[attr-defined]
+        assert [vote.target_number for vote in near.received(VOTE)] == [5, 6]  # type: ignore[attr-defined]
 
 
 async def test_votes_for_a_missing_block_are_relayed_and_count_at_its_import(
@@ -342,8 +342,8 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_at_interva
         (answer,) = behind.received(4)
         assert isinstance(answer, CatchUp)
         assert answer.round == 5
-        assert {each.encode() for each in answer.votes()} == {
-            each.encode() for each in round_of(authority, best.hash, 5)
+        assert {vote.encode() for vote in answer.votes()} == {
+            message.encode() for message in round_of(authority, best.hash, 5)
         }
         await trio.sleep(ANSWER_INTERVAL_S)
         behind.says(CatchUpRequest(5, 2))
@@ -406,9 +406,9 @@ async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
         await reached(light, lambda: bool(light.network.reports))
         assert light.reports == [(asked.name, reputation.BAD_GOSSIP)]
         await trio.sleep(2)
-        rest = ahead if asked is other else other
-        assert rest.received(3) == request
-        rest.says(good)
+        not_asked = ahead if asked is other else other
+        assert not_asked.received(3) == request
+        not_asked.says(good)
         await reached(light, lambda: light.chain.finalized == best)
         assert light.sync.finality.rounds.current == 20
         assert len(light.network.reports) == 1
@@ -447,8 +447,8 @@ async def test_votes_that_wait_when_the_chain_is_reverted_are_dropped(
             patched.setattr(executor, "call_all", made_later)
             light.chain.states._calls.drop(light.chain.finalized.hash)
             await light.chain.restore(copy)
-            for each in votes:  # before any task has handled the events of the revert
-                assert finality._queue.received("one", each.encode()) is None
+            for vote in votes:  # before any task has handled the events of the revert
+                assert finality._queue.received("one", vote.encode()) is None
             await reached(light, lambda: finality.rounds.set_id < 0 and not finality._queue._queued)
             known.set()
             await reached(light, lambda: finality.rounds.set_id == 2)

@@ -169,7 +169,7 @@ transactions = st.builds(
 steps = st.lists(
     st.one_of(
         transactions.map(lambda transaction: ("insert", transaction)),
-        tags.map(lambda given: ("prune", [tag.encode() for tag in given])),
+        tags.map(lambda tags: ("prune", [tag.encode() for tag in tags])),
         st.integers(0, 8).map(lambda count: ("limit", count)),
         st.integers(0, 8).map(lambda index: ("remove", index)),
     ),
@@ -204,7 +204,7 @@ def check(graph: TransactionGraph, in_order: bool) -> None:
     assert sum(len(transaction.data) for transaction in graph.futures()) == graph.future_bytes
     provided = [tag for transaction in ready for tag in transaction.provides]
     assert len(provided) == len(set(provided))
-    seen: set[bytes] = set()
+    provided_tags: set[bytes] = set()
     for transaction in ready:
-        assert not in_order or set(transaction.requires) <= seen
-        seen |= set(transaction.provides)
+        assert not in_order or set(transaction.requires) <= provided_tags
+        provided_tags |= set(transaction.provides)

@@ -45,10 +45,10 @@ async def settle() -> None:
 
 
 def seen(watch: Watch) -> list[TxStatus]:
-    found = []
+    statuses = []
     while (status := watch.statuses.receive_nowait()) is not None:
-        found.append(status)
-    return found
+        statuses.append(status)
+    return statuses
 
 
 def kinds(watch: Watch) -> list[str]:
@@ -179,16 +179,21 @@ async def test_a_replacement_needs_a_higher_priority(rig: Rig) -> None:
 
 
 async def test_blocks_include_high_priorities_first_and_nonces_in_order(rig: Rig) -> None:
-    given = [
+    extrinsics = [
         tx("alice", 0, priority=1),
         tx("alice", 1, priority=9),
         tx("bob", 0, priority=5),
         tx("carol", 0, priority=1),
     ]
-    for extrinsic in given:
+    for extrinsic in extrinsics:
         await rig.pool.submit(extrinsic)
     await rig.author.new_block()
-    assert (rig.chain.body(rig.chain.best.hash) or [])[1:] == [given[2], given[0], given[1], given[3]]
+    assert (rig.chain.body(rig.chain.best.hash) or [])[1:] == [
+        extrinsics[2],
+        extrinsics[0],
+        extrinsics[1],
+        extrinsics[3],
+    ]
 
 
 async def test_a_full_pool_drops_the_lowest_priority_and_notifies_its_watcher(
@@ -511,7 +516,7 @@ async def test_a_retracted_transaction_that_meets_a_fault_returns_with_the_next_
 ) -> None:
     sent = tx("alice", 0, put("a", "1"))
     watch = await rig.pool.submit_and_watch(sent)
-    one = await rig.block(sent)
+    block_hash = await rig.block(sent)
     await settle()
     faults = 0
     real = rig.executor.validate
@@ -525,7 +530,7 @@ async def test_a_retracted_transaction_that_meets_a_fault_returns_with_the_next_
     fork = await rig.blocks(2, on=rig.chain.genesis_hash)
     await settle()
     assert faults > 0
-    assert [(status.kind.value, status.hash) for status in seen(watch)][-1] == ("retracted", one)
+    assert [(status.kind.value, status.hash) for status in seen(watch)][-1] == ("retracted", block_hash)
     monkeypatch.setattr(rig.executor, "validate", real)
     await rig.block(on=fork[-1])
     await settle()

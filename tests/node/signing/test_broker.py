@@ -49,7 +49,7 @@ async def test_the_key_in_the_keystore_is_funded_in_the_first_block_and_can_regi
     tx_hash = await node.broker.register_account()
     body = node.chain.body(node.chain.best.hash) or []
     metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
-    (mine,) = [each for each in body if extrinsic_hash(each) == tx_hash]
+    (mine,) = [extrinsic for extrinsic in body if extrinsic_hash(extrinsic) == tx_hash]
     extrinsic = decode_extrinsic(metadata, mine)
     assert extrinsic.call == ("Swapping", "register_as_broker")
     assert (extrinsic.signed and extrinsic.signed.address, extrinsic.nonce) == (broker_account(), 0)
@@ -165,8 +165,8 @@ async def test_twenty_calls_at_once_get_twenty_nonces(node: Node, broker: Broker
     async with trio.open_nursery() as nursery:
         for _ in range(20):
             nursery.start_soon(open_one)
-    assert sorted(each.channel_id for each in opened) == list(range(1, 21))
-    assert len({each.address for each in opened}) == 20
+    assert sorted(channel.channel_id for channel in opened) == list(range(1, 21))
+    assert len({channel.address for channel in opened}) == 20
 
 
 async def test_nothing_is_signed_while_the_node_is_behind(node: Node) -> None:

@@ -221,22 +221,22 @@ async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_wa
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     faults: list[LocalFault] = [ExecutorDied("killed"), Deadline("Metadata_metadata", 30)]
-    found = Inclusion(b"\1" * 32, BlockRef(b"\2" * 32, 7), 0, ())
+    inclusion = Inclusion(b"\1" * 32, BlockRef(b"\2" * 32, 7), 0, ())
 
     async def read(*_: object) -> Inclusion:
         await trio.lowlevel.checkpoint()
         if faults:
             raise faults.pop(0)
-        return found
+        return inclusion
 
     monkeypatch.setattr(submission, "read_inclusion", read)
     included = TxStatus(StatusKind.IN_BLOCK, b"\2" * 32, 0)
-    for expected in (found, EventError):
+    for expected in (inclusion, EventError):
         publisher = Publisher[TxStatus](None)
         with Submission(None, Watch(b"\1" * 32, publisher.subscribe())) as sent:  # type: ignore[arg-type]
             publisher.publish(included)
-            if expected is found:
-                assert await sent.in_block() is found
+            if expected is inclusion:
+                assert await sent.in_block() is inclusion
             else:
                 faults = [ExecutorDied("killed")] * 9
                 with pytest.raises(EventError, match=f"submitted successfully.*0x{'01' * 32}: killed"):

@@ -289,9 +289,9 @@ async def test_a_clock_that_is_an_hour_slow_is_warned_of_and_no_peer_charged(
             await victim.reached(lambda: "is postponed (is the clock right?)" in caplog.text)
             assert victim.rig.chain.best.number == 4
             assert score(honest, by=victim) >= 0
-            seen = len(looks)
+            count = len(looks)
             await chain.block(tx("dave", 0))
-            await victim.reached(lambda: len(looks) > seen)
+            await victim.reached(lambda: len(looks) > count)
             assert caplog.text.count("is the clock right?") == 1
             slow.undo()
             await chain.block(tx("dave", 1))

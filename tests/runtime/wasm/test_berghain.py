@@ -57,8 +57,8 @@ def test_accounts_authorities_and_supply_can_be_read(genesis: GenesisRuntime, me
     authorities = [aura.take(32) for _ in range(aura.count(32))]
 
     def ask(function: str, *args: object) -> object:
-        found = metadata.api_method(function)
-        return found.decode(genesis.call(function, found.encode_args(*args)))
+        method = metadata.api_method(function)
+        return method.decode(genesis.call(function, method.encode_args(*args)))
 
     assert ask("AccountNonceApi_account_nonce", authorities[0]) == 0
     accounts = ask("CustomRuntimeApi_cf_accounts")

@@ -112,9 +112,9 @@ async def test_two_hundred_blocks_give_the_same_roots_twice(tmp_path: Path, berg
             after = await other.voters()
             with theirs.state(other.head.hash) as state:
                 tracked = script.metadata.storage("EthereumChainTracking", "CurrentChainState")
-                seen = tracked.decode(state.get(tracked.key()))
+                decoded = tracked.decode(state.get(tracked.key()))
     assert own.head == other.head and own.head.number == BLOCKS
-    assert seen["block_height"] == BLOCKS
+    assert decoded["block_height"] == BLOCKS
     assert changes == [CHANGE_AT + 1]
     assert (before.set_id, len(before.authorities)) == (0, 2)
     assert after == AuthoritySet(1, tuple(NEW_VOTERS))

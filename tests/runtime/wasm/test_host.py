@@ -84,11 +84,11 @@ def test_ecdsa_verifies_and_recovers_as_ethereums_library() -> None:
     theirs = eth_keys.Signature(signature).recover_public_key_from_msg_hash(digest)
     whole = b"\0" + theirs.to_bytes()
     later = signature[:64] + bytes([signature[64] + 27])
-    for given in (signature, later):
-        assert on.ext_crypto_secp256k1_ecdsa_recover_version_1(given, digest) == whole
-        assert on.ext_crypto_secp256k1_ecdsa_recover_version_2(given, digest) == whole
-        assert on.ext_crypto_secp256k1_ecdsa_recover_compressed_version_1(given, digest) == b"\0" + public
-        assert on.ext_crypto_secp256k1_ecdsa_recover_compressed_version_2(given, digest) == b"\0" + public
+    for encoded in (signature, later):
+        assert on.ext_crypto_secp256k1_ecdsa_recover_version_1(encoded, digest) == whole
+        assert on.ext_crypto_secp256k1_ecdsa_recover_version_2(encoded, digest) == whole
+        assert on.ext_crypto_secp256k1_ecdsa_recover_compressed_version_1(encoded, digest) == b"\0" + public
+        assert on.ext_crypto_secp256k1_ecdsa_recover_compressed_version_2(encoded, digest) == b"\0" + public
     assert on.ext_crypto_ecdsa_verify_version_1(signature, MESSAGE, public) == 1
     assert on.ext_crypto_ecdsa_verify_version_2(signature, MESSAGE, public) == 1
     assert on.ext_crypto_ecdsa_verify_prehashed_version_1(signature, digest, public) == 1

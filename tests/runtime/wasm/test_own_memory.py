@@ -40,10 +40,12 @@ def names(items: list[wasmtime.ImportType]) -> list[tuple[str, str | None, str]]
 def test_only_the_import_of_the_memory_changes(name: str) -> None:
     before = wasmtime.wat2wasm(f"(module {IMPORT} {PARTS[name]})")
     after = with_own_memory(bytes(before))
-    found, made = compiled(bytes(before)), compiled(after)
-    assert names(made.imports) == [each for each in names(found.imports) if each[1] != "memory"]
+    original, made = compiled(bytes(before)), compiled(after)
+    assert names(made.imports) == [
+        imported for imported in names(original.imports) if imported[1] != "memory"
+    ]
     exports = {export.name: export.type for export in made.exports}
-    assert exports.keys() == {export.name for export in found.exports} | {"memory"}
+    assert exports.keys() == {export.name for export in original.exports} | {"memory"}
     memory = exports["memory"]
     assert isinstance(memory, wasmtime.MemoryType)
     assert (memory.limits.min, memory.limits.max) == (3, 9)

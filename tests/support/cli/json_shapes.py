@@ -74,15 +74,15 @@ def faults(value: Any, schema: Schema, place: str = "", *, has_asset: bool = Fal
 def _faults_of_members(
     value: dict[str, Any], schema: dict[str, Schema], place: str, has_asset: bool
 ) -> Iterator[str]:
-    known = {name.removesuffix("?"): each for name, each in schema.items()}
+    known = {name.removesuffix("?"): shape for name, shape in schema.items()}
     has_asset = has_asset or any("asset" in name.lower() or name == "source" for name in known)
-    for name, each in known.items():
+    for name, shape in known.items():
         if name not in value and f"{name}?" not in schema:
             yield f"{place}.{name}: missing"
         if (
             not has_asset
             and not name.endswith("Wei")
-            and "amount" in (each if isinstance(each, set) else [each])
+            and "amount" in (shape if isinstance(shape, set) else [shape])
         ):
             yield f"{place}.{name}: an amount without its asset"
     for name, member in value.items():

@@ -24,16 +24,26 @@ class Held:
         return self.storage.get(child, {}).get(key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        return min((each for each in self.storage.get(child, {}) if each > key), default=None)
+        return min(
+            (stored_key for stored_key in self.storage.get(child, {}) if stored_key > key), default=None
+        )
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
         return self.nodes.get(child, {}).get(path)
 
     def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
-        return ((each, value) for each, value in sorted(self.storage.get(child, {}).items()) if each > key)
+        return (
+            (stored_key, value)
+            for stored_key, value in sorted(self.storage.get(child, {}).items())
+            if stored_key > key
+        )
 
     def nodes_after(self, path: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
-        return ((each, node) for each, node in sorted(self.nodes.get(child, {}).items()) if each > path)
+        return (
+            (node_path, node)
+            for node_path, node in sorted(self.nodes.get(child, {}).items())
+            if node_path > path
+        )
 
 
 keys = st.binary(min_size=1, max_size=4) | st.binary(min_size=1, max_size=2).map(

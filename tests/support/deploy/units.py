@@ -35,7 +35,9 @@ def allowed_calls(unit_file: Path) -> set[str]:
             members.append(line.strip())
 
     def expanded(name: str) -> set[str]:
-        return {call for each in groups[name] for call in (expanded(each) if each[0] == "@" else {each})}
+        return {
+            call for member in groups[name] for call in (expanded(member) if member[0] == "@" else {member})
+        }
 
     allowed: set[str] = set()
     for text in values(unit_file, "SystemCallFilter"):

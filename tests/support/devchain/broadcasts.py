@@ -20,6 +20,6 @@ def until(broker: Swapper, name: str, most: int = 60) -> Any:
     """Let blocks go by until an event of this name; its fields."""
     for _ in range(most):
         broker.blocks(1)
-        if found := broker.all_of(name):
-            return found[0]
+        if events := broker.all_of(name):
+            return events[0]
     raise AssertionError(f"no {name} in {most} blocks")

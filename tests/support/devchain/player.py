@@ -76,22 +76,22 @@ class Player(Swapper):
             )
         )
         paid = self.another_of(source) if terms["in_another_asset"] else source
-        seen = {
+        deposit = {
             "deposit_address": opened["deposit_address"],
             "asset": paid,
             "amount": atoms(paid, worth),
             "transaction": b"\x01" * 32,
         }
         if terms["boost"]:
-            assert self.dev("prewitness_deposit", **seen) == "Ok"
-        deposits = [seen, seen | {"transaction": b"\x02" * 32}][: terms["times"]]
+            assert self.dev("prewitness_deposit", **deposit) == "Ok"
+        deposits = [deposit, deposit | {"transaction": b"\x02" * 32}][: terms["times"]]
         calls = [self.world.call("Dev", "witness_deposit", **deposit) for deposit in deposits]
         outcomes = self.world.block(*map(bare_extrinsic, calls))
         assert outcomes == [("Ok", ("Ok", ()))] * len(deposits)
 
     def another_of(self, asset: str) -> str:
         """Another asset of the same chain, if it has one."""
-        same = (each.name for each in self.release.assets_of(ASSETS[asset].chain))
+        same = (other_asset.name for other_asset in self.release.assets_of(ASSETS[asset].chain))
         return min((name for name in same if name != asset), default=asset)
 
     def on_price(self, asset: str, factor: float, depth: int | None) -> None:
@@ -117,7 +117,7 @@ class Player(Swapper):
         self.ledger.put_up(asset, atoms(asset, worth) - before)
 
     def on_lend(self, asset: str, worth: float) -> None:
-        pools = {each["asset"]: each for each in self.world.api("CustomRuntimeApi_cf_lending_pools", asset)}
+        pools = {pool["asset"]: pool for pool in self.world.api("CustomRuntimeApi_cf_lending_pools", asset)}
         before = pools[asset]["available_amount"] if asset in pools else 0
         assert self.dev("set_lending_depth", asset=asset, amount=atoms(asset, worth)) == "Ok"
         self.ledger.put_up(asset, atoms(asset, worth) - before)

@@ -12,7 +12,7 @@ class SwapsOnly(Swapper):
 
     def happened(self) -> list[str]:
         transport = ("Broadcaster.", "ThresholdSigner.", "BroadcastRequested")
-        return [name for name in super().happened() if not any(each in name for each in transport)]
+        return [name for name in super().happened() if not any(word in name for word in transport)]
 
 
 NO_LIMITS = {"min_price": 0, "max_oracle_price_slippage": None}

@@ -25,7 +25,7 @@ def encoded(broker: Broker, extra: Any, source: str = "Eth", destination: str = 
         "affiliate_fees": [],
         "dca_parameters": None,
     } | changes
-    address, commission, *rest = usual.values()
+    address, commission, *other_terms = usual.values()
     return broker.world.api(
         "CustomRuntimeApi_cf_request_swap_parameter_encoding",
         broker.account,
@@ -34,7 +34,7 @@ def encoded(broker: Broker, extra: Any, source: str = "Eth", destination: str = 
         address,
         commission,
         extra,
-        *rest,
+        *other_terms,
     )
 
 

@@ -43,12 +43,12 @@ def forkable(arguments: Sequence[Any], env: Mapping[Any, Any] | None) -> list[st
         return None
     if _settings(environment) != _settings(os.environ):
         return None
-    rest = words[1:]
-    while rest and (rest[0] in FLAGS or " ".join(rest[:2]).startswith("-X pycache_prefix=")):
-        rest = rest[1 if rest[0] in FLAGS else 2 :]
-    kind, text = [*rest, "", ""][:2]
+    remaining = words[1:]
+    while remaining and (remaining[0] in FLAGS or " ".join(remaining[:2]).startswith("-X pycache_prefix=")):
+        remaining = remaining[1 if remaining[0] in FLAGS else 2 :]
+    kind, text = [*remaining, "", ""][:2]
     is_ours = (kind == "-m" and text in MODULES) or (kind == "-c" and text in _programs())
-    return rest if is_ours else None
+    return remaining if is_ours else None
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
@@ -152,40 +152,40 @@ class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
     _signature = inspect.signature(subprocess.Popen._execute_child)  # type: ignore[attr-defined]
 
     def _execute_child(self, *arguments: Any) -> None:
-        given = self._signature.bind(self, *arguments).arguments
-        kind = kind_of(given["args"])
+        bound = self._signature.bind(self, *arguments).arguments
+        kind = kind_of(bound["args"])
         ForkingPopen.started[kind] += 1
         if ForkingPopen.on_start is not None:
             ForkingPopen.on_start(kind, self)
-        rest = forkable(given["args"], given["env"]) if _is_plain(given) else None
-        server = None if rest is None else fork_server()
+        program = forkable(bound["args"], bound["env"]) if _is_plain(bound) else None
+        server = None if program is None else fork_server()
         if server is None:
             super()._execute_child(*arguments)  # type: ignore[misc]
             return
-        ends = [given["p2cread"], given["c2pwrite"], given["errwrite"]]
-        kept = sorted(map(int, given["pass_fds"]))
+        ends = [bound["p2cread"], bound["c2pwrite"], bound["errwrite"]]
+        kept = sorted(map(int, bound["pass_fds"]))
         order = {
-            "program": rest,
-            "cwd": os.fspath(given["cwd"] or Path.cwd()),
-            "env": _text(os.environ if given["env"] is None else given["env"]),
-            "session": bool(given["start_new_session"]),
-            "umask": given["umask"] if given["umask"] >= 0 else _umask(),
+            "program": program,
+            "cwd": os.fspath(bound["cwd"] or Path.cwd()),
+            "env": _text(os.environ if bound["env"] is None else bound["env"]),
+            "session": bool(bound["start_new_session"]),
+            "umask": bound["umask"] if bound["umask"] >= 0 else _umask(),
             "descriptors": [0, 1, 2, *kept],
         }
         standard = [number if end == -1 else end for number, end in enumerate(ends)]
         self.pid = server.fork(order, [*standard, *kept])
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-        self._close_pipe_fds(*[given[name] for name in pipes])  # type: ignore[attr-defined]
+        self._close_pipe_fds(*[bound[name] for name in pipes])  # type: ignore[attr-defined]
 
 
-def _is_plain(given: Mapping[str, Any]) -> bool:
+def _is_plain(bound: Mapping[str, Any]) -> bool:
     """Whether the start asks for nothing that only `exec` gives, or that the order does not say."""
     unusual = ("preexec_fn", "shell", "executable", "gid", "gids", "uid")
-    group = given.get("process_group", -1)
+    group = bound.get("process_group", -1)
     return (
-        not any(given.get(name) is not None and given[name] is not False for name in unusual)
-        and not isinstance(given["args"], str | bytes | os.PathLike)
+        not any(bound.get(name) is not None and bound[name] is not False for name in unusual)
+        and not isinstance(bound["args"], str | bytes | os.PathLike)
         and group in (-1, None)
     )
 

@@ -38,10 +38,10 @@ def become(
         os.environ.update(order["env"])
         time.tzset()
         _open_standard_streams()
-        rest = order["program"]
-        if _starts_node(rest):
+        program = order["program"]
+        if _starts_node(program):
             before_node()
-        _run(rest, order["cwd"])
+        _run(program, order["cwd"])
         code = 0
     except SystemExit as end:
         code = _code_of(end)
@@ -57,9 +57,9 @@ def put_in_place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
     """Give each descriptor its number, and close all others."""
     moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, FIRST_FREE) for descriptor in descriptors]
     os.closerange(0, FIRST_FREE)
-    for each, number in zip(moved, numbers, strict=True):
-        os.dup2(each, number, inheritable=True)
-        os.close(each)
+    for descriptor, number in zip(moved, numbers, strict=True):
+        os.dup2(descriptor, number, inheritable=True)
+        os.close(descriptor)
 
 
 def _open_standard_streams() -> None:
@@ -78,17 +78,22 @@ def _open_standard_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _starts_node(rest: Sequence[str]) -> bool:
+def _starts_node(program: Sequence[str]) -> bool:
     """Whether the program starts executors: `cfnode run`, whose name may be left out."""
-    arguments = rest[2:]
+    arguments = program[2:]
     return bool(arguments) and (arguments[0] == "run" or arguments[0].startswith("--"))
 
 
-def _run(rest: Sequence[str], cwd: str) -> None:
+def _run(program: Sequence[str], cwd: str) -> None:
     """Run `-m cfnode ARGUMENTS` or `-c PROGRAM ARGUMENTS`."""
-    kind, text, *arguments = rest
+    kind, text, *arguments = program
     further = [word for word in os.environ.get("PYTHONPATH", "").split(os.pathsep) if word]
-    sys.path[:] = [cwd, *further, *[each for each in sys.path if each not in ("", str(ROOT), cwd)], str(ROOT)]
+    sys.path[:] = [
+        cwd,
+        *further,
+        *[folder for folder in sys.path if folder not in ("", str(ROOT), cwd)],
+        str(ROOT),
+    ]
     if kind == "-m":
         sys.argv = [str(ROOT / "cfnode" / "__main__.py"), *arguments]
         runpy.run_module(text, run_name="__main__", alter_sys=True)

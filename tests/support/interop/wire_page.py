@@ -46,15 +46,19 @@ def page(compared: Sequence[Compared]) -> str:
     """The page in Markdown: for each transport first what differs."""
     head = HEAD.format(
         count=len(compared),
-        equal=sum(each.is_equal for each in compared),
+        equal=sum(comparison.is_equal for comparison in compared),
         size=LIMITS["max_request_size"],
         batch=BATCH_LIMIT,
         subscriptions=LIMITS["max_subscriptions"],
     )
     parts = [head]
-    for transport in dict.fromkeys(each.transport for each in compared):
+    for transport in dict.fromkeys(comparison.transport for comparison in compared):
         for is_equal, title in ((False, "what differs"), (True, "what is the same")):
-            some = [each for each in compared if (each.transport, each.is_equal) == (transport, is_equal)]
+            some = [
+                comparison
+                for comparison in compared
+                if (comparison.transport, comparison.is_equal) == (transport, is_equal)
+            ]
             parts += [f"## {transport}: {title}\n", *table(some, is_equal=is_equal), ""]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -62,9 +66,9 @@ def page(compared: Sequence[Compared]) -> str:
 def table(compared: Iterable[Compared], *, is_equal: bool) -> list[str]:
     titles = ("what is sent", "message", *(("both",) if is_equal else ("jsonrpsee 0.24.10", "cfnode", "why")))
     rows = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    for each in compared:
-        cells = [each.case.name, sent(each.case), answer(each.theirs)]
-        cells += [] if is_equal else [answer(each.ours), each.reason or ""]
+    for comparison in compared:
+        cells = [comparison.case.name, sent(comparison.case), answer(comparison.theirs)]
+        cells += [] if is_equal else [answer(comparison.ours), comparison.reason or ""]
         rows.append(f"| {' | '.join(cells)} |")
     return rows
 
@@ -97,12 +101,12 @@ def text_of(data: bytes) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode("latin-1").encode("ascii", "backslashreplace").decode()
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def code(text: str) -> str:
     """A cell in fixed width; a long text is cut in its middle."""
-    text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     if len(text) > MAX_SHOWN:
         half = MAX_SHOWN // 2
         text = f"{text[:half]} … {text[-half:]}"

@@ -80,7 +80,9 @@ def _fact(draw: st.DrawFn) -> tuple[str, int, dict[str, Any]]:
     fact: dict[str, Any] = {"kind": kind, "state": kind, "chain": draw(st.sampled_from(CHAINS))}
     if name == "payouts":
         fact["state"] = draw(st.sampled_from(PAYOUTS))
-    fact |= {each: draw(number) for each in ("request", "channel", "egress", "broadcast", "amount", "output")}
+    fact |= {
+        field: draw(number) for field in ("request", "channel", "egress", "broadcast", "amount", "output")
+    }
     fact["account"] = draw(st.sampled_from(ACCOUNTS))
     fact["expiry_block"] = draw(st.sampled_from((None, HEIGHT, HEIGHT + 1, HEIGHT + 50)))
     fact["address"] = draw(st.sampled_from((None, "address")))

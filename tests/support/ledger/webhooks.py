@@ -18,9 +18,9 @@ NOWHERE = "http://127.0.0.1:9/"
 async def noted(database: Database, day: Day, *urls: str) -> list[str]:
     """Books of the day with webhooks from the start; the ids of these."""
     database.migrate()
-    found = [registry.add(database, url)[0] for url in urls]
+    endpoints = [registry.add(database, url)[0] for url in urls]
     await followed(database, Source(day.url, first=1))
-    return found
+    return endpoints
 
 
 def changes(database: Database) -> list[tuple[int, str]]:
@@ -28,10 +28,10 @@ def changes(database: Database) -> list[tuple[int, str]]:
 
 
 def by_swap(database: Database) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    states: dict[int, list[str]] = {}
     for request, state in changes(database):
-        found.setdefault(request, []).append(state)
-    return found
+        states.setdefault(request, []).append(state)
+    return states
 
 
 def left(database: Database, webhook: str) -> int:

@@ -45,12 +45,12 @@ class Head:
         """All events of an operation, without its id."""
         begun = await self.call(method, *params)
         assert begun["result"] == "started"
-        found: list[dict[str, Any]] = []
-        while not found or found[-1]["event"] in ("operationStorageItems", "operationWaitingForContinue"):
+        events: list[dict[str, Any]] = []
+        while not events or events[-1]["event"] in ("operationStorageItems", "operationWaitingForContinue"):
             event = await self.event()
             assert event.pop("operationId") == begun["operationId"]
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
 
 async def followed(ws: WebSocket, *, with_runtime: bool = True) -> Head:

@@ -14,12 +14,12 @@ async def events_of(served: Served, block: str) -> list[tuple[str, str, Any]]:
     metadata = (await served.node.chain.runtime_at(hash_)).metadata
     with served.node.chain.state(hash_) as state:
         data = state.get(metadata.storage_key("System", "Events")) or b"\0"
-    found = []
+    events = []
     for record in metadata.event_codec.decode(data):
         pallet, payload = record["event"]
         name, fields = (payload, ()) if isinstance(payload, str) else payload
-        found.append((pallet, name, fields))
-    return found
+        events.append((pallet, name, fields))
+    return events
 
 
 async def open_channel(served: Served) -> str:

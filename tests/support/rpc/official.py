@@ -40,11 +40,11 @@ def differences(ours: Any, theirs: Any, path: str, loose: bool) -> list[str]:
         if len(ours) == len(theirs) == 1 and next(iter(theirs)).istitle():  # a tagged enum
             theirs, ours = {"*": next(iter(theirs.values()))}, {"*": next(iter(ours.values()))}
         missing = theirs.keys() - ours.keys() - NEWER
-        found = [f"{path}.{key} is missing" for key in sorted(missing)]
-        found += [f"{path}.{key} is not theirs" for key in sorted(ours.keys() - theirs.keys() - OLDER)]
+        faults = [f"{path}.{key} is missing" for key in sorted(missing)]
+        faults += [f"{path}.{key} is not theirs" for key in sorted(ours.keys() - theirs.keys() - OLDER)]
         for key in ours.keys() & theirs.keys():
-            found += differences(ours[key], theirs[key], f"{path}.{key}", loose)
-        return found
+            faults += differences(ours[key], theirs[key], f"{path}.{key}", loose)
+        return faults
     if isinstance(theirs, list) and isinstance(ours, list):
         pairs = zip(ours, theirs, strict=False)
         return [line for mine, other in pairs for line in differences(mine, other, f"{path}[]", loose)]

@@ -39,8 +39,8 @@ async def free(served: Served, asset: dict[str, str]) -> int:
 
 async def best(served: Served) -> str:
     """The hash of the best block."""
-    found: str = await served.call("chain_getBlockHash")
-    return found
+    block_hash: str = await served.call("chain_getBlockHash")
+    return block_hash
 
 
 NOW = "InBlock"

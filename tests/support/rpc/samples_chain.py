@@ -58,7 +58,7 @@ class Chain:
         """Storage in which every item that is asked for is there: broadcasts, and accounts of Swapping."""
         broadcast = (7).to_bytes(4, "little") + (9).to_bytes(8, "little")
         held = {b"Swapping": AFFILIATE, b"AssethubBroadcaster": broadcast[:8]}
-        values = {twox_128(pallet): each for pallet, each in held.items()}
+        values = {twox_128(pallet): value for pallet, value in held.items()}
         yield SimpleNamespace(get=lambda key: values.get(key[:16], broadcast))
 
     async def read(self, block_hash: bytes, walk: Any, *_: Any) -> Any:

@@ -38,12 +38,14 @@ V1 = {
 
 
 def request_v2(**changes: Any) -> RequestDepositAddressV2:
-    given = {"quote": QUOTE, "destAddress": BTC, "fillOrKillParams": FOK} | changes
+    request = {"quote": QUOTE, "destAddress": BTC, "fillOrKillParams": FOK} | changes
     return RequestDepositAddressV2.from_json(
-        {key: value for key, value in given.items() if value is not None}
+        {key: value for key, value in request.items() if value is not None}
     )
 
 
 def request_v1(**changes: Any) -> RequestDepositAddress:
-    given = V1 | changes
-    return RequestDepositAddress.from_json({key: value for key, value in given.items() if value is not None})
+    request = V1 | changes
+    return RequestDepositAddress.from_json(
+        {key: value for key, value in request.items() if value is not None}
+    )

@@ -37,7 +37,7 @@ def egress(block: int, number: int, swap: int, name: str = "SwapEgressScheduled"
 
 
 def batch(block: int, number: int, *egresses: int) -> Named:
-    ids = [("Ethereum", each) for each in egresses]
+    ids = [("Ethereum", egress) for egress in egresses]
     return block, INGRESS, "BatchBroadcastRequested", {"broadcast_id": number, "egress_ids": ids}
 
 

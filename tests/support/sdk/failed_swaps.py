@@ -38,12 +38,17 @@ def failed_swap(
         "broker_request_swap_deposit_address", BTC, asset, receiver, 0, None, None, None, terms
     )
     with client(node) as sdk:
-        before = {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))}
+        before = {failed_call.broadcast_id for failed_call in sdk.call(FindFailedCalls(chain))}
         node.call("dev_deposit", channel["address"], BTC, 10**8)
         for _ in range(BLOCKS):
             node.call("dev_newBlock")
-            if found := {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))} - before:
-                return found.pop(), f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
+            if (
+                broadcast_ids := {
+                    failed_call.broadcast_id for failed_call in sdk.call(FindFailedCalls(chain))
+                }
+                - before
+            ):
+                return broadcast_ids.pop(), f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
     raise AssertionError("no transfer failed")
 
 

@@ -110,7 +110,7 @@ class PayoutsOfLife(Life):
 
     def _private(self) -> None:
         """A swap by the broker's private channel, whose receiver does not take the transfer."""
-        chains = [each for each in self._chains if each in EVM]
+        chains = [chain for chain in self._chains if chain in EVM]
         target = self._assets[self.random.choice(chains)][0] if chains else "Eth"
         if not self.world.stored("Swapping", "BrokerPrivateBtcChannels", BROKER.account):
             self.block(Call(BROKER, "Swapping", "open_private_btc_channel", {}))
@@ -159,8 +159,8 @@ class InvalidMessages:
                     arrived.append((event.pallet.removesuffix("Broadcaster"), event.fields["broadcast_id"]))
                 elif event.name == "BroadcastAborted":
                     egresses.pop((event.pallet.removesuffix("Broadcaster"), event.fields["broadcast_id"]), 0)
-        found = [each for each in arrived if each in egresses]
-        self.egresses = {each: egresses[each] for each in found[life.seed % 2 :: 2]}
+        arrived_egresses = [egress for egress in arrived if egress in egresses]
+        self.egresses = {egress: egresses[egress] for egress in arrived_egresses[life.seed % 2 :: 2]}
 
     def changed(self, pallet: str, name: str, fields: Any) -> tuple[str, Any] | None:
         """An event's name and fields; None for one of a transaction that was never built."""
@@ -176,8 +176,10 @@ class InvalidMessages:
     def history(self, life: PayoutsOfLife) -> Iterator[DecodedBlock]:
         """The blocks of the life, with these events."""
         for block in life.history:
-            changes = [(each, self.changed(each.pallet, each.name, each.fields)) for each in block.events]
-            events = [replace(each, name=new[0], fields=new[1]) for each, new in changes if new is not None]
+            changes = [
+                (event, self.changed(event.pallet, event.name, event.fields)) for event in block.events
+            ]
+            events = [replace(event, name=new[0], fields=new[1]) for event, new in changes if new is not None]
             yield replace(block, events=tuple(events))
 
 
@@ -225,7 +227,9 @@ class Vaults:
                 if event.pallet.endswith("Broadcaster"):
                     self._receive(event.pallet.removesuffix("Broadcaster"), event.name, event.fields)
         self.used = {
-            (each.chain, each.nonce) for each in self.signed if (each.chain, each.broadcast_id) in self.ended
+            (transaction.chain, transaction.nonce)
+            for transaction in self.signed
+            if (transaction.chain, transaction.broadcast_id) in self.ended
         }
 
     def _receive(self, chain: str, name: str, fields: dict[str, Any]) -> None:
@@ -259,7 +263,11 @@ class Vaults:
 
     def open(self) -> list[Payload]:
         """The calls that a vault takes, and that no authority is to send."""
-        return [each for each in self.signed if self.takes(each) and not self.is_on_its_way(each)]
+        return [
+            transaction
+            for transaction in self.signed
+            if self.takes(transaction) and not self.is_on_its_way(transaction)
+        ]
 
     def sent_again(self) -> list[Payload]:
         """The aborted calls that a vault takes, and that an authority is to send again."""
@@ -287,9 +295,9 @@ class LifeNode(Script):
 
     def session(self) -> ClientSession:
         """A session of the SDK that knows the runtime's types."""
-        found = session(backend_url="http://backend.test")
-        found.metadata[NODE, self._spec] = self.types  # type: ignore[assignment]  # as far as it is used
-        return found
+        new_session = session(backend_url="http://backend.test")
+        new_session.metadata[NODE, self._spec] = self.types  # type: ignore[assignment]  # as far as it is used
+        return new_session
 
     @property
     def _spec(self) -> int:
@@ -339,9 +347,9 @@ class LifeNode(Script):
         return self.life.kept[number][key]
 
 
-def _as_json(found: dict[str, Any] | None) -> Any:
-    if found is None:
+def _as_json(call: dict[str, Any] | None) -> Any:
+    if call is None:
         return None
-    texts = {name: found[name].hex() for name in ("contract", "data")}
-    selector = found.get("function_selector")
-    return found | texts | ({} if selector is None else {"function_selector": list(selector)})
+    texts = {name: call[name].hex() for name in ("contract", "data")}
+    selector = call.get("function_selector")
+    return call | texts | ({} if selector is None else {"function_selector": list(selector)})

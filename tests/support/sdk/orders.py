@@ -16,5 +16,5 @@ def ladder(tick: int, levels: int) -> list[Order]:
 
 def nonce(place: Market) -> int:
     """Return the number of transactions that the provider has sent."""
-    found: int = place.node.call("system_accountNextIndex", ACCOUNT)
-    return found
+    next_nonce: int = place.node.call("system_accountNextIndex", ACCOUNT)
+    return next_nonce

@@ -20,17 +20,17 @@ def raw(text: str) -> bytes:
 
 def vector(name: str) -> dict[str, Any]:
     document = json.loads(shared("evm-vectors.json").read_text())
-    assert {each["name"] for each in document["vectors"]} == set(NAMES)
-    found: dict[str, Any] = next(each for each in document["vectors"] if each["name"] == name)
-    return found
+    assert {entry["name"] for entry in document["vectors"]} == set(NAMES)
+    test_vector: dict[str, Any] = next(entry for entry in document["vectors"] if entry["name"] == name)
+    return test_vector
 
 
-def chain_of(found: dict[str, Any]) -> str:
-    return str(found["rpc_method"].rpartition("_")[2])
+def chain_of(test_vector: dict[str, Any]) -> str:
+    return str(test_vector["rpc_method"].rpartition("_")[2])
 
 
-def payload_of(found: dict[str, Any]) -> Payload:
-    return read_payload(chain_of(found).capitalize(), 1, found["rpc_result"], None)
+def payload_of(test_vector: dict[str, Any]) -> Payload:
+    return read_payload(chain_of(test_vector).capitalize(), 1, test_vector["rpc_result"], None)
 
 
 EPOCH, HEAD = 6, 1400
@@ -42,10 +42,10 @@ def entries(*listed: tuple[int, int]) -> str:
 
 
 def node(
-    found: dict[str, Any], *, offered: bool, now: str | None = None, before: str | None = None
+    test_vector: dict[str, Any], *, offered: bool, now: str | None = None, before: str | None = None
 ) -> Script:
     """A State Chain in epoch 6 that has had ten broadcasts; the lists of this epoch and of the last."""
-    chain = chain_of(found).capitalize()
+    chain = chain_of(test_vector).capitalize()
 
     def prefix(pallet: str, item: str) -> str:
         return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
@@ -55,9 +55,9 @@ def node(
         return prefix(f"{chain}IngressEgress", "FailedForeignChainCalls") + (twox_64(key) + key).hex()
 
     storage = {
-        prefix("Environment", f"{chain}KeyManagerAddress"): found["inputs"]["key_manager"],
+        prefix("Environment", f"{chain}KeyManagerAddress"): test_vector["inputs"]["key_manager"],
         prefix("Environment", f"{chain}ChainId"): "0x"
-        + found["inputs"]["chain_id"].to_bytes(8, "little").hex(),
+        + test_vector["inputs"]["chain_id"].to_bytes(8, "little").hex(),
         prefix("Validator", "CurrentEpoch"): "0x" + EPOCH.to_bytes(4, "little").hex(),
         prefix("Validator", "CurrentEpochStartedAt"): "0x" + (1000).to_bytes(4, "little").hex(),
         prefix("Validator", "EpochDuration"): "0x" + (500).to_bytes(4, "little").hex(),
@@ -66,15 +66,15 @@ def node(
         listed(EPOCH - 1): before,
     }
     # x, then 0 for an odd parity and 1 for an even one
-    signer = raw(vector(found["name"])["agg_key"]["compressed"])
+    signer = raw(vector(test_vector["name"])["agg_key"]["compressed"])
     before_this = (EPOCH - 1).to_bytes(4, "little")
     earlier = prefix("EvmThresholdSigner", "Keys") + (twox_64(before_this) + before_this).hex()
     storage[earlier] = "0x" + signer[1:].hex() + f"{3 - signer[0]:02x}"
     results = {
         "chain_getBlockHash": "0x" + "ab" * 32,
         "chain_getHeader": {"number": hex(HEAD)},
-        found["rpc_method"]: found["rpc_result"] if offered else None,
-        "cf_eth_vault": [found["agg_key"]["compressed"], 1000],
+        test_vector["rpc_method"]: test_vector["rpc_result"] if offered else None,
+        "cf_eth_vault": [test_vector["agg_key"]["compressed"], 1000],
     }
     return StorageScript(results, storage.get)
 

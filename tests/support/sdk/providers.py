@@ -31,12 +31,12 @@ Answer = dict[str, Any] | None
 
 def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
     """A State Chain's answer with a signed call, each with a nonce of its own."""
-    found, nonce = vector("native-ethereum-even-key"), next(NONCES)
+    test_vector, nonce = vector("native-ethereum-even-key"), next(NONCES)
     protection = ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT))
-    secret = raw(found["inputs"]["agg_secret"])
+    secret = raw(test_vector["inputs"]["agg_secret"])
     signature = schnorr.sign(secret, nonce.to_bytes(32, "big"), call.message_hash(protection))
-    result = found["rpc_result"] | {"data": call.data(nonce, signature).hex()} | changes
-    return found | {"rpc_result": result}
+    result = test_vector["rpc_result"] | {"data": call.data(nonce, signature).hex()} | changes
+    return test_vector | {"rpc_result": result}
 
 
 def transfer(amount: int = ETHER, token: bytes = NATIVE_TOKEN) -> tuple[str, dict[str, Any]]:
@@ -51,8 +51,8 @@ def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, 
 
 
 def report(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
 
 
 def provider(
@@ -115,8 +115,8 @@ class Liar:
         number, at = self.block["number"], self.block["hash"]
         return {"status": "0x1", "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
 
-    def nonce(self, found: str) -> str:
-        return hex(int(found, 16) + 1) if self.sent and "nonce" in self.also else found
+    def nonce(self, offered_nonce: str) -> str:
+        return hex(int(offered_nonce, 16) + 1) if self.sent and "nonce" in self.also else offered_nonce
 
     def lies(self) -> dict[str, Any]:
         return {

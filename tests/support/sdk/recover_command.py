@@ -15,9 +15,9 @@ from tests.support.sdk.payloads import entries, node
 ETHER = 10**18
 
 
-def state_chain(found: dict[str, Any], **state: Any) -> Any:
+def state_chain(test_vector: dict[str, Any], **state: Any) -> Any:
     """A State Chain that offers this payload as broadcast 7."""
-    script = node(found, **({"offered": True, "now": entries((7, 6))} | state))
+    script = node(test_vector, **({"offered": True, "now": entries((7, 6))} | state))
 
     def handle(request: Request) -> bytes:
         return page(200, json.dumps([script._reply(call) for call in request.calls]).encode())

@@ -79,9 +79,9 @@ class Program:
     @property
     def rss_kib(self) -> int:
         """Its resident memory."""
-        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())
-        assert found is not None
-        return int(found[1])
+        match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())
+        assert match is not None
+        return int(match[1])
 
 
 class Honest:
@@ -192,13 +192,13 @@ def running_programs(folder: Path, *names: str) -> Iterator[dict[str, Program]]:
 @contextmanager
 def _node(folder: Path) -> Iterator[Program]:
     with running_node(folder, "--dev", "--rpc-max-connections=100") as node:
-        found = re.search(r"Prometheus exporter started at [^ ]*:(\d+)", node.log)
-        assert found is not None
+        match = re.search(r"Prometheus exporter started at [^ ]*:(\d+)", node.log)
+        assert match is not None
         rpc = int(node.url.rpartition(":")[2])
         yield Program("node", node.process.pid, node.log_path, {
             "JSON-RPC": Target(rpc, "/health", 100),
             "JSON-RPC by WebSocket": Target(rpc, "/", 100, is_websocket=True),
-            "metrics": Target(int(found[1]), "/metrics", 32),
+            "metrics": Target(int(match[1]), "/metrics", 32),
         })  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class Record:
         return self.heights.get(chain, 0)
 
     def key_change(self) -> Place | None:
-        return key_change((each.place, each.name) for each in self.find(*KEY))
+        return key_change((event.place, event.name) for event in self.find(*KEY))
 
     def error(self, entry: Entry) -> tuple[str, str]:
         return "BelowEgressDustLimit", "The amount is below the limit."

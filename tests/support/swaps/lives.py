@@ -96,29 +96,29 @@ class Blocks(Swapper):
         """Make a block with calls, and note what happened."""
         nonces: dict[bytes, int] = {}
         extrinsics = []
-        for each in calls:
-            encoded_call = self.world.call(each.pallet, each.name, **each.arguments)
-            if each.pair is None:
+        for call in calls:
+            encoded_call = self.world.call(call.pallet, call.name, **call.arguments)
+            if call.pair is None:
                 extrinsics.append(bare_extrinsic(encoded_call))
                 continue
-            account = each.pair.account
+            account = call.pair.account
             if account not in nonces:
                 nonces[account] = self.world.api("AccountNonceApi_account_nonce", account)
-            extrinsics.append(self.world.sign(encoded_call, each.pair, nonce=nonces[account]))
+            extrinsics.append(self.world.sign(encoded_call, call.pair, nonce=nonces[account]))
             nonces[account] += 1
         outcomes = self.world.block(*extrinsics)
         first = len(self.world.bodies[-1]) - len(calls)
         self._note()
-        by_extrinsic = self._by_extrinsic() if any(each.done is not None for each in calls) else {}
-        for place, (each, (included, outcome)) in enumerate(zip(calls, outcomes, strict=True)):
-            assert included == "Ok", (each, outcome)
+        by_extrinsic = self._by_extrinsic() if any(call.done is not None for call in calls) else {}
+        for place, (call, (included, outcome)) in enumerate(zip(calls, outcomes, strict=True)):
+            assert included == "Ok", (call, outcome)
             if outcome[0] != "Ok":
-                self.refused.append(f"{each.name}: {self.error_name(outcome[1])}")
-            elif each.done is not None:
-                each.done(by_extrinsic.get(first + place, []))
+                self.refused.append(f"{call.name}: {self.error_name(outcome[1])}")
+            elif call.done is not None:
+                call.done(by_extrinsic.get(first + place, []))
         self.model.receive(
             self.world.header.number,
-            [(each.index, each.pallet, each.name, each.fields) for each in self.history[-1].events],
+            [(event.index, event.pallet, event.name, event.fields) for event in self.history[-1].events],
         )
 
     def _note(self) -> None:
@@ -128,7 +128,7 @@ class Blocks(Swapper):
         self._emitted = decoded(world.metadata, data, number)
         events = self._told(self._emitted)
         time, spec = world.stored("Timestamp", "Now"), world.runtime.composition.release.spec_version
-        hashes = [f"0x{each.hex()}" for each in world.hashes[-2:]]
+        hashes = [f"0x{block_hash.hex()}" for block_hash in world.hashes[-2:]]
         self.history.append(DecodedBlock(number, hashes[1], hashes[0], time, spec, events, world.metadata))
 
     def _told(self, events: tuple[DecodedEvent, ...]) -> tuple[DecodedEvent, ...]:
@@ -137,26 +137,28 @@ class Blocks(Swapper):
 
     def _by_extrinsic(self) -> dict[int, list[tuple[str, Any]]]:
         """The events of the newest block, name and fields, by extrinsic."""
-        found: dict[int, list[tuple[str, Any]]] = {}
+        events: dict[int, list[tuple[str, Any]]] = {}
         for event, (phase, *_) in zip(self._emitted, self.world.events(), strict=True):
             if isinstance(phase, tuple):
-                found.setdefault(phase[1], []).append((event.name, event.fields))
-        return found
+                events.setdefault(phase[1], []).append((event.name, event.fields))
+        return events
 
     def begin(self) -> None:
         """Roles, money to lend, and where providers want to have their assets back."""
-        register = [Call(each, "Swapping", "register_as_broker", {}) for each in (BROKER, OTHER)]
-        register += [Call(each, "LiquidityProvider", "register_lp_account", {}) for each in PROVIDERS]
+        register = [Call(account, "Swapping", "register_as_broker", {}) for account in (BROKER, OTHER)]
+        register += [Call(provider, "LiquidityProvider", "register_lp_account", {}) for provider in PROVIDERS]
         self.block(*register)
         random = Random(0)
         for provider in PROVIDERS:
             addresses = [new_address(chain, random) for chain in (*RECYCLED, *OTHERS)]
             name = "register_liquidity_refund_address"
-            self.block(*(Call(provider, "LiquidityProvider", name, {"address": each}) for each in addresses))
-        known = {each.name for each in self.world.runtime.composition.release.assets}
-        lent = [each for assets in (RECYCLED | OTHERS).values() for each in assets if each in known]
-        depths = [{"asset": each, "amount": worth(each, 20_000)} for each in lent]
-        self.block(*(Call(None, "Dev", "set_boost_depth", each) for each in depths))
+            self.block(
+                *(Call(provider, "LiquidityProvider", name, {"address": address}) for address in addresses)
+            )
+        known = {asset.name for asset in self.world.runtime.composition.release.assets}
+        lent = [asset for assets in (RECYCLED | OTHERS).values() for asset in assets if asset in known]
+        depths = [{"asset": asset, "amount": worth(asset, 20_000)} for asset in lent]
+        self.block(*(Call(None, "Dev", "set_boost_depth", depth) for depth in depths))
         assert self.refused == []
 
 
@@ -164,7 +166,7 @@ class Beginning(Blocks):
     """The first blocks of all lives, and the state after each: not to be changed."""
 
     def __init__(self, release: str) -> None:
-        funded = tuple((each.account, 1_000 * FLIP) for each in (BROKER, OTHER, *PROVIDERS))
+        funded = tuple((account.account, 1_000 * FLIP) for account in (BROKER, OTHER, *PROVIDERS))
         super().__init__(World(DevGenesis(release=release, funded=funded)))
         self.states: list[MemoryState] = []
         self.begin()
@@ -197,14 +199,14 @@ class Life(Blocks):
         self._failing: list[tuple[EncodedAddress, str]] = []
         self._held: list[str] = []
         self._broken: set[tuple[str, int]] = set()
-        names = [each.name for each in ASSETS.values()]
-        chains = {each.chain for each in self.world.runtime.composition.release.assets}
+        names = [asset.name for asset in ASSETS.values()]
+        chains = {asset.chain for asset in self.world.runtime.composition.release.assets}
         self._chains = [
-            *self.random.sample([each for each in RECYCLED if each in chains], 2),
+            *self.random.sample([chain for chain in RECYCLED if chain in chains], 2),
             *self.random.sample(sorted(OTHERS), self.random.randint(0, 1)),
         ]
         self._assets = {
-            chain: [each for each in (RECYCLED | OTHERS)[chain] if each in names] for chain in self._chains
+            chain: [asset for asset in (RECYCLED | OTHERS)[chain] if asset in names] for chain in self._chains
         }
         self.random.randbytes(14 * 32)  # as lives did that began by themselves
 
@@ -280,7 +282,7 @@ class Life(Blocks):
 
     def _again(self) -> None:
         """A number comes back: a channel is paid, its time passes, and the next one is opened."""
-        chain = self.random.choice([each for each in self._chains if each in RECYCLED])
+        chain = self.random.choice([chain for chain in self._chains if chain in RECYCLED])
         self.block(self._opening(chain))
         self.block(*self._deposits(self.model.channels[-1], [2_000]))
         for _ in range(self.random.randint(4, 8)):
@@ -298,7 +300,7 @@ class Life(Blocks):
         if owner == "provider":
             return self._provider_opening(chain, source)
         pair = OTHER if owner == "other" else BROKER
-        target = self.random.choice([each for each in self._targets() if each != source])
+        target = self.random.choice([target for target in self._targets() if target != source])
         where = ASSETS[target].chain
         destination, back = self.address(where), self.address(chain)
         fair = (worth(target, 10**6) << 128) // worth(source, 10**6) * 95 // 100
@@ -333,7 +335,7 @@ class Life(Blocks):
         return self.random.random() < 0.2 or terms.get("message", False)
 
     def _targets(self) -> list[str]:
-        return ["Usdc", "Btc", *(each for assets in self._assets.values() for each in assets)]
+        return ["Usdc", "Btc", *(asset for assets in self._assets.values() for asset in assets)]
 
     def _provider_opening(self, chain: str, asset: str) -> Call:
         pair = self.random.choice(PROVIDERS)
@@ -384,14 +386,14 @@ class Life(Blocks):
 
     def _deposits(self, channel: Channel, dollars: list[float]) -> list[Call]:
         """Deposits to a channel: those to one that has expired are refused, or come to nothing."""
-        found = []
-        for each in dollars:
+        calls = []
+        for amount_usd in dollars:
             asset = channel.source
             if self.random.random() < 0.1:
                 asset = self.random.choice(self._assets[channel.chain])
-            deposit = Deposit(channel, asset, self.amount(asset, each), self.random.randbytes(32))
-            found.append(self._sighting("witness_deposit", deposit))
-        return found
+            deposit = Deposit(channel, asset, self.amount(asset, amount_usd), self.random.randbytes(32))
+            calls.append(self._sighting("witness_deposit", deposit))
+        return calls
 
     def _sighting(self, name: str, deposit: Deposit) -> Call:
         """Return the authorities' report of a deposit; the driver names its owner before the chain does."""
@@ -443,7 +445,7 @@ class Life(Blocks):
 
     def _early(self) -> None:
         """A deposit in the block of its channel's opening, which gives an address out again."""
-        chain = self.random.choice([each for each in self._chains if each in RECYCLED])
+        chain = self.random.choice([chain for chain in self._chains if chain in RECYCLED])
         self.block(self._opening(chain))
         address = self.model.channels[-1].address
         self.world.skipped += 3 * DAY
@@ -454,7 +456,9 @@ class Life(Blocks):
         arguments = {"deposit_address": address, "asset": asset, "amount": deposit.amount}
 
         def paid(events: list[tuple[str, Any]]) -> None:
-            deposit.channel = next(each for each in reversed(self.model.channels) if each.address == address)
+            deposit.channel = next(
+                channel for channel in reversed(self.model.channels) if channel.address == address
+            )
             self.model.paying(deposit)
 
         sighting = arguments | {"transaction": deposit.transaction}
@@ -508,7 +512,7 @@ class Life(Blocks):
 
         Or it leaves that to any account: then no list has the call.
         """
-        chain = self.random.choice([each for each in self._chains if each in EVM] or ["Ethereum"])
+        chain = self.random.choice([chain for chain in self._chains if chain in EVM] or ["Ethereum"])
         aborted = self.world.stored(f"{chain}Broadcaster", "AbortedBroadcasts")
         if not aborted:
             return
@@ -534,7 +538,7 @@ class Life(Blocks):
 
     def _price(self) -> None:
         """A pool that is empty, dear or as usual again."""
-        asset = self.random.choice([each for each in self._targets() if each != "Usdc"])
+        asset = self.random.choice([target for target in self._targets() if target != "Usdc"])
         price = int(USD_PRICES.get(asset, DOLLAR) * self.random.choice([0.5, 1, 1, 2]))
         depth = self.random.choice([0, 10**13, 10**13])
         self.block(Call(None, "Dev", "set_pool", {"asset": asset, "price": price, "depth": depth}))
@@ -545,7 +549,7 @@ class Life(Blocks):
         self.model.withdrawn_to.add(there)
         broker = {"asset": "Usdc", "destination_address": there}
         one, other = self.random.sample(PROVIDERS, 2)
-        asset = self.random.choice([each for chain in self._chains for each in self._assets[chain]])
+        asset = self.random.choice([asset for chain in self._chains for asset in self._assets[chain]])
         owned = self.balance(one.account, asset)
         calls = [Call(self.random.choice([BROKER, OTHER]), "Swapping", "withdraw", broker)]
         if owned > 4:
@@ -560,13 +564,13 @@ class Life(Blocks):
 
     def _swap_balance(self) -> None:
         """A provider swaps what it owns: no swap of a user's, and without a channel."""
-        one = self.random.choice(PROVIDERS)
-        owned = [(each, self.balance(one.account, each)) for each in self._targets()]
-        for asset, amount in [each for each in owned if each[1] > worth(each[0], 100)][:1]:
+        provider = self.random.choice(PROVIDERS)
+        owned = [(target, self.balance(provider.account, target)) for target in self._targets()]
+        for asset, amount in [holding for holding in owned if holding[1] > worth(holding[0], 100)][:1]:
             arguments = {
                 "amount": amount // 2,
                 "input_asset": asset,
-                "output_asset": self.random.choice([each for each in self._targets() if each != asset]),
+                "output_asset": self.random.choice([target for target in self._targets() if target != asset]),
                 "retry_duration": 2,
                 "price_limits": {
                     "min_price": self.random.choice([0, 0, NEVER]),
@@ -574,7 +578,7 @@ class Life(Blocks):
                 },
                 "dca_params": None,
             }
-            self.block(Call(one, "LiquidityProvider", "schedule_swap", arguments))
+            self.block(Call(provider, "LiquidityProvider", "schedule_swap", arguments))
 
     def _epoch(self) -> None:
         """Epochs end: a call that pays a failed transfer again is signed anew; the second ends it."""
@@ -585,7 +589,7 @@ class Life(Blocks):
 
     def _vault_swap(self) -> None:
         """A swap without a channel, for the broker."""
-        target = self.random.choice([each for each in self._targets() if each != "Eth"])
+        target = self.random.choice([target for target in self._targets() if target != "Eth"])
         amount = self.amount("Eth", 2_000)
         terms = refund("Ethereum", refund_address=self.address("Ethereum"))
         extra = ("Ethereum", {"input_amount": amount, "refund_parameters": terms})

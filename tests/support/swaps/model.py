@@ -53,8 +53,8 @@ class Channel:
     @property
     def latest(self) -> Deposit | None:
         """The deposit that counted last."""
-        counted = [each for each in self.deposits if each.place is not None]
-        return max(counted, key=lambda each: each.place or (0, 0), default=None)
+        counted = [deposit for deposit in self.deposits if deposit.place is not None]
+        return max(counted, key=lambda deposit: deposit.place or (0, 0), default=None)
 
 
 @dataclass(eq=False)
@@ -119,11 +119,11 @@ class Swap:
     @property
     def state(self) -> str:
         """The state in reports, by what its payouts have come to."""
-        states = [each.state for each in self.payouts]
+        states = [payout.state for payout in self.payouts]
         for worst in ("failed", "expired", "aborted", "invalid", "ignored", "scheduled", "signing", "sent"):
             if worst in states:
                 return worst
-        sides = {each.side for each in self.payouts}
+        sides = {payout.side for payout in self.payouts}
         if sides == {"refund"}:
             return "refunded"
         if sides == {"output", "refund"}:
@@ -134,8 +134,8 @@ class Swap:
 
     def paid(self, side: str) -> int:
         """Return the amounts that have left, or are on their way, on a side."""
-        leaving = [each for each in self.payouts if each.state not in ("ignored", "invalid")]
-        return sum(each.amount for each in leaving if each.side == side)
+        leaving = [payout for payout in self.payouts if payout.state not in ("ignored", "invalid")]
+        return sum(payout.amount for payout in leaving if payout.side == side)
 
 
 @dataclass
@@ -182,8 +182,8 @@ class Model:
             deposit.channel.deposits.append(deposit)
 
     def _touch(self, *facts: Channel | Deposit | Swap | None) -> None:
-        self._touched.update((each, None) for each in facts if each is not None)
-        self._in_block.update(each for each in facts if isinstance(each, Swap))
+        self._touched.update((fact, None) for fact in facts if fact is not None)
+        self._in_block.update(fact for fact in facts if isinstance(fact, Swap))
         self.changes += 1
 
     def touched(self) -> Facts:
@@ -192,10 +192,10 @@ class Model:
         """
         swaps, deposits = set[Swap](), set[Deposit]()
         numbers, addresses = set[tuple[str, int]](), set[EncodedAddress]()
-        for each in self._touched:
-            deposit = each.deposit if isinstance(each, Swap) else each if isinstance(each, Deposit) else None
-            swap = each if isinstance(each, Swap) else None if deposit is None else deposit.swap
-            channel = each if isinstance(each, Channel) else None if deposit is None else deposit.channel
+        for fact in self._touched:
+            deposit = fact.deposit if isinstance(fact, Swap) else fact if isinstance(fact, Deposit) else None
+            swap = fact if isinstance(fact, Swap) else None if deposit is None else deposit.swap
+            channel = fact if isinstance(fact, Channel) else None if deposit is None else deposit.channel
             swaps |= {swap} if swap is not None else set()
             deposits |= {deposit} if deposit is not None else set()
             if channel is not None:
@@ -203,10 +203,10 @@ class Model:
                 addresses.add(channel.address)
         self._touched.clear()
         return Facts(
-            [each for each in self.channels
-             if (each.chain, each.number) in numbers or each.address in addresses],
-            [each for each in self.deposits if each in deposits],
-            [each for each in self.swaps.values() if each in swaps],
+            [channel for channel in self.channels
+             if (channel.chain, channel.number) in numbers or channel.address in addresses],
+            [deposit for deposit in self.deposits if deposit in deposits],
+            [swap for swap in self.swaps.values() if swap in swaps],
         )  # fmt: skip
 
     def everything(self) -> Facts:
@@ -225,7 +225,7 @@ class Model:
                 self._swapped((number, index), name, fields)
             elif name == "ChainStateUpdated":
                 self.heights[pallet.removesuffix("ChainTracking")] = fields["new_chain_state"]["block_height"]
-        for swap in sorted(self._in_block, key=lambda each: each.number):
+        for swap in sorted(self._in_block, key=lambda swap: swap.number):
             if swap.state != swap.announced:
                 self.news.append((number, swap.number, swap.announced, swap.state))
                 swap.announced = swap.state
@@ -261,8 +261,10 @@ class Model:
 
     def _paid(self, asset: str, amount: int) -> Deposit:
         """The deposit of an amount, the only one."""
-        (found,) = [each for each in self.deposits if (each.asset, each.amount) == (asset, amount)]
-        return found
+        (deposit,) = [
+            deposit for deposit in self.deposits if (deposit.asset, deposit.amount) == (asset, amount)
+        ]
+        return deposit
 
     def _counted(self, place: Place, name: str, action: Any, deposit: Deposit) -> None:
         kind, about = (action, {}) if isinstance(action, str) else action
@@ -301,7 +303,7 @@ class Model:
         kind = fields["request_type"]
         if isinstance(kind, str) or not kind[0].startswith("Regular"):
             return  # the chain swaps what it has earned
-        shares = [each["account"] for each in fields["broker_fees"]]
+        shares = [fee["account"] for fee in fields["broker_fees"]]
         origin = fields["origin"]
         account = origin[1] if origin[0] == "OnChainAccount" else next(iter(shares), None)
         number, pair = fields["swap_request_id"], (fields["input_asset"], fields["output_asset"])
@@ -335,9 +337,9 @@ class Model:
     # Transactions
 
     def _batched(self, chain: str, number: int, egresses: Iterable[tuple[str, int]]) -> None:
-        found = [self._egresses[each] for each in map(tuple, egresses) if each in self._egresses]
-        self._broadcasts[chain, number] = found
-        for payout in found:
+        payouts = [self._egresses[egress] for egress in map(tuple, egresses) if egress in self._egresses]
+        self._broadcasts[chain, number] = payouts
+        for payout in payouts:
             payout.broadcast = number
         self._move(chain, number, ("scheduled",), "signing")
 
@@ -360,12 +362,12 @@ class Model:
 
     def _not_taken(self, fields: Mapping[str, Any]) -> None:
         key = fields["asset"], fields["destination_address"], fields["amount"]
-        found = [each for each in self._receivers.get(key, ()) if each.call is None]
-        for payout in found[:1]:
+        payouts = [payout for payout in self._receivers.get(key, ()) if payout.call is None]
+        for payout in payouts[:1]:
             payout.state, payout.call = "failed", fields["broadcast_id"]
             self._touch(payout.swap)
 
     def _failed_with(self, chain: str, number: int) -> list[Payout]:
         """The payouts of a chain that the call of a broadcast pays again."""
-        of_chain = [each for (where, _), each in self._egresses.items() if where == chain]
-        return [each for each in of_chain if each.call == number]
+        of_chain = [payout for (where, _), payout in self._egresses.items() if where == chain]
+        return [payout for payout in of_chain if payout.call == number]

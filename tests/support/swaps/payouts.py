@@ -58,7 +58,9 @@ class PayoutLife:
     def call(self) -> Call | None:
         """The newest call of the transaction that is to make the payout now."""
         wanted = 2 if self.is_reported else 1
-        return next((each for each in reversed(self.signed) if each.nonce == wanted), None)
+        return next(
+            (transaction for transaction in reversed(self.signed) if transaction.nonce == wanted), None
+        )
 
     @property
     def is_left_out(self) -> bool:
@@ -86,27 +88,27 @@ class PayoutLife:
         self.random.choice(self._possible())()
 
     def _possible(self) -> list[Callable[[], None]]:
-        found: list[Callable[[], None]] = [self.rotate, self._change_mood]
+        steps: list[Callable[[], None]] = [self.rotate, self._change_mood]
         state, call = self.state, self.call
         if state is JourneyState.SCHEDULED:
-            found += [self._batch] * 3
+            steps += [self._batch] * 3
         if (
             state is JourneyState.SIGNING
             or self.waits
             or (state is JourneyState.SENT and call and call.key != self.epoch)
         ):
-            found += [self.sign] * 3
+            steps += [self.sign] * 3
         if state in (JourneyState.SENT, JourneyState.ABORTED) and call is not None:
-            found += [self._arrive] * 2
+            steps += [self._arrive] * 2
         if state is JourneyState.SENT and call is not None and call.nonce not in self.used:
-            found.append(self._abort)
+            steps.append(self._abort)
         if state is JourneyState.ABORTED and not self.is_message:
-            found.append(self._re_sign)
+            steps.append(self._re_sign)
         if self.is_left_out:
-            found += [self._report] * 3
+            steps += [self._report] * 3
         if self.signed:
-            found.append(self._stranger)
-        return found
+            steps.append(self._stranger)
+        return steps
 
     def _stranger(self) -> None:
         self.send(self.random.choice(self.signed))

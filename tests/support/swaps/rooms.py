@@ -136,8 +136,8 @@ class Rooms:
         self._changes_of_states()
         rooms = self._whole_rooms()
         self._looks += 1
-        turn, rest = divmod(self._looks + self.life.seed, 2)
-        for room in rooms if in_all_rooms else [rooms[turn % len(rooms)]] * rest:
+        turn, parity = divmod(self._looks + self.life.seed, 2)
+        for room in rooms if in_all_rooms else [rooms[turn % len(rooms)]] * parity:
             room()
 
     def agree(self) -> None:
@@ -146,7 +146,7 @@ class Rooms:
         self._statuses(self.life.model.everything())
         with self._records() as records:
             for reference in ("999999", "1-Ethereum-1", "999999-Ethereum-1", "0x" + "ab" * 32):
-                assert [_status(each, reference) for each in records] == [None, None]
+                assert [_status(record, reference) for record in records] == [None, None]
         self._changes_of_states()
         self._webhooks()
         for room in self._whole_rooms():
@@ -187,9 +187,9 @@ class Rooms:
                 self._transaction_status(deposit, [dev, books])
 
     def _channel_status(self, channel: Channel, records: list[SwapRecord]) -> None:
-        found = [_status(each, channel.text) for each in records]
-        assert found[0] == found[1], (channel.text, found)
-        document = found[1]
+        answers = [_status(record, channel.text) for record in records]
+        assert answers[0] == answers[1], (channel.text, answers)
+        document = answers[1]
         if not channel.is_for_swaps:
             assert document is None, (channel, document)
             return
@@ -208,14 +208,14 @@ class Rooms:
         self._partners(records, channel.text, channel, document)
 
     def _swap_status(self, swap: Swap, records: list[SwapRecord]) -> None:
-        found = [_status(each, str(swap.number)) for each in records]
-        assert found[0] == found[1], (swap.number, found)
+        answers = [_status(record, str(swap.number)) for record in records]
+        assert answers[0] == answers[1], (swap.number, answers)
         if swap.deposit is None:
-            assert found[1] is None, (swap, found)
+            assert answers[1] is None, (swap, answers)
         else:
-            assert found[1] is not None, swap
-            self._deposit_document(swap.deposit, found[1])
-        self._partners(records, str(swap.number), swap.channel, found[1])
+            assert answers[1] is not None, swap
+            self._deposit_document(swap.deposit, answers[1])
+        self._partners(records, str(swap.number), swap.channel, answers[1])
 
     def _transaction_status(self, deposit: Deposit, records: list[SwapRecord]) -> None:
         chain = _chain_of(deposit)
@@ -223,14 +223,14 @@ class Rooms:
             return  # its deposits have no hash of a transaction
         hashed = deposit.transaction[::-1] if chain == "Bitcoin" else deposit.transaction
         reference = hashed.hex() if chain == "Bitcoin" else f"0x{hashed.hex()}"
-        found = [_status(each, reference) for each in records]
-        assert found[0] == found[1], (reference, found)
+        answers = [_status(record, reference) for record in records]
+        assert answers[0] == answers[1], (reference, answers)
         if deposit.place is None or deposit.fate == "liquidity" or _is_no_swap(deposit):
-            assert found[1] is None, (deposit, found[1])
+            assert answers[1] is None, (deposit, answers[1])
         else:
-            assert found[1] is not None, deposit
-            self._deposit_document(deposit, found[1])
-        self._partners(records, reference, deposit.channel, found[1])
+            assert answers[1] is not None, deposit
+            self._deposit_document(deposit, answers[1])
+        self._partners(records, reference, deposit.channel, answers[1])
 
     def _deposit_document(self, deposit: Deposit, document: dict[str, Any]) -> None:
         """A document is of this deposit, and says how far its swap is."""
@@ -251,7 +251,7 @@ class Rooms:
         assert document["state"] in V2[swap.state], (swap, document)
         assert flat_status(document)["state"] in V1[document["state"]], about
         for member, side in (("swapEgress", "output"), ("refundEgress", "refund")):
-            wanted = sum(each.amount for each in swap.payouts if each.side == side)
+            wanted = sum(payout.amount for payout in swap.payouts if payout.side == side)
             assert int(document.get(member, {}).get("amount", 0)) == wanted, (side, swap, document)
 
     def _partners(
@@ -264,13 +264,13 @@ class Rooms:
         """A partner reads what is its own, and nothing else."""
         for name in PARTNERS:
             try:
-                found = own_swap(records[1], self.database, name, reference)
+                answer = own_swap(records[1], self.database, name, reference)
             except Problem:
-                found = None
+                answer = None
             is_own = document is not None and channel is not None and channel.owner == name
-            assert (found is not None) == is_own, (reference, name, channel, document)
-            if found is not None and document is not None:
-                assert (found.state, found.deposit_channel.id) == (
+            assert (answer is not None) == is_own, (reference, name, channel, document)
+            if answer is not None and document is not None:
+                assert (answer.state, answer.deposit_channel.id) == (
                     document["state"],
                     document["depositChannel"]["id"],
                 )
@@ -280,12 +280,12 @@ class Rooms:
         table = changes.c
         with self.database.reading() as connection:
             new = connection.execute(select(changes).where(table.id > self._news).order_by(table.id)).all()
-        self._news = max([self._news, *(each.id for each in new)])
-        bodies = [(each, json.loads(each.body)) for each in new]
-        found = [(each.block, each.request, body["previous"], each.state)
-                 for each, body in bodies if body["swap"]["kind"].startswith("Regular")]  # fmt: skip
+        self._news = max([self._news, *(change.id for change in new)])
+        bodies = [(change, json.loads(change.body)) for change in new]
+        noted = [(change.block, change.request, body["previous"], change.state)
+                 for change, body in bodies if body["swap"]["kind"].startswith("Regular")]  # fmt: skip
         wanted, self.life.model.news = self.life.model.news, []
-        assert found == wanted, (found, wanted)
+        assert noted == wanted, (noted, wanted)
 
     def _webhooks(self) -> None:
         """Each swap's last message has its state; those of an account are its own."""
@@ -295,8 +295,8 @@ class Rooms:
             if body["swap"]["kind"].startswith("Regular"):
                 last[body["request"]], about[body["request"]] = body, row["id"]
         swaps = self.life.model.swaps
-        assert {number: each["state"] for number, each in last.items()} == {
-            number: each.state for number, each in swaps.items()
+        assert {number: body["state"] for number, body in last.items()} == {
+            number: swap.state for number, swap in swaps.items()
         }
         for number, body in last.items():
             channel = swaps[number].channel
@@ -306,17 +306,17 @@ class Rooms:
         sent: dict[str | None, set[int]] = {account: set() for account in hooks.values()}
         for row in rows(self.database, "deliveries"):
             sent[hooks[row["webhook"]]].add(row["request"])
-        others = {each.number for each in swaps.values() if each.account == OTHER.account}
+        others = {swap.number for swap in swaps.values() if swap.account == OTHER.account}
         assert sent[ss58.encode(OTHER.account)] == others
         assert set(swaps) <= sent[None]
 
     def _reports(self) -> None:
         swaps = self.life.model.swaps
-        found = {each["request"]: each for each in report(self.database, "swaps", Period())}
-        found = {number: each for number, each in found.items() if each["kind"].startswith("Regular")}
-        assert set(found) == set(swaps)
+        reported = {row["request"]: row for row in report(self.database, "swaps", Period())}
+        reported = {number: row for number, row in reported.items() if row["kind"].startswith("Regular")}
+        assert set(reported) == set(swaps)
         for number, swap in swaps.items():
-            record, channel = found[number], swap.channel
+            record, channel = reported[number], swap.channel
             facts = {
                 "state": swap.state,
                 "input": swap.amount,
@@ -328,49 +328,51 @@ class Rooms:
                 "broker_fee": swap.earned,
             }
             assert {name: record[name] for name in facts} == facts, swap
-        payouts = [each for each in report(self.database, "payouts", Period()) if each["request"] in swaps]
-        assert sorted((each["request"], each["kind"], each["amount"], each["state"]) for each in payouts) == (
+        payouts = [row for row in report(self.database, "payouts", Period()) if row["request"] in swaps]
+        assert sorted(
+            (payout["request"], payout["kind"], payout["amount"], payout["state"]) for payout in payouts
+        ) == (
             sorted(
-                (swap.number, "swap" if each.side == "output" else "refund", each.amount, each.state)
+                (swap.number, "swap" if payout.side == "output" else "refund", payout.amount, payout.state)
                 for swap in swaps.values()
-                for each in swap.payouts
+                for payout in swap.payouts
             )
         )
-        channels = {each["channel_id"]: each for each in report(self.database, "channels", Period())}
-        assert set(channels) == {each.text for each in self.life.model.channels}
+        channels = {row["channel_id"]: row for row in report(self.database, "channels", Period())}
+        assert set(channels) == {channel.text for channel in self.life.model.channels}
         for channel in self.life.model.channels:
             record = channels[channel.text]
             assert record["account"] == ss58.encode(channel.account), record
-            counted = [each for each in channel.deposits if each.fate in ("swap", "liquidity")]
+            counted = [deposit for deposit in channel.deposits if deposit.fate in ("swap", "liquidity")]
             assert record["deposits"] == len(counted), (record, channel)
 
     def _statements(self) -> None:
         """Check that partners' lines are those of their own swaps, and that each line has an owner."""
         for partner in (*PARTNERS, None):
             own = [
-                each
-                for each in self.life.model.swaps.values()
-                if partner is None or (each.channel is not None and each.channel.owner == partner)
+                swap
+                for swap in self.life.model.swaps.values()
+                if partner is None or (swap.channel is not None and swap.channel.owner == partner)
             ]
-            numbers = {each.number for each in own}
+            numbers = {swap.number for swap in own}
             lines = list(LedgerStatement(self.database, LONG, partner=partner).lines())
             users = set(self.life.model.swaps)
             chunks = Counter(
-                (each.swap, each.amount, each.to_amount)
-                for each in lines
-                if each.line == "swap" and (each.request in users or partner is not None)
+                (line.swap, line.amount, line.to_amount)
+                for line in lines
+                if line.line == "swap" and (line.request in users or partner is not None)
             )
-            assert chunks == Counter(chunk for each in own for chunk in each.chunks), partner
+            assert chunks == Counter(chunk for swap in own for chunk in swap.chunks), partner
             payouts = Counter(
-                (each.request, each.amount)
-                for each in lines
-                if each.line == "payout" and each.request is not None
+                (line.request, line.amount)
+                for line in lines
+                if line.line == "payout" and line.request is not None
             )
-            assert payouts == Counter((each.number, part.amount) for each in own for part in each.payouts)
-            earned = sum(each.amount or 0 for each in lines if each.line == "commission")
-            assert earned == sum(each.earned for each in own), partner
+            assert payouts == Counter((swap.number, part.amount) for swap in own for part in swap.payouts)
+            earned = sum(line.amount or 0 for line in lines if line.line == "commission")
+            assert earned == sum(swap.earned for swap in own), partner
             if partner is not None:
-                ingress = {each.request for each in lines if each.kind == "ingress"}
+                ingress = {line.request for line in lines if line.kind == "ingress"}
                 assert ingress - {None} <= numbers, partner
 
     def _totals(self) -> None:
@@ -388,14 +390,14 @@ class Rooms:
                 counts["partner", owner or ""] += len(swap.chunks)
             else:
                 counts["broker", account] += len(swap.chunks)
-        found, seen = Counter[str](), Counter[tuple[str, str]]()
-        for each in totals:
-            if each.measure == "earned_with":
-                found[each.name] += each.amount
-            elif each.measure in ("partner", "broker"):
-                seen[each.measure, each.name] += each.count
-        assert +found == +earned
-        assert +seen == +counts
+        amounts, seen_counts = Counter[str](), Counter[tuple[str, str]]()
+        for total in totals:
+            if total.measure == "earned_with":
+                amounts[total.name] += total.amount
+            elif total.measure in ("partner", "broker"):
+                seen_counts[total.measure, total.name] += total.count
+        assert +amounts == +earned
+        assert +seen_counts == +counts
 
     def _page(self) -> None:
         swaps = self.life.model.swaps
@@ -409,41 +411,45 @@ class Rooms:
             assert now.state == swap.state, (now, swap)
             assert now.partner == (owner if owner in PARTNERS else None), now
             assert now.executed == len(swap.chunks), now
-        assert {each.request for each in recent} == set(swaps)
-        known = {each.text: each for each in self.life.model.channels}
-        for each in channels:
-            channel = known[f"{each.block}-{each.chain}-{each.channel}"]
-            assert each.account == ss58.encode(channel.account)
-            assert each.partner == (channel.owner if channel.owner in PARTNERS else None), channel
-            assert each.deposits == sum(one.fate in ("swap", "liquidity") for one in channel.deposits), (
-                channel
-            )
-        payouts = [(swap, each) for swap in swaps.values() for each in swap.payouts]
+        assert {row.request for row in recent} == set(swaps)
+        known = {channel.text: channel for channel in self.life.model.channels}
+        for row in channels:
+            channel = known[f"{row.block}-{row.chain}-{row.channel}"]
+            assert row.account == ss58.encode(channel.account)
+            assert row.partner == (channel.owner if channel.owner in PARTNERS else None), channel
+            assert row.deposits == sum(
+                deposit.fate in ("swap", "liquidity") for deposit in channel.deposits
+            ), channel
+        payouts = [(swap, payout) for swap in swaps.values() for payout in swap.payouts]
         calls = {
-            (each.asset, each.amount, each.call or each.broadcast, swap.number)
-            for swap, each in payouts
-            if (swap.channel is not None if each.call is not None else each.state in ("aborted", "expired"))
+            (payout.asset, payout.amount, payout.call or payout.broadcast, swap.number)
+            for swap, payout in payouts
+            if (
+                swap.channel is not None
+                if payout.call is not None
+                else payout.state in ("aborted", "expired")
+            )
         }
-        of_swaps = [each for each in failed if each.request is not None]
-        assert {(each.asset, each.amount, each.call, each.request) for each in of_swaps} == calls
+        of_swaps = [failure for failure in failed if failure.request is not None]
+        assert {(payout.asset, payout.amount, payout.call, payout.request) for payout in of_swaps} == calls
         sent_back = {
             address_to_text(channel.refund)
             for channel in self.life.model.channels
-            if channel.refund is not None and any(each.fate == "rejected" for each in channel.deposits)
+            if channel.refund is not None and any(deposit.fate == "rejected" for deposit in channel.deposits)
         }
-        sent_back |= {address_to_text(each) for each in self.life.model.withdrawn_to}
-        assert {each.destination for each in failed if each.request is None} <= sent_back
+        sent_back |= {address_to_text(address) for address in self.life.model.withdrawn_to}
+        assert {failure.destination for failure in failed if failure.request is None} <= sent_back
 
     def _own_books(self) -> None:
         """Books of one account have its facts, and no one else's."""
         own = ss58.encode(self.chosen)
         for table in ("movements", "holdings"):
             assert _of(self.private, table, own) == _of(self.database, table, own), table
-            assert {each["account"] for each in rows(self.private, table)} <= {own}, table
+            assert {row["account"] for row in rows(self.private, table)} <= {own}, table
         for table in ("deposits", "payouts", "requests", "channels"):
-            wanted, found = _of(self.database, table, own), rows(self.private, table)
-            found = [each for each in found if each.get("kind") != "other"]
-            assert found == wanted, (table, [each for each in found if each not in wanted])
+            wanted, actual = _of(self.database, table, own), rows(self.private, table)
+            actual = [row for row in actual if row.get("kind") != "other"]
+            assert actual == wanted, (table, [row for row in actual if row not in wanted])
 
 
 class _Reader(ChainReader):
@@ -459,17 +465,17 @@ class _Reader(ChainReader):
 
     async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
         assert number == self._world.header.number
-        return [self._world.state.get(each) for each in keys]
+        return [self._world.state.get(key) for key in keys]
 
     async def keys(self, number: int, block: str, prefix: bytes, most: int) -> list[bytes]:
         assert number == self._world.header.number
         state = self._world.state
-        found = [] if state.get(prefix) is None else [prefix]
+        keys = [] if state.get(prefix) is None else [prefix]
         key = state.next_key(prefix)
         while key is not None and key.startswith(prefix):
-            found.append(key)
+            keys.append(key)
             key = state.next_key(key)
-        return found
+        return keys
 
     async def batch(self, calls: Sequence[Call]) -> list[Any]:
         """A node without `cf_account_info`: what brokers have earned is compared as their balance."""
@@ -521,7 +527,7 @@ def _chain_of(deposit: Deposit) -> str:
 
 
 def _of(database: Database, table: str, account: str) -> list[dict[str, Any]]:
-    return [each for each in rows(database, table) if each["account"] == account]
+    return [row for row in rows(database, table) if row["account"] == account]
 
 
 def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
@@ -543,9 +549,9 @@ def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
     """A block and its events, as the index of a development node receives them."""
     ref = BlockRef(bytes.fromhex(block.hash[2:]), block.number)
     return ref, [
-        Entry(ref, block.time, each.index, each.pallet, each.name, each.fields)
-        for each in block.events
-        if isinstance(each.fields, dict)  # of an event without fields it is empty
+        Entry(ref, block.time, event.index, event.pallet, event.name, event.fields)
+        for event in block.events
+        if isinstance(event.fields, dict)  # of an event without fields it is empty
     ]
 
 

@@ -108,9 +108,9 @@ async def test_invented_ancestors_sent_one_by_one_are_not_kept_and_charged(
             return answer
         asked.append(BlockRequest.decode(request))
         start = asked[-1].start
-        found = made.get(start) if isinstance(start, bytes) else None
+        header = made.get(start) if isinstance(start, bytes) else None
         body = (tx("eve", 0, put("x", "y" * 65_000)),)
-        return None if found is None else BlockResponse((BlockData(found.hash, found, body),)).encode()
+        return None if header is None else BlockResponse((BlockData(header.hash, header, body),)).encode()
 
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -143,8 +143,8 @@ async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
     async def give(peer: str, data: bytes) -> bytes:
         request = BlockRequest.decode(data)
         place = rows.index(by_hash[request.start]) if isinstance(request.start, bytes) else 0
-        found = rows[max(0, place - request.max_blocks + 1) : place + 1]
-        return BlockResponse(tuple(BlockData(row.hash, row) for row in reversed(found))).encode()
+        answered = rows[max(0, place - request.max_blocks + 1) : place + 1]
+        return BlockResponse(tuple(BlockData(row.hash, row) for row in reversed(answered))).encode()
 
     liar = MemoryNetwork("liar", handlers={"sync/2": give})
     async with running(authority, light):
@@ -227,14 +227,14 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
 
 def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
     """Peers that claim to be far ahead, accept every request, and answer none."""
-    found = []
+    nodes = []
     for number in range(count):
         sybil = MemoryNetwork(f"sybil {number}")
         said = AnnounceHandshake(Roles.FULL, FAR, number.to_bytes(32, "big"), light.chain.genesis_hash)
         sybil.notifications("block-announces/1", said.encode)
         light.network.stalled.add(sybil.name)
-        found.append(sybil)
-    return found
+        nodes.append(sybil)
+    return nodes
 
 
 async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[MemoryNetwork]) -> float:

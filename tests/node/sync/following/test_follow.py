@@ -194,9 +194,13 @@ async def test_blocks_before_a_justified_one_are_final_at_their_import(
     expected = [number for number, justified in steps if not justified]
     assert expected == [19, 35, 51, 64, 80], "sixteen at a time, a range ends at 64"
     assert full.network.reports == []
-    asked = [BlockRequest.decode(each) for _, protocol, each in full.network.asked if protocol == "sync/2"]
+    asked = [
+        BlockRequest.decode(request) for _, protocol, request in full.network.asked if protocol == "sync/2"
+    ]
     headers = [
-        each.start for each in asked if each.attributes == Attributes.HEADER | Attributes.JUSTIFICATION
+        request.start
+        for request in asked
+        if request.attributes == Attributes.HEADER | Attributes.JUSTIFICATION
     ]
     assert headers == [1, 118], "each header once, then none"
 
@@ -359,19 +363,19 @@ async def test_a_watcher_receives_the_retraction_and_the_finality_of_its_transac
         below = authority.chain.best.hash
         sent = tx("dave", 0, put("sent", "from afar"))
         watch = await light.rig.pool.submit_and_watch(sent)
-        one = await authority.rig.block(sent)
+        block = await authority.rig.block(sent)
         await in_step(light, authority)
         fork = await authority.rig.blocks(2, on=below)
         await in_step(light, authority)
         assert light.chain.best.hash == fork[-1]
-        await reached(light, lambda: [each.data for each in light.rig.pool.ready()] == [sent])
+        await reached(light, lambda: [transaction.data for transaction in light.rig.pool.ready()] == [sent])
         two = await authority.rig.block(sent)
         await authority.rig.finality.finalize(two)
         await in_step(light, authority)
-        seen = [(status.kind.value, status.hash) async for status in watch.statuses]
-        assert [step for step in seen if step[0] not in ("ready", "broadcast")] == [
-            ("inBlock", one),
-            ("retracted", one),
+        steps = [(status.kind.value, status.hash) async for status in watch.statuses]
+        assert [step for step in steps if step[0] not in ("ready", "broadcast")] == [
+            ("inBlock", block),
+            ("retracted", block),
             ("inBlock", two),
             ("finalized", two),
         ]
@@ -389,7 +393,7 @@ async def test_a_transaction_in_no_block_is_sent_again_after_a_minute(
         await trio.sleep(30)
         assert list(authority.rig.pool.ready()) == []
         await trio.sleep(40)
-        assert [each.data for each in authority.rig.pool.ready()] == [sent]
+        assert [transaction.data for transaction in authority.rig.pool.ready()] == [sent]
 
 
 async def test_many_transactions_are_sent_in_messages_of_an_accepted_size(

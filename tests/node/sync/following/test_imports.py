@@ -16,12 +16,12 @@ from tests.support.node.executors import Failing, fetched
 
 def justified(rig: Rig, block: bytes, round_number: int | None = None) -> FetchedBlock:
     """A final block with its justification, or with one that names another round."""
-    found = fetched(rig, block)
+    fetched_block = fetched(rig, block)
     proof = dict(rig.chain.justifications(block))[ENGINE]
     if round_number is not None:
         true = EncodedJustification.decode(proof).value
         proof = EncodedJustification.of(replace(true, round=round_number)).data
-    return FetchedBlock(found.header, found.hash, found.body, [(ENGINE, proof)])
+    return FetchedBlock(fetched_block.header, fetched_block.hash, fetched_block.body, [(ENGINE, proof)])
 
 
 async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: MakeRig) -> None:

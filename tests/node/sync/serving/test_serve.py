@@ -214,9 +214,9 @@ async def test_a_state_is_served_with_its_proof(rig: Rig) -> None:
     header = rig.chain.header(block)
     assert header is not None
     answer = StateResponse.decode(await Asker(rig).ask("state/2", StateRequest(block).encode()))
-    found = read_range(answer.proof, header.state_root, ())
-    assert found.next is None
-    assert (b"", b"data k", b"v" * 100) in found.pairs
+    state_range = read_range(answer.proof, header.state_root, ())
+    assert state_range.next is None
+    assert (b"", b"data k", b"v" * 100) in state_range.pairs
 
 
 async def test_a_state_is_served_without_proof_on_request(rig: Rig) -> None:

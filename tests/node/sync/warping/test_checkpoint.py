@@ -24,9 +24,9 @@ SLOTS_A_DAY = 24 * 600
 
 
 def block(rig: Rig, number: int) -> bytes:
-    found = rig.chain.hash_at(number)
-    assert found is not None
-    return found
+    block_hash = rig.chain.hash_at(number)
+    assert block_hash is not None
+    return block_hash
 
 
 async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> TrustedSet:

@@ -69,11 +69,11 @@ def value_of(key: str) -> Callable[[BlockState], bytes | None]:
 
 
 def all_keys(state: BlockState) -> list[bytes]:
-    found, key = [], state.next_key(b"data ")
+    keys, key = [], state.next_key(b"data ")
     while key is not None and key.startswith(b"data "):
-        found.append(key)
+        keys.append(key)
         key = state.next_key(key)
-    return found
+    return keys
 
 
 async def test_reads_and_calls_are_answered_at_the_proven_block_before_and_after_the_download(

@@ -114,7 +114,7 @@ async def test_answers_before_the_download_equal_those_of_the_chain(
             await until_stands(light)
             block = f"0x{light.chain.best.hash.hex()}"
             for method, params in QUESTIONS:
-                mine, theirs = [await each.call(method, *params, block) for each in (here, there)]
+                mine, theirs = [await node.call(method, *params, block) for node in (here, there)]
                 assert mine == theirs, method
                 assert "result" in mine or mine["error"]["code"] == UNSUPPORTED, (method, mine)
                 assert (await here.call(method, *params)).get("result") == mine.get("result")

@@ -132,7 +132,9 @@ async def change(rig: Rig, nonce: int) -> Header:
     """Change and add some entries; returns the new final block."""
     puts = [put(f"{entry} of 2", "new" * entry) for entry in range(0, 100, 9)]
     puts += [put(f"another {entry}", "value" * 20) for entry in range(5)]
-    await rig.block(*(tx("alice", nonce + index, each) for index, each in enumerate(puts)), final=True)
+    await rig.block(
+        *(tx("alice", nonce + index, put_call) for index, put_call in enumerate(puts)), final=True
+    )
     header = rig.store.header(rig.chain.finalized.hash)
     assert header is not None
     return header
@@ -228,7 +230,7 @@ def test_in_any_order_of_parts_the_whole_state_is_downloaded(
         part = held.pop(turn % len(held))
         assert part is not None
         items, _ = build_range(state, part.start, most)
-        found = read_range(items, state.root, part.start)
-        got |= {key: value for _, key, value in found.pairs}
-        plan.advance(part, found.next, found.ahead)
+        state_range = read_range(items, state.root, part.start)
+        got |= {key: value for _, key, value in state_range.pairs}
+        plan.advance(part, state_range.next, state_range.ahead)
     assert got == top
