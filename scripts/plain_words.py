@@ -101,7 +101,9 @@ def _docstring(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.expr]:
             yield text
 
 
-def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterator[tuple[int, str, str]]:
+def dialect_words(
+    text: str, allowed: str = "", skipped: Collection[int] = ()
+) -> Iterator[tuple[int, str, str]]:
     """Yield line, word and plain terms for each listed word in a text, without its allowed part."""
     for number, line in enumerate(text.splitlines(), 1):
         if number in skipped:
@@ -130,7 +132,7 @@ def faults(paths: list[Path]) -> Iterator[str]:
         name = str(full.relative_to(ROOT)) if full.is_relative_to(ROOT) else str(path)
         text = path.read_text()
         skipped = metadata_lines(text) if name.startswith(RUNTIME) and name.endswith(".py") else ()
-        for line, word, plain in found(text, ALLOWED.get(name, ""), skipped):
+        for line, word, plain in dialect_words(text, ALLOWED.get(name, ""), skipped):
             yield f"{name}:{line}: {word!r}: {plain}"
 
 

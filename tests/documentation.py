@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 GENERATED = "docs/reference/"
 PAGES = [
     path
-    for path in ("README.md", *sorted(str(each.relative_to(ROOT)) for each in ROOT.glob("docs/**/*.md")))
+    for path in ("README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")))
     if not path.startswith(GENERATED)
 ]
 _BLOCK = re.compile(
@@ -87,14 +87,14 @@ def blocks(page: str, language: str | None = None) -> list[Block]:
 
     A fenced block of text, or without a language, is one if it begins with a command; else it is output.
     """
-    found = _blocks(page, (ROOT / page).read_text())
-    return [each for each in found if language in (None, each.language)]
+    page_blocks = _blocks(page, (ROOT / page).read_text())
+    return [block for block in page_blocks if language in (None, block.language)]
 
 
 def outputs(page: str) -> list[str]:
     """The output in a page: its blocks of text that are no commands."""
-    found = _BLOCK.finditer((ROOT / page).read_text())
-    texts = [each["fenced"] for each in found if each["language"] == "text"]
+    matches = _BLOCK.finditer((ROOT / page).read_text())
+    texts = [match["fenced"] for match in matches if match["language"] == "text"]
     return [text for text in texts if not _COMMAND.match(text)]
 
 
@@ -113,12 +113,12 @@ def _blocks(page: str, text: str) -> Iterator[Block]:
 
 def block(page: str, start: str) -> str:
     """Return the runnable part of the block that has the line `start`, or else a line that begins so."""
-    (found,) = with_line(page, start)
-    return found.runnable
+    (chosen,) = with_line(page, start)
+    return chosen.runnable
 
 
 def with_line(page: str, start: str) -> list[Block]:
     """The blocks with that line; if there is none, those with a line that begins so."""
-    lines = {each: each.text.splitlines() for each in blocks(page)}
-    exact = [each for each in lines if start in lines[each]]
-    return exact or [each for each in lines if any(line.startswith(start) for line in lines[each])]
+    lines = {block: block.text.splitlines() for block in blocks(page)}
+    exact = [block for block in lines if start in lines[block]]
+    return exact or [block for block in lines if any(line.startswith(start) for line in lines[block])]

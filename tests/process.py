@@ -47,9 +47,9 @@ class NodeProcess:
         """Read the port from the log; raises AssertionError with the log when the node has ended."""
         deadline = time.monotonic() + START_LIMIT
         while time.monotonic() < deadline:
-            found = LISTENING.search(self.log)
-            if found:
-                self.url = f"http://127.0.0.1:{found.group(1) or found.group(2)}"
+            match = LISTENING.search(self.log)
+            if match:
+                self.url = f"http://127.0.0.1:{match.group(1) or match.group(2)}"
                 return
             assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.log}"
             time.sleep(0.02)
@@ -91,9 +91,9 @@ def starting_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iter
         if any(flag.startswith(("--base-path", "--tmp")) for flag in flags)
         else [f"--base-path={folder}/base"]
     )
-    given = {flag.partition("=")[0] for flag in flags}
-    given |= {"--port"} if "--listen-addr" in given else set()
-    ports = [flag for flag in ports if flag.partition("=")[0] not in given]
+    names = {flag.partition("=")[0] for flag in flags}
+    names |= {"--port"} if "--listen-addr" in names else set()
+    ports = [flag for flag in ports if flag.partition("=")[0] not in names]
     with log.open("w") as stream:
         process = subprocess.Popen(
             command("run", *where, *ports, *flags),

@@ -20,13 +20,15 @@ def metadata_of(node: NodeProcess) -> Metadata:
     return decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
 
 
-def signed(node: NodeProcess, metadata: Metadata, key: Keypair, pallet: str, name: str, **given: Any) -> str:
+def signed(
+    node: NodeProcess, metadata: Metadata, key: Keypair, pallet: str, name: str, **arguments: Any
+) -> str:
     """A call with the account's next nonce, immortal, as hex."""
     version = node.call("state_getRuntimeVersion")
     genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
     extrinsic = sign_extrinsic(
         metadata,
-        metadata.call_codec.encode((pallet, (name, given) if given else name)),
+        metadata.call_codec.encode((pallet, (name, arguments) if arguments else name)),
         key,
         nonce=node.call("system_accountNextIndex", ss58.encode(key.public, 2112)),
         era=IMMORTAL,

@@ -24,8 +24,8 @@ def reason_of(error: BaseException) -> str:
     """Why a test was skipped. pytest-trio drops the reason of a skip within a nursery, and raises another one
     without: the first one is in the group of exceptions from which that came.
     """
-    if (found := str(error)) not in ("", NO_REASON) or error.__context__ is None:
-        return found or NO_REASON
+    if (text := str(error)) not in ("", NO_REASON) or error.__context__ is None:
+        return text or NO_REASON
     return next((str(leaf) for leaf in _leaves(error.__context__) if isinstance(leaf, Skipped)), NO_REASON)
 
 
@@ -43,8 +43,8 @@ def summary(reasons: Iterable[str]) -> Iterator[str]:
     counts: Counter[str] = Counter()
     packages: Counter[str] = Counter()
     for reason in reasons:
-        if found := _PACKAGE.search(reason):
-            packages[found[1]] += 1
+        if match := _PACKAGE.search(reason):
+            packages[match[1]] += 1
         else:
             counts[next((text for word, text in REMEDIES.items() if word in reason), reason)] += 1
     known = [text for text in REMEDIES.values() if text in counts]

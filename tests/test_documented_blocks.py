@@ -29,10 +29,10 @@ def taken_by(source: str) -> Iterator[tuple[str, str]]:
     """The page, and the beginning or the language, of each block that a test module takes by fixed names."""
     tree = ast.parse(source)
     names = {
-        target.id: each.value.value
-        for each in tree.body
-        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
-        for target in each.targets
+        target.id: statement.value.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+        for target in statement.targets
         if isinstance(target, ast.Name)
     }
     for node in ast.walk(tree):
@@ -76,7 +76,7 @@ def is_meant(block: Block, start: str) -> bool:
 @pytest.mark.parametrize("page", PAGES)
 def test_each_block_is_run_by_a_test(page: str) -> None:
     untaken = [block for block in blocks(page) if block.runnable and not taker_of(block)]
-    missing = [f"{page}:{each.line}\n{each.runnable}" for each in untaken]
+    missing = [f"{page}:{block.line}\n{block.runnable}" for block in untaken]
     assert missing == [], "no test runs it: take it with `block` of tests/documentation.py, or list it there"
 
 
@@ -93,9 +93,9 @@ def test_a_followed_page_has_its_test(page: str, path: str) -> None:
 
 
 def test_there_are_many_blocks_and_few_that_no_test_runs() -> None:
-    found = [block for page in PAGES for block in blocks(page)]
-    assert len(found) > 80
-    assert len([each for each in found if not each.runnable]) < 10
+    all_blocks = [block for page in PAGES for block in blocks(page)]
+    assert len(all_blocks) > 80
+    assert len([block for block in all_blocks if not block.runnable]) < 10
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def fault(arguments: str) -> str | None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_documented_command_exists(page: Path) -> None:
-    faults = {each: found for each in commands_of(page.read_text()) if (found := fault(each))}
-    assert {each: found for each, found in faults.items() if MISTAKES.get(each) != found} == {}
+    faults = {command: problem for command in commands_of(page.read_text()) if (problem := fault(command))}
+    assert {command: problem for command, problem in faults.items() if MISTAKES.get(command) != problem} == {}
 
 
 def test_the_guide_has_many_commands() -> None:
@@ -78,7 +78,7 @@ def test_the_guide_has_many_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "problem"),
     [
         ("```sh\ncfnode run --dev --no-such-flag 5\n```\n", "no flag '--no-such-flag'"),
         ("```sh\nX=$(cfnode dev depositt 1 | cat)\n```\n", "no command 'depositt'"),
@@ -87,5 +87,5 @@ def test_the_guide_has_many_commands() -> None:
         ("    cfnode run \\\n      --tmpp\n", "no flag '--tmpp'"),
     ],
 )
-def test_a_stale_command_is_noticed(text: str, found: str) -> None:
-    assert [fault(each) for each in commands_of(text)] == [found]
+def test_a_stale_command_is_noticed(text: str, problem: str) -> None:
+    assert [fault(command) for command in commands_of(text)] == [problem]

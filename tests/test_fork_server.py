@@ -24,7 +24,7 @@ print(json.dumps({
     "parent": os.getppid(), "arguments": sys.argv[1:], "folder": os.getcwd(), "mask": mask,
     "variables": {name: os.environ[name] for name in sorted(os.environ)},
     "leads a session": os.getsid(0) == os.getpid(),
-    "descriptors": sorted(int(each) for each in os.listdir("/proc/self/fd") if int(each) < 100),
+    "descriptors": sorted(int(name) for name in os.listdir("/proc/self/fd") if int(name) < 100),
     "read": sys.stdin.read(), "limit": sys.getrecursionlimit(),
 }))
 print("to standard error", file=sys.stderr)
@@ -70,14 +70,14 @@ def test_it_is_a_child_of_the_test_and_finds_what_a_new_process_finds(
         forked, anew = both(REPORT, "one", "two", start_new_session=True, umask=0o027, **options)
     assert forked.returncode == anew.returncode == 7
     assert forked.stderr == anew.stderr == "to standard error\n"
-    found, expected = json.loads(forked.stdout), json.loads(anew.stdout)
-    assert found["parent"] == os.getpid()
-    assert found["leads a session"] is True
-    assert found["read"] == "a line\n"
-    for each in (found, expected):
-        each["variables"].pop("LC_CTYPE", None)  # Python sets it when it begins
-        each["variables"].pop(SWITCH, None)
-    assert found == expected
+    forked_report, expected = json.loads(forked.stdout), json.loads(anew.stdout)
+    assert forked_report["parent"] == os.getpid()
+    assert forked_report["leads a session"] is True
+    assert forked_report["read"] == "a line\n"
+    for report in (forked_report, expected):
+        report["variables"].pop("LC_CTYPE", None)  # Python sets it when it begins
+        report["variables"].pop(SWITCH, None)
+    assert forked_report == expected
 
 
 @pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)

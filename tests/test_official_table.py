@@ -18,8 +18,8 @@ VAGUE = re.compile(r"the same(?! as there| text| message)")
 
 def rows() -> list[list[str]]:
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    found = [[cell.strip() for cell in CELL.split(line)[1:-1]] for line in lines]
-    return [cells for cells in found if cells[-1] != "test"]
+    all_rows = [[cell.strip() for cell in CELL.split(line)[1:-1]] for line in lines]
+    return [cells for cells in all_rows if cells[-1] != "test"]
 
 
 def exists(name: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.plain_words import ALLOWED, ROOT, RUNTIME, faults, found, main, metadata_lines, tracked
+from scripts.plain_words import ALLOWED, ROOT, RUNTIME, dialect_words, faults, main, metadata_lines, tracked
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from scripts.plain_words import ALLOWED, ROOT, RUNTIME, faults, found, main, met
     ],
 )
 def test_a_word_of_the_list_is_found_with_its_line(text: str, word: str) -> None:
-    ((line, match, plain),) = found(text)
+    ((line, match, plain),) = dialect_words(text)
     assert (line, match) == (2, word)
     assert plain
 
 
 def test_two_words_of_one_line_are_both_found() -> None:
-    assert [word for _, word, _ in found("nobody has heard of it")] == ["nobody", "heard"]
+    assert [word for _, word, _ in dialect_words("nobody has heard of it")] == ["nobody", "heard"]
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_two_words_of_one_line_are_both_found() -> None:
     ],
 )
 def test_a_plain_text_has_no_fault(text: str) -> None:
-    assert list(found(text)) == []
+    assert list(dialect_words(text)) == []
 
 
 def test_only_the_allowed_part_of_a_line_may_have_a_word() -> None:
-    assert list(found("nobody watches it", "nobody watches it")) == []
-    assert [word for _, word, _ in found("told: nobody watches it", "nobody watches it")] == ["told"]
+    assert list(dialect_words("nobody watches it", "nobody watches it")) == []
+    assert [word for _, word, _ in dialect_words("told: nobody watches it", "nobody watches it")] == ["told"]
 
 
 def test_faults_are_printed_and_are_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_each_exception_is_needed() -> None:
     for name, text in ALLOWED.items():
         assert text in (ROOT / name).read_text(), name
     texts = [path.read_text() for path in (ROOT / RUNTIME).rglob("*.py")]
-    assert any(line in metadata_lines(text) for text in texts for line, _, _ in found(text))
+    assert any(line in metadata_lines(text) for text in texts for line, _, _ in dialect_words(text))
 
 
 DECLARED = '''"""A module, told."""
@@ -110,7 +110,7 @@ class Swaps(Pallet):
 
 def test_the_metadata_of_a_runtime_module_may_have_any_word() -> None:
     assert metadata_lines(DECLARED) == {3, 8, 9, 10, 11, 22, 23, 24, 28}
-    others = [line for line, _, _ in found(DECLARED, skipped=metadata_lines(DECLARED))]
+    others = [line for line, _, _ in dialect_words(DECLARED, skipped=metadata_lines(DECLARED))]
     assert others == [1, 12, 13, 16, 19, 30]
 
 

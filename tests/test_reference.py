@@ -95,8 +95,8 @@ def test_a_flag_without_a_text_is_noticed_in_a_command_of_a_command() -> None:
 def test_a_method_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     table = rpc_reference.full_table(rows.SECTION)
     first, *others = table.rows
-    bare = SimpleNamespace(rows=(SimpleNamespace(name=first.name, doc=""), *others))
-    monkeypatch.setattr(rpc_reference, "full_table", lambda _: bare)
+    without_text = SimpleNamespace(rows=(SimpleNamespace(name=first.name, doc=""), *others))
+    monkeypatch.setattr(rpc_reference, "full_table", lambda _: without_text)
     assert list(reference.undocumented()) == [f"{first.name}: the method has no text"]
 
 
@@ -115,8 +115,8 @@ def test_an_error_of_the_sdk_that_is_not_public_is_noticed(monkeypatch: pytest.M
 def test_a_metric_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *others = declared.SECTIONS
     metric, *rest = first.metrics
-    bare = replace(first, metrics=(replace(metric, text=""), *rest))
-    monkeypatch.setattr(declared, "SECTIONS", (bare, *others))
+    without_text = replace(first, metrics=(replace(metric, text=""), *rest))
+    monkeypatch.setattr(declared, "SECTIONS", (without_text, *others))
     assert list(reference.undocumented()) == [f"{metric.name}: the metric has no text"]
 
 

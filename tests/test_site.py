@@ -83,8 +83,8 @@ def placed(pages: list[str]) -> list[tuple[str, str, str]]:
         (tab, section, page)
         for tabs in navigation(pages)
         for tab, sections in tabs.items()
-        for each in sections
-        for section, pages_of_it in each.items()
+        for group in sections
+        for section, pages_of_it in group.items()
         for page in pages_of_it
     ]
 
@@ -101,7 +101,7 @@ def test_each_page_is_in_exactly_one_section() -> None:
 
 def test_no_section_is_empty() -> None:
     sections = [(tab, section) for tab, sections in SECTIONS.items() for section in sections]
-    assert list(dict.fromkeys(found[:2] for found in placed([*PAGES, "about.md"]))) == sections
+    assert list(dict.fromkeys(place[:2] for place in placed([*PAGES, "about.md"]))) == sections
     assert len(SECTIONS) == 5
 
 
@@ -146,9 +146,9 @@ def test_the_navigation_of_each_page_leads_to_all_tabs_and_pages(site: Path, pag
     assert re.findall(r'class="?md-tabs__link"?[^>]*>\s*([^<]+?)\s*<', text) == list(SECTIONS)
     (navigation_part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
     path = site / page.removesuffix(".md").removesuffix("README")
-    found = {(path / link).resolve() for link in re.findall(r'href="?([^"\s>#]+)', navigation_part)}
-    names = [each.removesuffix(".md").removesuffix("README") for each in [*PAGES, "about.md"]]
-    assert [name for name in names if (site / name).resolve() not in found] == []
+    links = {(path / link).resolve() for link in re.findall(r'href="?([^"\s>#]+)', navigation_part)}
+    names = [page.removesuffix(".md").removesuffix("README") for page in [*PAGES, "about.md"]]
+    assert [name for name in names if (site / name).resolve() not in links] == []
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def dead_links(site: Path) -> list[str]:
     """The links of all pages that lead to no file of the site, or to no place in it."""
     pages = {path.resolve(): Targets(path.read_text()) for path in site.rglob("*.html")}
     dead = []
-    for page, found in pages.items():
-        for link in found.links:
+    for page, parsed in pages.items():
+        for link in parsed.links:
             path, _, name = unquote(link).partition("#")
             if page.name == "404.html" or re.match(r"https?:|mailto:", path):
                 continue

@@ -79,6 +79,6 @@ WORLD = "from tests.ledger.postgres import BOTH, running_postgres\n"
     ],
 )
 def test_who_starts_programs_of_the_world_bears_its_mark(text: str, refused: bool) -> None:
-    found = list(faults("tests/ledger/test_it.py", WORLD + text))
-    assert [": it needs pytest.mark.world" in each for each in found] == [True] * refused
+    broken_rules = list(faults("tests/ledger/test_it.py", WORLD + text))
+    assert [": it needs pytest.mark.world" in fault for fault in broken_rules] == [True] * refused
     assert list(faults("tests/ledger/helpers.py", WORLD + text)) == []

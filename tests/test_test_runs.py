@@ -113,9 +113,9 @@ def test_a_skip_within_a_nursery_keeps_its_reason(tmp_path: Path) -> None:
         "import pytest\n\n@pytest.fixture\nasync def task(nursery):\n    return nursery\n\n"
         "async def test_it(task):\n    pytest.skip('a thing is not here: scripts/peers installs it')\n"
     )
-    given = ["-c", ROOT / "pyproject.toml", "-p", "tests.conftest", "-n0", "-q", tmp_path / "test_it.py"]
+    arguments = ["-c", ROOT / "pyproject.toml", "-p", "tests.conftest", "-n0", "-q", tmp_path / "test_it.py"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *given], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "pytest", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout
     assert "1 without programs and libraries of others: scripts/peers installs them" in done.stdout

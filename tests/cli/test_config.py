@@ -138,7 +138,7 @@ def test_all_mistakes_are_reported_at_once_and_as_json(cfnode: Shell) -> None:
     assert cfnode("config", "check", file)[2].count("\n") == 3
     error = json.loads(cfnode("config", "check", file, "--json")[1])["error"]
     assert (error["code"], error["file"]) == ("CONFIGURATION", file)
-    assert [(each["line"], each["key"]) for each in error["errors"]] == [
+    assert [(problem["line"], problem["key"]) for problem in error["errors"]] == [
         *((2, "run.checkpont"), (3, "run.dev"), (4, "wiat"))
     ]
 
@@ -258,8 +258,8 @@ def test_the_example_has_each_flag_and_is_correct(cfnode: Shell) -> None:
         assert f"# {key} = " in text.partition(f"\n[{section}]\n")[2]
     assert "# node-key = " not in text and "# password = " not in text
     assert tomllib.loads(text).keys() >= {"run", "wait", "swap", "key", "dev", "recover"}
-    one = cfnode("config", "example", "wait")[1]
-    assert re.findall(r"^\[(.*)\]$", one, re.MULTILINE) == ["wait"]
+    example = cfnode("config", "example", "wait")[1]
+    assert re.findall(r"^\[(.*)\]$", example, re.MULTILINE) == ["wait"]
 
 
 def test_each_default_of_the_example_is_accepted_as_a_value(cfnode: Shell) -> None:

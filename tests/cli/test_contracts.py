@@ -26,8 +26,8 @@ VAULT = "0x0b" + "0B" * 19
 def spec(*arguments: str) -> dict[str, object]:
     done = CliRunner().invoke(export_chain_spec, ["--dev", *arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    found: dict[str, object] = json.loads(done.stdout)
-    return found
+    document: dict[str, object] = json.loads(done.stdout)
+    return document
 
 
 OWN = bytes.fromhex("0b" * 20)

@@ -25,27 +25,35 @@ NOWHERE = "http://127.0.0.1:1"
 
 
 def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
-    found = dict(commands())
-    nodes = [each for command in found.values() if (each := option(command, "--node"))]
+    by_path = dict(commands())
+    nodes = [declared for command in by_path.values() if (declared := option(command, "--node"))]
     assert len(nodes) > 25
     assert {(node.envvar[-1], tuple(node.opts)) for node in nodes} == {("CFNODE_URL", ("--node", "--url"))}
-    assert not [path for path, each in found.items() if option(each, "--url") and not option(each, "--node")]
+    assert not [
+        path
+        for path, command in by_path.items()
+        if option(command, "--url") and not option(command, "--node")
+    ]
     for name in ("--timeout", "--every"):
-        types = {type(each.type).__name__ for command in found.values() if (each := option(command, name))}
+        types = {
+            type(declared.type).__name__
+            for command in by_path.values()
+            if (declared := option(command, name))
+        }
         assert types == {"Seconds"}
-    networks = {tuple(each.type.choices) for c in found.values() if (each := option(c, "--network")) and
-                "CFNODE_NETWORK" in each.envvar}  # fmt: skip
+    networks = {tuple(declared.type.choices) for c in by_path.values()
+                if (declared := option(c, "--network")) and "CFNODE_NETWORK" in declared.envvar}  # fmt: skip
     assert networks == {tuple(Networks)}
     assert network_option is not None
 
 
 def test_each_command_knows_json() -> None:
-    assert [path for path, each in commands() if not option(each, "--json")] == []
+    assert [path for path, command in commands() if not option(command, "--json")] == []
 
 
 def test_what_follows_a_swap_needs_no_broker() -> None:
-    found = dict(commands())
-    assert [path for path, each in found.items() if option(each, "--commission")] == [
+    by_path = dict(commands())
+    assert [path for path, command in by_path.items() if option(command, "--commission")] == [
         "swap quote",
         "swap request",
         "ledger partner add",
@@ -112,12 +120,12 @@ def test_no_command_waits_without_a_bound(wrong: str) -> None:
 def test_an_error_is_an_object_where_json_is_asked_for(
     line: tuple[str, ...], code: int, name: str, words: str
 ) -> None:
-    found, out, err = run(*line, "--json")
+    exit_code, out, err = run(*line, "--json")
     error = json.loads(out)["error"]
-    assert (found, err, error["code"]) == (code, "", name)
+    assert (exit_code, err, error["code"]) == (code, "", name)
     assert words in error["message"]
-    found, out, err = run(*line)
-    assert (found, out) == (code, "")
+    exit_code, out, err = run(*line)
+    assert (exit_code, out) == (code, "")
     assert words in err
 
 
@@ -127,10 +135,10 @@ def types(kind: click.ParamType[Any]) -> Sequence[Any]:
 
 def test_no_number_is_read_from_more_than_digits() -> None:
     """Python itself reads `1_0` as 10, and digits of any script."""
-    found = [*commands(), ("run", cli.get_command(click.Context(cli), "run"))]
+    all_commands = [*commands(), ("run", cli.get_command(click.Context(cli), "run"))]
     numbers: list[tuple[str, Any]] = [
         (f"{path} {param.name}", kind)
-        for path, command in found
+        for path, command in all_commands
         if command is not None
         for param in command.params
         for kind in types(param.type)

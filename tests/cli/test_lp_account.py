@@ -51,7 +51,7 @@ def played(*arguments: str) -> tuple[list[list[Any]], tuple[int, str, str]]:
         return {"jsonrpc": "2.0", "id": request["id"], "result": value}
 
     def answer(request: Any) -> bytes:
-        batch = [answered(each) for each in request] if isinstance(request, list) else answered(request)
+        batch = [answered(call) for call in request] if isinstance(request, list) else answered(request)
         return json.dumps(batch).encode()
 
     with serving(answer) as url:

@@ -28,8 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*flags: str) -> Result:
-    given = ["--prices=prices.csv", "--strategy=refused_maker:quotes", *flags]
-    return CliRunner().invoke(cli, ["lp", "replay", *given], catch_exceptions=False)
+    arguments = ["--prices=prices.csv", "--strategy=refused_maker:quotes", *flags]
+    return CliRunner().invoke(cli, ["lp", "replay", *arguments], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(

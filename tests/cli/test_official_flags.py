@@ -19,15 +19,15 @@ BEFORE, AFTER = ("--rpc-port", "1234"), ("--rpc-max-connections", "77")
 
 
 def option(flag: Flag) -> ClapOption:
-    found = next(param for param in RUN.params if flag.name in (*param.opts, *param.secondary_opts))
-    assert isinstance(found, ClapOption)
-    return found
+    parameter = next(param for param in RUN.params if flag.name in (*param.opts, *param.secondary_opts))
+    assert isinstance(parameter, ClapOption)
+    return parameter
 
 
 def given(ctx: click.Context, flag: Flag) -> Any:
     """The value of the option as text, as the test's samples have it."""
     value = ctx.params[option(flag).name or ""]
-    return [str(each) for each in value] if isinstance(value, tuple) else str(value)
+    return [str(item) for item in value] if isinstance(value, tuple) else str(value)
 
 
 def test_each_flag_is_accepted_in_every_spelling_and_takes_nothing_from_its_neighbours() -> None:
@@ -108,7 +108,7 @@ def test_a_flag_overrides_an_excluded_one_of_a_variable(monkeypatch: pytest.Monk
     monkeypatch.setenv("CFNODE_PORT", "30444")
     address = "/ip4/127.0.0.1/tcp/0"
     ctx = RUN.make_context("run", [f"--listen-addr={address}"], auto_envvar_prefix="CFNODE")
-    assert (ctx.params["port"], [str(each) for each in ctx.params["listen_addr"]]) == (30444, [address])
+    assert (ctx.params["port"], [str(address) for address in ctx.params["listen_addr"]]) == (30444, [address])
 
 
 def test_warming_the_cache_does_not_start_an_unsafe_node() -> None:

@@ -41,8 +41,8 @@ def test_a_command_line_of_the_official_node_starts_as_it_is_meant(line: dict[st
         return
     ctx = started()
     config = config_from(ctx.params | {"name": name_of(ctx, ctx.params)})
-    found = {name: plain(reduce(getattr, name.split("."), config)) for name in line["starts"]}
-    assert found == line["starts"]
+    settings = {name: plain(reduce(getattr, name.split("."), config)) for name in line["starts"]}
+    assert settings == line["starts"]
     assert ignored_flags(ctx) == line["ignored"]
     if "log" in line:
         assert list(ctx.params["log"]) == line["log"]

@@ -54,7 +54,9 @@ NEEDED = {"build-spec": ["--chain=live.json"]}
 
 
 @pytest.mark.parametrize(
-    "subcommand", [each for each in SUBCOMMANDS if each.flags], ids=lambda each: each.name
+    "subcommand",
+    [subcommand for subcommand in SUBCOMMANDS if subcommand.flags],
+    ids=lambda subcommand: subcommand.name,
 )
 def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcommand) -> None:
     command = command_of(subcommand.name)
@@ -66,9 +68,9 @@ def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcom
             continue
         for arguments, values in spellings(flag):
             ctx = command.make_context(subcommand.name, [*needed, *arguments])
-            found = ctx.params.get(flag.name.lstrip("-").replace("-", "_"))
-            if flag.values and found is not None:
-                assert found == values[0].lower(), arguments
+            value = ctx.params.get(flag.name.lstrip("-").replace("-", "_"))
+            if flag.values and value is not None:
+                assert value == values[0].lower(), arguments
         if flag.takes is not Takes.NOTHING:
             with pytest.raises(click.BadOptionUsage, match=f"'{flag.name}' requires an argument"):
                 command.make_context(subcommand.name, [*needed, flag.name, "--json"])
@@ -150,17 +152,17 @@ def test_a_subcommand_does_not_take_a_flag_for_a_value() -> None:
 def inspected(*arguments: str) -> dict[str, Any]:
     result = run("key", "inspect", *arguments, "--output-type", "Json")
     assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
 
 
 @pytest.mark.parametrize("path", ["/soft", "/0/polkadot", "/" + "long" * 20])
 def test_an_address_leads_to_the_keys_below_it(path: str) -> None:
     below = Keypair.from_suri(f"//Alice{path}")
-    found = inspected(ALICE + path)
-    assert found["publicKey"] == "0x" + below.public.hex()
-    assert found["ss58Address"] == ss58.encode(below.account, 42)
-    assert found["publicKeyUri"] == ALICE + path
+    key_document = inspected(ALICE + path)
+    assert key_document["publicKey"] == "0x" + below.public.hex()
+    assert key_document["ss58Address"] == ss58.encode(below.account, 42)
+    assert key_document["publicKeyUri"] == ALICE + path
     assert derived_public(Keypair.from_suri("//Alice").public, path) == below.public
 
 
@@ -176,8 +178,10 @@ def test_one_key_of_any_scheme_is_generated_as_the_official_node_does(scheme: st
     flags = ("--scheme", scheme, "-n", "Polkadot", "--password", "12345", "--output-type", "Json", "-w", "24")
     made = json.loads(run("key", "generate", *flags).stdout)
     assert len(made["secretPhrase"].split()) == 24
-    found = inspected(made["secretPhrase"], "--scheme", scheme, "-n", "polkadot", "--password", "12345")
-    assert made == found
+    key_document = inspected(
+        made["secretPhrase"], "--scheme", scheme, "-n", "polkadot", "--password", "12345"
+    )
+    assert made == key_document
     assert made["networkId"] == "polkadot"
 
 

@@ -94,9 +94,9 @@ class Terminal:
 
 def channel_in(screen: str) -> str:
     """The id of the channel that a screen of `swap request` names."""
-    found = re.search(r"^channel +(\S+)$", screen, re.MULTILINE)
-    assert found is not None, screen
-    return found[1]
+    match = re.search(r"^channel +(\S+)$", screen, re.MULTILINE)
+    assert match is not None, screen
+    return match[1]
 
 
 def swapped(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, *terms: str, code: int = 0) -> str:
@@ -160,7 +160,7 @@ def test_the_picture_is_read_without_a_request() -> None:
     """No font, sheet or image is loaded, and each word of the screen is text."""
     picture = PICTURE.read_text()
     root = ElementTree.fromstring(picture)
-    assert {name.rpartition("}")[2] for name in (each.tag for each in root.iter())} <= {
+    assert {name.rpartition("}")[2] for name in (element.tag for element in root.iter())} <= {
         "svg", "style", "defs", "clipPath", "rect", "text", "g", "circle"
     }  # fmt: skip
     assert (
@@ -194,7 +194,7 @@ def test_no_command_cuts_an_address(place: str, node: NodeProcess, tmp_path: Pat
     printed = "\n".join(terminal.screen)
     for whole in (RECEIVER, REFUND, address, ACCOUNT, channel):
         assert printed.count(whole) >= 2, whole
-        parts = {found.lower() for found in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
+        parts = {address.lower() for address in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
         assert parts == {whole.lower()}, (whole, parts)
     assert json.dumps(printed, ensure_ascii=False).count("…") == 0
 
@@ -341,7 +341,7 @@ def test_each_command_prints_whole_what_is_copied(place: str, node: NodeProcess,
     printed = "\n".join(line for line in terminal.screen if not line.startswith("$ "))
     assert "…" not in printed
     for whole in (RECEIVER, REFUND, ACCOUNT):
-        parts = {found.lower() for found in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
+        parts = {address.lower() for address in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
         assert parts == {whole.lower()}, (whole, parts)
     names = {path for path, _ in commands()}
     walked = {name for name in names for line in terminal.walked if f"{line} ".startswith(f"{name} ")}

@@ -78,8 +78,8 @@ def node(served: dict[str, Any]) -> Callable[[dict[str, Any]], bytes]:
         if request["method"] not in served:
             error = {"code": -32601, "message": "Method not found"}
             return json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
-        found = served[request["method"]]
-        return result(found(*request["params"]) if callable(found) else found)
+        answer = served[request["method"]]
+        return result(answer(*request["params"]) if callable(answer) else answer)
 
     return answer
 
@@ -176,7 +176,7 @@ def aged(head: float, final: float) -> dict[str, Any]:
 
 
 LONELY = answers(system_health={"peers": 0, "isSyncing": False, "shouldHavePeers": True})
-NO_CLOCK = {name: each for name, each in answers().items() if name != "state_getStorage"}
+NO_CLOCK = {name: answer for name, answer in answers().items() if name != "state_getStorage"}
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ class Answering:
     def call(self, method: str, *params: Any) -> Any:
         if method not in self.served:
             raise CallRefused(method, {"code": -32601, "message": "Method not found"})
-        found = self.served[method]
-        return found(*params) if callable(found) else found
+        answer = self.served[method]
+        return answer(*params) if callable(answer) else answer
 
 
 def printed(served: dict[str, Any]) -> str:
@@ -330,7 +330,7 @@ def test_the_progress_of_a_sync_and_the_time_that_is_left() -> None:
 def test_a_node_without_a_state_says_so() -> None:
     health = {"peers": 3, "isSyncing": True, "shouldHavePeers": True}
     fresh = answers(system_health=health, chain_getHeader={"number": "0x0"}, state_getStorage=None)
-    served = node({name: each for name, each in fresh.items() if name != "cf_account_info"})
+    served = node({name: answer for name, answer in fresh.items() if name != "cf_account_info"})
 
     def answer(request: dict[str, Any]) -> bytes:
         if request["method"] == "cf_account_info":

@@ -18,7 +18,7 @@ def taken() -> Iterator[list[int]]:
     """Three ports on which something listens."""
     with ExitStack() as sockets:
         opened = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
-        yield [each.getsockname()[1] for each in opened]
+        yield [listener.getsockname()[1] for listener in opened]
 
 
 def test_all_ports_that_are_taken_are_named_at_once(taken: list[int], tmp_path: Path) -> None:

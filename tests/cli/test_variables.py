@@ -30,8 +30,10 @@ def cfnode(tmp_path: Path) -> Shell:
 def flags() -> list[tuple[tuple[str, ...], click.Option]]:
     """Each option that `--help` lists, with its command."""
     with click.Context(cli) as ctx:
-        found = [(path, each) for path, command in commands_below(cli, ctx) for each in options_of(command)]
-    return [(path, option) for path, option in found if not option.hidden]
+        options = [
+            (path, option) for path, command in commands_below(cli, ctx) for option in options_of(command)
+        ]
+    return [(path, option) for path, option in options if not option.hidden]
 
 
 def value_of(option: click.Option) -> str | None:
@@ -61,12 +63,12 @@ def test_each_flag_has_a_variable_that_sets_it(cfnode: Shell) -> None:
     assert len(expected) > 200
     code, out, err = cfnode("config", "show", "--json")
     assert (code, err) == (0, "")
-    found = {
+    variables = {
         row["variable"]: (path, row["key"])
         for path, rows in json.loads(out)["commands"].items()
         for row in rows
     }
-    assert found == expected
+    assert variables == expected
 
 
 def test_no_variable_belongs_to_two_flags() -> None:

@@ -45,8 +45,8 @@ def answered(node: NodeProcess, line: str, folder: Path) -> str:
     done = CliRunner().invoke(cli, arguments, env=variables, prog_name="cfnode")
     assert done.exit_code not in (0, 130), (line, done.output)
     assert done.exception is None or isinstance(done.exception, SystemExit), (line, done.exception)
-    found = done.stderr[done.stderr.index("Error: ") :].strip()
-    plain = found.replace(node.url, "http://127.0.0.1:9944").replace(str(folder), "~/.local/share/cfnode")
+    message = done.stderr[done.stderr.index("Error: ") :].strip()
+    plain = message.replace(node.url, "http://127.0.0.1:9944").replace(str(folder), "~/.local/share/cfnode")
     return _AHEAD.sub("… s ahead", _HASH.sub("0x…", plain))
 
 

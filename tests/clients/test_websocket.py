@@ -94,30 +94,30 @@ def accepted(server: Server) -> Request:
 
 @LOOPS
 def test_messages_go_both_ways_and_the_goodbye_is_answered(loop: Run) -> None:
-    found: list[Any] = []
+    received: list[Any] = []
 
     def play(server: Server) -> None:
         request = accepted(server)
-        found.extend((request.target, dict(request.extra_headers)[b"authorization"]))
-        found.append(server.wait_for(TextMessage).data)
+        received.extend((request.target, dict(request.extra_headers)[b"authorization"]))
+        received.append(server.wait_for(TextMessage).data)
         server.send(
             TextMessage(data='["a', message_finished=False), Ping(payload=b"?"),
             TextMessage(data='b"]'), BytesMessage(data=b'{"c": 1}'),
         )  # fmt: skip
-        found.append(bytes(server.wait_for(Pong).payload))
+        received.append(bytes(server.wait_for(Pong).payload))
         server.send(server.wait_for(CloseConnection).response())
 
     async def scenario() -> None:
         async with opened(url, 10, [(b"authorization", b"Bearer x")]) as connection:
             await connection.send({"d": 2})
-            found.append(await connection.receive())
-            found.append(await connection.receive())
+            received.append(await connection.receive())
+            received.append(await connection.receive())
 
     with serving(play) as url:
         loop(scenario)
-    assert found[:3] == ["/path?query=1", b"Bearer x", '{"d":2}']
-    assert [each for each in found[3:] if each != b"?"] == [["ab"], {"c": 1}]
-    assert b"?" in found
+    assert received[:3] == ["/path?query=1", b"Bearer x", '{"d":2}']
+    assert [message for message in received[3:] if message != b"?"] == [["ab"], {"c": 1}]
+    assert b"?" in received
 
 
 @LOOPS
@@ -334,7 +334,7 @@ def test_a_cancelled_step_loses_no_message(loop: Run) -> None:
 
 @LOOPS
 def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
-    found: list[Exception] = []
+    errors: list[Exception] = []
 
     def play(server: Server) -> None:
         accepted(server)
@@ -346,7 +346,7 @@ def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
             try:
                 await connection.receive()
             except Broken as error:
-                found.append(error)
+                errors.append(error)
 
         async with anyio.create_task_group() as tasks, opened(url, 10) as connection:
             started = anyio.Event()
@@ -359,7 +359,7 @@ def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
 
     with serving(play) as url:
         loop(scenario)
-    assert len(found) == 1
+    assert len(errors) == 1
 
 
 @LOOPS

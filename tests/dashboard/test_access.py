@@ -99,15 +99,15 @@ async def test_a_session_counts_at_each_process_of_the_books_and_nowhere_else(
 ) -> None:
     with visitor(books) as (_, first), visitor(books) as (_, second), visitor(empty) as (_, other):
         await first.log_in()
-        for each, status in ((second, 200), (other, 303)):
-            each.client.cookies.update(first.client.cookies)
-            assert (await each.get("/health")).status_code == status
+        for guest, status in ((second, 200), (other, 303)):
+            guest.client.cookies.update(first.client.cookies)
+            assert (await guest.get("/health")).status_code == status
 
 
 async def test_a_cookie_that_was_changed_opens_nothing(books: Database) -> None:
     with visitor(books) as (_, guest):
         await guest.log_in()
-        (good,) = (each.value for each in guest.client.cookies.jar)
+        (good,) = (cookie.value for cookie in guest.client.cookies.jar)
         assert good is not None
         for place in range(0, len(good), 7):
             changed = good[:place] + ("A" if good[place] != "A" else "B") + good[place + 1 :]

@@ -271,7 +271,7 @@ def test_amounts_times_and_names_are_written_for_people() -> None:
     )
     assert (place("Btc"), place("ArbUsdc")) == ("", "on Arbitrum")
     assert (dollars(1_234_560_000), about(123_456_780_000)) == ("$1,234.56", "$123,456")
-    assert [duration_text(each) for each in (0, 59_999, 60_000, 3_600_000, 90_000_000, -5)] == [
+    assert [duration_text(duration) for duration in (0, 59_999, 60_000, 3_600_000, 90_000_000, -5)] == [
         "0 s", "59 s", "1 min", "1 h", "1 d 1 h", "0 s",
     ]  # fmt: skip
     assert percent(25) == "0.25 %"
@@ -286,9 +286,9 @@ def test_a_chart_sums_up_small_series_and_has_no_script_or_style() -> None:
     assert chart.legend[0] == HOSTILE
     assert chart.legend[-1] == "others"
     root = ElementTree.fromstring(chart.svg)
-    tags = {each.tag.rpartition("}")[2] for each in root.iter()}
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert not tags & {"script", "style", "defs", "foreignObject", "desc"}
-    assert not any("style" in each.attrib or "onload" in each.attrib for each in root.iter())
-    titles = [each.text for each in root.iter() if each.tag.endswith("title")]
+    assert not any("style" in element.attrib or "onload" in element.attrib for element in root.iter())
+    titles = [element.text for element in root.iter() if element.tag.endswith("title")]
     assert f"11-01, {HOSTILE}: $99" in titles
     assert len(titles) == 2 * (MAX_SERIES + 1)

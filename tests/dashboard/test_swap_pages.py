@@ -128,15 +128,15 @@ async def test_any_filter_is_only_text(books: Database, name: str, text: str) ->
 
 async def listed_at(guest: Visitor, **fields: str) -> list[int]:
     """The swaps that the list has with these fields, on all its pages."""
-    found, path = [], "/web/swaps"
+    numbers, path = [], "/web/swaps"
     params: dict[str, Any] | None = fields
     for _ in range(50):
         answer = await guest.client.get(path, params=params)
         assert answer.status_code == 200
-        found += [int(match) for match in re.findall(r'id="swap-(\d+)"', answer.text)]
+        numbers += [int(match) for match in re.findall(r'id="swap-(\d+)"', answer.text)]
         older = re.search(r'href="([^"]+)">Older', answer.text)
         if older is None:
-            return found
+            return numbers
         path, params = unescape(older[1]), None
     raise AssertionError("the pages have no end")
 
@@ -146,17 +146,17 @@ async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
 ) -> None:
     monkeypatch.setattr("cfnode.dashboard.swap_pages.LINES_PER_PAGE", 2)
     known = list(report(books, "swaps", Period()))
-    customers = [each for each in known if each["kind"].startswith("Regular")]
+    customers = [swap for swap in known if swap["kind"].startswith("Regular")]
     assert len(customers) < len(known)
 
-    def numbers(found: list[dict[str, Any]]) -> list[int]:
-        return [each["request"] for each in reversed(found)]
+    def numbers(records: list[dict[str, Any]]) -> list[int]:
+        return [record["request"] for record in reversed(records)]
 
     with visitor(books) as (_, guest):
         await guest.log_in()
         assert await listed_at(guest) == numbers(customers)
         assert await listed_at(guest, owner="all") == numbers(known)
-        chains = [each for each in known if each not in customers]
+        chains = [swap for swap in known if swap not in customers]
         assert await listed_at(guest, owner="chain") == numbers(chains)
         for state in ("paid", "refunded", "failed", "swapping"):
             own = [customer for customer in customers if customer["state"] == state]

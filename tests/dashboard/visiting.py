@@ -104,9 +104,9 @@ class Visitor:
 
     async def csrf(self) -> str:
         """The number that forms need."""
-        found = _CSRF.search((await self.get("/")).text)
-        assert found is not None
-        return found[1]
+        match = _CSRF.search((await self.get("/")).text)
+        assert match is not None
+        return match[1]
 
 
 @contextmanager

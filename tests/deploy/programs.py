@@ -21,10 +21,10 @@ LIMIT_S = 600.0
 
 def program(name: str, package: str = "") -> str:
     """The path of a program, also in /usr/sbin; skips the test where it is missing."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if found is None:
+    path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if path is None:
         pytest.skip(f"{name} is not here: install the package {package or name}")
-    return found
+    return path
 
 
 def output_of(*arguments: str | Path, code: int = 0) -> str:

@@ -27,10 +27,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if WHOLE not in os.environ:
         pytest.skip("a package takes minutes to build: scripts/test --all builds it")
     folder = tmp_path_factory.mktemp("deb")
-    given = os.environ | {"PYTHON": "/usr/bin/python3", "DEBEMAIL": "packages@debian.org"}
+    variables = os.environ | {"PYTHON": "/usr/bin/python3", "DEBEMAIL": "packages@debian.org"}
     built = subprocess.run(
         [ROOT / "scripts" / "deb", folder],
-        env=given,
+        env=variables,
         capture_output=True,
         text=True,
         timeout=BUILD_S,

@@ -74,7 +74,7 @@ class Machine:
                 self._site.node.stop(signal.SIGTERM)
             case "start":
                 self._site.start()
-        return self.run(rest) if (rest := commands[service.end() :]) else ""
+        return self.run(after) if (after := commands[service.end() :]) else ""
 
 
 def machine_of_the_proxy(folder: Path, proxy: Proxy, chain: Chain) -> Machine:
@@ -87,8 +87,8 @@ def machine_of_the_proxy(folder: Path, proxy: Proxy, chain: Chain) -> Machine:
     machine = Machine(folder, names)
     program, *arguments = proxy.line
     name = Path(program).name
-    given = [] if name == "haproxy" else arguments
-    machine.shell.program(name, f'exec {program} {" ".join(given)} "$@"')
+    proxy_arguments = [] if name == "haproxy" else arguments
+    machine.shell.program(name, f'exec {program} {" ".join(proxy_arguments)} "$@"')
     wanted, number = f"reload {name}", {"nginx": "HUP", "haproxy": "USR2"}[name]
     machine.shell.program("systemctl", f'[ "$*" = "{wanted}" ] && exec kill -{number} {proxy.process.pid}')
     return machine
@@ -170,14 +170,18 @@ def play(make: MakeProxy, chain: Chain, proxy: Proxy, folder: Path) -> None:
     rows, nonce = channels_on_chain(standby, chain, first, best_block(status))
     executed = Counter(row["destination"] for row in rows)
     assert_each_answer_is_on_chain_once(shop, rows)
-    assert [each for each in lost if executed[each]], "calls in flight were executed, and the step finds them"
+    assert [destination for destination in lost if executed[destination]], (
+        "calls in flight were executed, and the step finds them"
+    )
     assert nonce == 1 + len(rows), "the registration, and the channels: no other transaction was executed"
 
     primary.run(block(PAGE, "sudo systemctl enable cfnode"))
     standby.run(block(PAGE, "sudo systemctl stop cfnode"))
     change(gateway, proxy, back)
     assert node_of_the_shop(proxy) == chain.primary.call("system_localPeerId")
-    repeated = [each for each in shop.unanswered if not executed[each]] or [f"0x{0:040x}"]
+    repeated = [destination for destination in shop.unanswered if not executed[destination]] or [
+        f"0x{0:040x}"
+    ]
     with proxy.client(SHOP) as client:
         for destination in repeated:
             shop.open_channel(client, destination)
@@ -189,9 +193,9 @@ def play(make: MakeProxy, chain: Chain, proxy: Proxy, folder: Path) -> None:
 
 def best_block(status: str) -> int:
     """The number of the best block that `cfnode status` prints."""
-    found = re.search(r"best +#(\d+)", status)
-    assert found is not None, status
-    return int(found[1])
+    match = re.search(r"best +#(\d+)", status)
+    assert match is not None, status
+    return int(match[1])
 
 
 def assert_each_answer_is_on_chain_once(shop: Shop, rows: Rows) -> None:
@@ -204,5 +208,5 @@ def assert_each_answer_is_on_chain_once(shop: Shop, rows: Rows) -> None:
         destination: (channel["channel_id"], channel["address"])
         for destination, channel in shop.answered.items()
     }
-    assert answered == {each: by_destination.get(each) for each in answered}
+    assert answered == {destination: by_destination.get(destination) for destination in answered}
     assert len(set(by_destination.values())) == len(rows)

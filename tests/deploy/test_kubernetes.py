@@ -22,7 +22,9 @@ __all__ = ["folder"]
 
 MANIFESTS = DEPLOY / "kubernetes" / "cfnode.yaml"
 VERSION = "1.30.0"
-DOCUMENTS: dict[str, Any] = {each["kind"]: each for each in yaml.safe_load_all(MANIFESTS.read_text())}
+DOCUMENTS: dict[str, Any] = {
+    manifest["kind"]: manifest for manifest in yaml.safe_load_all(MANIFESTS.read_text())
+}
 POD: Any = DOCUMENTS["StatefulSet"]["spec"]["template"]["spec"]
 (NODE,), (KEY,) = POD["containers"], POD["initContainers"]
 

@@ -38,17 +38,17 @@ SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["ledge
 @pytest.fixture
 def node(tmp_path: Path) -> Any:
     (tmp_path / "node").mkdir()
-    with running_node(tmp_path / "node", "--dev", "--dev-seal=instant", "--state-pruning=archive") as found:
-        found.call("dev_newBlock", {"finalize": True})
-        yield found
+    with running_node(tmp_path / "node", "--dev", "--dev-seal=instant", "--state-pruning=archive") as running:
+        running.call("dev_newBlock", {"finalize": True})
+        yield running
 
 
 def given(node: NodeProcess, folder: Path) -> dict[str, str]:
     """The environment of the unit, for a test's folder and node."""
-    found = variables(values(LEDGER, "Environment"))
-    found |= variables((LEDGER.parent / "ledger.env").read_text().splitlines())
-    assert found["CFNODE_URL"] == "http://127.0.0.1:9944"
-    moved = {name: value.replace(STATE, str(folder / "state")) for name, value in found.items()}
+    settings = variables(values(LEDGER, "Environment"))
+    settings |= variables((LEDGER.parent / "ledger.env").read_text().splitlines())
+    assert settings["CFNODE_URL"] == "http://127.0.0.1:9944"
+    moved = {name: value.replace(STATE, str(folder / "state")) for name, value in settings.items()}
     return environment(folder) | moved | {"CFNODE_URL": node.url, "CFNODE_LEDGER_RUN_FIRST_BLOCK": "1"}
 
 
@@ -81,7 +81,7 @@ def test_each_line_of_the_settings_is_a_flag(node: NodeProcess, tmp_path: Path) 
     offered = [line.lstrip("#") for line in lines if re.match(r"#?CFNODE_\w+=", line)]
     assert len(offered) == 6
     (database,) = (line for line in offered if line.startswith("CFNODE_LEDGER_RUN_DATABASE"))
-    settings = given(node, tmp_path) | variables([each for each in offered if each != database])
+    settings = given(node, tmp_path) | variables([name for name in offered if name != database])
     settings |= {"CFNODE_URL": node.url, "CFNODE_LEDGER_RUN_ARCHIVE": node.url}
     done = subprocess.run(
         [*start_line(), "--once"], env=settings, timeout=LIMIT_S, capture_output=True, check=False

@@ -27,7 +27,7 @@ def wanted(name: str) -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     further = [*extras["ledger"], *extras["postgres"], *extras["web"]]
-    return [*project["dependencies"], *(each for each in further if not each.startswith("cfnode["))]
+    return [*project["dependencies"], *(line for line in further if not line.startswith("cfnode["))]
 
 
 @pytest.mark.parametrize("name", LOCKS)

@@ -90,9 +90,9 @@ class Watched:
 
 
 def metrics_address(node: NodeProcess) -> str:
-    found = re.search(r"Prometheus exporter started at (\S+)", node.log)
-    assert found is not None, node.log
-    return found[1]
+    match = re.search(r"Prometheus exporter started at (\S+)", node.log)
+    assert match is not None, node.log
+    return match[1]
 
 
 def quick_copy(folder: Path, targets: list[str]) -> Path:
@@ -122,7 +122,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         keystore.insert("brok", BROKER)
         keystore.insert("lqpr", PROVIDER)
         author = _started(stack, folder / "author", "--dev", "--listen-addr=/ip4/127.0.0.1/tcp/0")
-        peer = next(each for each in author.call("system_localListenAddresses") if "127.0.0.1" in each)
+        peer = next(
+            address for address in author.call("system_localListenAddresses") if "127.0.0.1" in address
+        )
         follower = _started(
             stack,
             folder / "follower",
@@ -170,10 +172,10 @@ def queries() -> list[str]:
 
     def of(tree: Any) -> Iterator[str]:
         if isinstance(tree, dict):
-            yield from (each for key, each in tree.items() if key == "expr")
-            yield from (found for each in tree.values() for found in of(each))
+            yield from (expression for key, expression in tree.items() if key == "expr")
+            yield from (expression for branch in tree.values() for expression in of(branch))
         elif isinstance(tree, list):
-            yield from (found for each in tree for found in of(each))
+            yield from (expression for branch in tree for expression in of(branch))
 
     return list(of(json.loads(DASHBOARD.read_text())))
 
@@ -214,13 +216,13 @@ def test_every_metric_of_the_alerts_has_a_series(watched: Watched) -> None:
 
 def test_every_panel_of_the_dashboard_shows_something(watched: Watched) -> None:
     def empty() -> list[str]:
-        found = []
+        empty_queries = []
         for query in queries():
             if not any(part in query for part in SILENT_AT_FIRST):
                 whole = query.replace("$chain", ".*").replace("$instance", ".*")
                 if not watched.ask("query", query=whole)["result"]:
-                    found.append(query)
-        return found
+                    empty_queries.append(query)
+        return empty_queries
 
     watched.follower.call("system_health")
     assert len(queries()) > 30

@@ -88,13 +88,13 @@ def site(
 def test_reads_are_answered_over_tls_by_both_nodes(site: Site) -> None:
     genesis = site.reads[0].call("chain_getBlockHash", 0)
     identities = {node.call("system_localPeerId") for node in site.reads}
-    seen = set()
+    peer_ids = set()
     with site.client() as client:
         assert call(client, "chain_getBlockHash", 0)["result"] == genesis
     for _ in range(20):
         with site.client() as client:
-            seen.add(call(client, "system_localPeerId")["result"])
-    assert seen == identities
+            peer_ids.add(call(client, "system_localPeerId")["result"])
+    assert peer_ids == identities
 
 
 class ThisMachine(trio.abc.HostnameResolver):
@@ -119,8 +119,8 @@ async def test_a_subscription_passes_over_a_websocket(site: Site) -> None:
         assert "result" in json.loads(await wire.get_message())
         for node in site.reads:  # the proxy chose one of them
             node.call("dev_newBlock")
-        seen = [json.loads(await wire.get_message()) for _ in range(2)]
-    assert [message["params"]["result"]["number"] for message in seen] == ["0x0", "0x1"]
+        messages = [json.loads(await wire.get_message()) for _ in range(2)]
+    assert [message["params"]["result"]["number"] for message in messages] == ["0x0", "0x1"]
 
 
 def test_broker_calls_are_for_the_addresses_that_proxy_and_node_list(site: Site) -> None:

@@ -50,9 +50,11 @@ def test_without_a_service_manager_there_is_none() -> None:
     assert service_manager({"NOTIFY_SOCKET": ""}) is None
 
 
-@pytest.mark.parametrize("given", ["run/notify", "@", "/", "/" + "x" * MAX_SOCKET_PATH_BYTES, "vsock:2:1234"])
-def test_an_unusable_socket_is_logged_and_ignored(given: str, caplog: pytest.LogCaptureFixture) -> None:
-    assert service_manager({"NOTIFY_SOCKET": given}) is None
+@pytest.mark.parametrize(
+    "address", ["run/notify", "@", "/", "/" + "x" * MAX_SOCKET_PATH_BYTES, "vsock:2:1234"]
+)
+def test_an_unusable_socket_is_logged_and_ignored(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert service_manager({"NOTIFY_SOCKET": address}) is None
     assert "NOTIFY_SOCKET is neither a path nor @NAME" in caplog.text
 
 
@@ -107,10 +109,10 @@ def test_a_node_reports_its_whole_life(address: str, tmp_path: Path) -> None:
             following = [receiver.recv(1000).decode() for _ in range(4)]
             assert following.count("WATCHDOG=1") >= 3
             node.send_signal(signal.SIGTERM)
-            rest = [receiver.recv(1000).decode()]
-            while rest[-1] == "WATCHDOG=1":
-                rest.append(receiver.recv(1000).decode())
-            assert rest[-1] == "STOPPING=1\nSTATUS=Stopping"
+            messages = [receiver.recv(1000).decode()]
+            while messages[-1] == "WATCHDOG=1":
+                messages.append(receiver.recv(1000).decode())
+            assert messages[-1] == "STOPPING=1\nSTATUS=Stopping"
             assert node.wait(timeout=WAIT_S) == 0
         finally:
             if node.poll() is None:

@@ -46,15 +46,15 @@ NAME = "api.example.org"
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
-    with broker_chain(tmp_path_factory.mktemp("chain")) as found:
-        yield found
+    with broker_chain(tmp_path_factory.mktemp("chain")) as started:
+        yield started
 
 
 def given(chain: Chain, folder: Path) -> dict[str, str]:
     """The environment of the unit, for a test's folder and node, and with books."""
-    found = variables(values(SERVICE, "Environment"))
-    found |= variables((SERVICE.parent / "service.env").read_text().splitlines())
-    moved = {name: value.replace(STATE, str(folder / "state")) for name, value in found.items()}
+    settings = variables(values(SERVICE, "Environment"))
+    settings |= variables((SERVICE.parent / "service.env").read_text().splitlines())
+    moved = {name: value.replace(STATE, str(folder / "state")) for name, value in settings.items()}
     followed(Database(moved["CFNODE_SERVICE_RUN_DATABASE"]), chain.url)
     more = {"CFNODE_URL": chain.url, "CFNODE_SERVICE_RUN_LISTEN": "127.0.0.1:0"}
     return environment(folder) | moved | more | {"CFNODE_SERVICE_RUN_BROKER": chain.url}
@@ -109,7 +109,7 @@ def test_each_line_of_the_settings_is_a_flag(chain: Chain, tmp_path: Path) -> No
         "CFNODE_SERVICE_RUN_BROKER=",
         "CFNODE_SERVICE_RUN_LISTEN",
     )
-    settings = given(chain, tmp_path) | variables([each for each in offered if not each.startswith(fixed)])
+    settings = given(chain, tmp_path) | variables([name for name in offered if not name.startswith(fixed)])
     with served(start_line(), settings, tmp_path / "log") as (url, _):
         answer = HTTP.get(f"{url}/healthcheck", headers={"host": NAME})
         assert (answer.status_code, answer.text) == (200, "OK")

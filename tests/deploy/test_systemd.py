@@ -45,16 +45,16 @@ def unit(tmp_path: Path) -> Path:
 
 
 def test_systemd_accepts_the_units_and_the_drop_in(unit: Path) -> None:
-    for each in (unit, unit.with_name(LEDGER.name), unit.with_name(SERVICE.name)):
-        assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", each) == ""
+    for unit_path in (unit, unit.with_name(LEDGER.name), unit.with_name(SERVICE.name)):
+        assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", unit_path) == ""
 
 
 @pytest.mark.parametrize("unit_file", [UNIT, LEDGER, SERVICE], ids=lambda file: file.stem)
 def test_the_unit_is_well_confined(unit_file: Path) -> None:
     text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", unit_file)
-    found = re.search(rf"exposure level for {re.escape(unit_file.name)}: ([0-9.]+)", text)
-    assert found is not None, text
-    assert float(found[1]) <= MAX_EXPOSURE
+    match = re.search(rf"exposure level for {re.escape(unit_file.name)}: ([0-9.]+)", text)
+    assert match is not None, text
+    assert float(match[1]) <= MAX_EXPOSURE
 
 
 def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> None:
@@ -80,13 +80,15 @@ def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> No
 
 
 def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) -> None:
-    given = variables(values(UNIT, "Environment"))
-    given |= variables((UNIT.parent / "cfnode.env").read_text().splitlines())
+    settings = variables(values(UNIT, "Environment"))
+    settings |= variables((UNIT.parent / "cfnode.env").read_text().splitlines())
     (start,) = values(UNIT, "ExecStart")
     base = tmp_path / "state"
-    given = {name: value.replace("/var/lib/cfnode", str(base)) for name, value in given.items()}
-    given |= {"CFNODE_DEV": "1", "CFNODE_CHAIN": "dev"}
-    with started(tmp_path, start.replace(INSTALLED, f"{sys.executable} -m cfnode").split(), **given) as node:
+    settings = {name: value.replace("/var/lib/cfnode", str(base)) for name, value in settings.items()}
+    settings |= {"CFNODE_DEV": "1", "CFNODE_CHAIN": "dev"}
+    with started(
+        tmp_path, start.replace(INSTALLED, f"{sys.executable} -m cfnode").split(), **settings
+    ) as node:
         assert httpx.get(f"{node.url}/health/readiness").status_code == 200
         assert (base / "chains").is_dir()
         assert node.stop(getattr(signal, values(UNIT, "KillSignal")[0])) == 0
@@ -100,9 +102,9 @@ def test_the_drop_in_gives_the_node_a_broker(tmp_path: Path) -> None:
     (line,) = values(BROKER, "ExecStartPre")
     base = tmp_path / "base"
     words = line.replace(INSTALLED, f"{sys.executable} -m cfnode").replace("%d", str(key.parent)).split()
-    given = {"CFNODE_BASE_PATH": str(base), "CFNODE_CHAIN": "dev"}
+    variables = {"CFNODE_BASE_PATH": str(base), "CFNODE_CHAIN": "dev"}
     for _ in range(2):  # each start of the service inserts the key again
-        subprocess.run(words, env=environment(tmp_path) | given, check=True, timeout=60)
+        subprocess.run(words, env=environment(tmp_path) | variables, check=True, timeout=60)
     (stored,) = (base / "chains" / "dev" / "keystore").iterdir()
     assert stored.name == f"62726f6b{PUBLIC}"
     with running_node(tmp_path, f"--base-path={base}", "--dev", "--dev-seal=instant") as node:

@@ -32,9 +32,9 @@ def built_wheel(copy: Path, out: Path) -> Path:
     """The wheel of a copy, without the internet; skips the test where the tools are missing."""
     if not TOOLS.exists():
         pytest.skip("the tools that build are not here: scripts/deb --fetch installs them")
-    given = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
+    variables = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
     line = [TOOLS, "-m", "build", "--no-isolation", "--wheel", "--outdir", out, copy]
-    subprocess.run(line, env=given, check=True, capture_output=True, timeout=300)
+    subprocess.run(line, env=variables, check=True, capture_output=True, timeout=300)
     (wheel,) = out.iterdir()
     return wheel
 

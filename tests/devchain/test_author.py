@@ -21,13 +21,13 @@ NOW = 1_800_000_000_000
 
 def times(rig: Rig) -> list[int]:
     """The time that each block of the best chain states, Unix ms."""
-    found = []
+    stored_times = []
     for number in range(1, rig.chain.best.number + 1):
         block = rig.chain.hash_at(number)
         assert block is not None
         with rig.chain.state(block) as state:
-            found.append(int.from_bytes(state.get(b"time") or b"", "little"))
-    return found
+            stored_times.append(int.from_bytes(state.get(b"time") or b"", "little"))
+    return stored_times
 
 
 async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: MakeRig) -> None:

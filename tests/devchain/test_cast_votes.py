@@ -31,18 +31,18 @@ def test_a_vote_is_cast_once_and_not_in_an_earlier_round(tmp_path: Path) -> None
     assert record.allows(0, 1, PREVOTE, ALICE.public)
     over = CatchUp(3, 5, (vote(5, PREVOTE).signed(),), (vote(5, PRECOMMIT).signed(),), BLOCK, 1)
     record.add([vote(6, PREVOTE)], over)
-    found = CastVotes.load(path)
-    assert (found.votes, found.completed, found.place) == ((vote(6, PREVOTE),), over, (3, 6))
+    loaded = CastVotes.load(path)
+    assert (loaded.votes, loaded.completed, loaded.place) == ((vote(6, PREVOTE),), over, (3, 6))
     asked = [
         (3, 6, PREVOTE, ALICE), (3, 6, PRECOMMIT, ALICE), (3, 6, PREVOTE, BOB), (3, 5, PRECOMMIT, ALICE),
         (3, 7, PREVOTE, ALICE), (2, 9, PREVOTE, ALICE), (4, 1, PREVOTE, ALICE),
     ]  # fmt: skip
-    allowed = [found.allows(set_id, number, stage, key.public) for set_id, number, stage, key in asked]
+    allowed = [loaded.allows(set_id, number, stage, key.public) for set_id, number, stage, key in asked]
     assert allowed == [False, True, True, False, True, False, True]
 
-    found.add([vote(6, PRECOMMIT), vote(6, PRECOMMIT, key=BOB)], over)
+    loaded.add([vote(6, PRECOMMIT), vote(6, PRECOMMIT, key=BOB)], over)
     assert len(CastVotes.load(path).votes) == 3
-    found.add([vote(1, PREVOTE, 4)], None)
+    loaded.add([vote(1, PREVOTE, 4)], None)
     last = CastVotes.load(path)
     assert (last.votes, last.completed) == ((vote(1, PREVOTE, 4),), None)
 

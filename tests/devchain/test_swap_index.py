@@ -26,11 +26,11 @@ async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
         opened = await node.broker.request_swap_deposit_address(channel())
         await made(node).control.witness_deposit(opened.address, "Eth", ETHER, b"\x07" * 32)
         await made(node).swaps.up_to_date()
-        names = [each.name for each in made(node).swaps.find("channel", "Ethereum", opened.channel_id)]
+        names = [event.name for event in made(node).swaps.find("channel", "Ethereum", opened.channel_id)]
         assert names == ["SwapDepositAddressReady", "SwapRequested", "DepositFinalised"]
-        (found,) = made(node).swaps.find("transaction", b"\x07" * 32)
-        assert (found.name, found.chain, found.block) == ("DepositFinalised", "Ethereum", node.chain.best)
-        assert [each.name for each in made(node).swaps.find("request", 1)] == [
+        (event,) = made(node).swaps.find("transaction", b"\x07" * 32)
+        assert (event.name, event.chain, event.block) == ("DepositFinalised", "Ethereum", node.chain.best)
+        assert [event.name for event in made(node).swaps.find("request", 1)] == [
             "SwapRequested",
             "SwapScheduled",
             "DepositFinalised",
@@ -83,6 +83,6 @@ async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pyte
         await node.broker.register_account()
         opened = [await node.broker.request_swap_deposit_address(channel()) for _ in range(5)]
         await made(node).swaps.up_to_date()
-        known = [bool(made(node).swaps.find("channel", "Ethereum", each.channel_id)) for each in opened]
+        known = [bool(made(node).swaps.find("channel", "Ethereum", channel.channel_id)) for channel in opened]
         assert known[0] is False
         assert known[-1] is True

@@ -83,7 +83,7 @@ class Browser:
         """The URLs that pages have requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
         sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-        return [each["request"]["url"] for each in sent]
+        return [message["request"]["url"] for message in sent]
 
     def devtools(self, name: str, **params: Any) -> Any:
         """The answer of a method of the browser's own protocol."""
@@ -131,8 +131,8 @@ def running_browser(folder: Path) -> Iterator[Browser]:
 def _port(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
-        if found := _STARTED.search(log.read_text()):
-            return found[1]
+        if match := _STARTED.search(log.read_text()):
+            return match[1]
         assert process.poll() is None, log.read_text()
         time.sleep(0.02)
     raise AssertionError(f"chromedriver does not listen:\n{log.read_text()}")

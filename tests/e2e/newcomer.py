@@ -21,7 +21,7 @@ class Newcomer:
         tools = folder / "tools"
         tools.mkdir()
         (tools / "python3").symlink_to(Path(sys.base_prefix) / "bin" / "python3")
-        given = {
+        variables = {
             "HOME": str(folder),
             "PATH": f"{tools}:/usr/bin:/bin",
             **OFFLINE,
@@ -35,7 +35,7 @@ class Newcomer:
         self._shell = subprocess.Popen(
             ["bash", "-em", "+o", "posix"],
             cwd=folder,
-            env=given,
+            env=variables,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

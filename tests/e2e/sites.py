@@ -157,9 +157,9 @@ def die_in_each_phase(light: Site) -> None:
 
 def first_state(site: Site) -> int:
     """The block that a light node stood on at first."""
-    found = re.search(r"State of block #(\d+) ", site.node.log)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"State of block #(\d+) ", site.node.log)
+    assert match is not None
+    return int(match[1])
 
 
 class Places:

@@ -44,10 +44,10 @@ class Terminal:
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Read until this has been printed."""
         deadline = time.monotonic() + PATIENCE_S
-        while (found := re.search(pattern, self.text, re.DOTALL | re.MULTILINE)) is None:
+        while (match := re.search(pattern, self.text, re.DOTALL | re.MULTILINE)) is None:
             assert time.monotonic() < deadline, f"{pattern!r} is missing in:\n{self.text}"
             assert self._read(), f"{pattern!r} is missing at the end of:\n{self.text}"
-        return found
+        return match
 
     def end(self) -> int:
         """Press Ctrl-C, and give the exit code."""

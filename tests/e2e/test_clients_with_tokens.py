@@ -79,7 +79,7 @@ class Place:
     def run(self, path: tuple[str, ...], *flags: str, **variables: str) -> Result:
         """A command for this node."""
         values = {"url": self.node.url, "folder": self.folder, "channel": self.channel, "done": self.done}
-        line = [*path, *(each.format(**values) for each in COMMANDS[path]), f"--node={self.node.url}"]
+        line = [*path, *(argument.format(**values) for argument in COMMANDS[path]), f"--node={self.node.url}"]
         network = ["--network=dev"] if path[0] in ("swap", "recover") else []
         return CliRunner().invoke(cli, [*line, *network, *flags], env=variables)
 
@@ -95,15 +95,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (folder / "all").write_text("".join(f"{name} {GROUPS[name]} {TOKENS[name]}\n" for name in TOKENS))
     flags = ("--dev", "--dev-seal=instant", "--dev-broker=//Alice", "--dev-lp=//Bob")
     with running_node(folder, *flags, f"--rpc-auth-token-file={folder}/all") as node:
-        found = Place(node, folder)
-        with client(found, "ops", "ops") as sdk:
-            assert found.run(("dev", "seal"), f"--token-file={found.file('ops')}").exit_code == 0
-            fund_provider(found)
-            found.channel = open_channel(sdk)
-            found.done = open_channel(sdk, pays=True)
+        new_place = Place(node, folder)
+        with client(new_place, "ops", "ops") as sdk:
+            assert new_place.run(("dev", "seal"), f"--token-file={new_place.file('ops')}").exit_code == 0
+            fund_provider(new_place)
+            new_place.channel = open_channel(sdk)
+            new_place.done = open_channel(sdk, pays=True)
         for _ in range(8):
-            assert found.run(("dev", "seal"), f"--token-file={found.file('ops')}").exit_code == 0
-        yield found
+            assert new_place.run(("dev", "seal"), f"--token-file={new_place.file('ops')}").exit_code == 0
+        yield new_place
 
 
 def fund_provider(place: Place) -> None:
@@ -135,12 +135,12 @@ def open_channel(sdk: SwapSDK, *, pays: bool = False) -> str:
 
 def test_every_command_that_calls_a_node_takes_a_token() -> None:
     with click.Context(cli) as ctx:
-        found = {
+        flags_by_path = {
             path: {opt for param in command.params for opt in param.opts}
             for path, command in commands_below(cli, ctx)
         }
-    with_node = {path for path, flags in found.items() if "--node" in flags}
-    assert with_node == {path for path, flags in found.items() if "--token-file" in flags}
+    with_node = {path for path, flags in flags_by_path.items() if "--node" in flags}
+    assert with_node == {path for path, flags in flags_by_path.items() if "--token-file" in flags}
     assert {path for path in with_node if path[0] != "dev"} | {("dev", "seal")} == set(COMMANDS)
 
 

@@ -127,9 +127,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             running(folder, *_arguments(service, node.url, url), "--listen", f"127.0.0.1:{port}") as log,
         ):
             wait_until(lambda: "Swap service: http" in log.read_text(), "the service listens")
-            found = Site(chain, f"http://127.0.0.1:{port}", browser, database, node.url)
-            _log_in(found, (folder / "web-token").read_text().strip(), log)
-            yield found
+            new_site = Site(chain, f"http://127.0.0.1:{port}", browser, database, node.url)
+            _log_in(new_site, (folder / "web-token").read_text().strip(), log)
+            yield new_site
         database.close()
 
 
@@ -186,7 +186,7 @@ def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple
     known = site.ask("[...document.querySelectorAll('tbody tr')].map(row => row.id)")
     chain.deposit(channel["address"], "Eth", 2 * ETHER)
     row = f"[...document.querySelectorAll('tbody tr')].find(row => !{json.dumps(known)}.includes(row.id))"
-    seen = []
+    shown_states = []
     for _ in range(20):
         chain.new_block()
         chain.finalize()
@@ -194,15 +194,15 @@ def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple
         site.until(f"document.getElementById('block').textContent.split(' · ')[0] === 'Block {head}'")
         site.until(f"document.querySelector('#today .tiles > div:last-child').textContent.includes('{head}')")
         state = site.ask(f"({row})?.dataset.state ?? null")
-        if state not in seen:
-            seen.append(state)
+        if state not in shown_states:
+            shown_states.append(state)
         if state == "swapping":
             keep_picture(site, "now-phone" if size == PHONE else "now")
         if state == "signing":
             chain.rpc("dev_holdBroadcasts", "Bitcoin", False)
         if state == "paid":
             break
-    states = [state for state in seen if state is not None]
+    states = [state for state in shown_states if state is not None]
     assert states[:2] == ["swapping", "signing"]
     assert states[-1] == "paid"
     assert site.ask("window.unchanged") == 1
@@ -246,7 +246,9 @@ def _details(site: Site) -> list[str]:
 def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, int]) -> None:
     (path, _), transactions = _details(site), rows(site.database, "deposits")
     number = int(path.partition("/")[2])
-    transaction = next(each["transaction"] for each in transactions if each["request"] == number)
+    transaction = next(
+        transaction["transaction"] for transaction in transactions if transaction["request"] == number
+    )
     site.browser.prefer("light")
     site.open("", size)
     site.ask("document.getElementById('term').focus() || 1")
@@ -379,8 +381,8 @@ def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) 
     events = [f"{event['pallet']}.{event['name']}" for event in site.chain.events(block)]
     for path in ("blocks/30", f"blocks/{block}"):
         site.open(path)
-        found = "document.querySelectorAll('section[aria-labelledby=events-title] b')"
-        names = site.ask(f"[...{found}].map(each => each.textContent)")
+        selector = "document.querySelectorAll('section[aria-labelledby=events-title] b')"
+        names = site.ask(f"[...{selector}].map(each => each.textContent)")
         assert names == events
         assert site.ask("document.body.textContent").count("Timestamp.set") == 1
     site.open("blocks")
@@ -409,7 +411,7 @@ def test_nothing_left_the_machine_and_the_console_is_empty(site: Site) -> None:
     urls = [url for url in site.browser.requested() if not url.startswith(("chrome:", "data:"))]
     assert len(urls) > 50
     assert {urlsplit(url).netloc for url in urls} == {urlsplit(site.url).netloc}
-    entries = [each["message"] for each in site.browser.logged("browser")]
+    entries = [entry["message"] for entry in site.browser.logged("browser")]
     assert [text for text in entries if "404" not in text] == []
 
 

@@ -91,23 +91,23 @@ def chain_at(url: str) -> tuple[str, list[tuple[bytes, Any]]]:
     hashes = asked(
         url, "chain_getBlockHash", [(number,) for number in range(1, int(header["number"], 16) + 1)]
     )
-    raw = asked(url, "state_getStorage", [(EVENTS, each) for each in hashes])
-    decoded = asked(url, "dev_events", [(each,) for each in hashes])
+    raw = asked(url, "state_getStorage", [(EVENTS, block_hash) for block_hash in hashes])
+    decoded = asked(url, "dev_events", [(block_hash,) for block_hash in hashes])
     metadata: str = asked(url, "state_getMetadata", [()])[0]
-    return metadata, [(bytes.fromhex(data[2:]), each) for data, each in zip(raw, decoded, strict=True)]
+    return metadata, [(bytes.fromhex(data[2:]), events) for data, events in zip(raw, decoded, strict=True)]
 
 
 def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
     """The results of the same method for each parameters, in batches that a node takes."""
-    found = []
+    results = []
     for first in range(0, len(calls), MAX_BATCH):
         batch = [
             {"jsonrpc": "2.0", "id": at, "method": method, "params": params}
             for at, params in enumerate(calls[first : first + MAX_BATCH])
         ]
         answers = httpx.post(url, json=batch, timeout=120).json()
-        found += [answer["result"] for answer in sorted(answers, key=lambda each: int(each["id"]))]
-    return found
+        results += [answer["result"] for answer in sorted(answers, key=lambda answer: int(answer["id"]))]
+    return results
 
 
 _NODE = re.compile(r" --node=http://127\.0\.0\.1:\d+")
@@ -133,18 +133,18 @@ def followed(home: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("page", "block"), WITH_OUTPUT, ids=[f"{page}-{each.scenario}" for page, each in WITH_OUTPUT]
+    ("page", "block"), WITH_OUTPUT, ids=[f"{page}-{block.scenario}" for page, block in WITH_OUTPUT]
 )
 def test_a_block_prints_the_documented_output(
     follow: Callable[[str], Played], page: str, block: Block
 ) -> None:
     assert block.output is not None
     printed = follow(page).printed[block]
-    if found := differences(block.output, printed):
+    if faults := differences(block.output, printed):
         if os.environ.get("CFNODE_TEST_WRITE"):
             rewrite(page, block, printed)
         head = "documented (-) and printed (+); CFNODE_TEST_WRITE=1 writes what is printed into the page:"
-        pytest.fail("\n".join([head, *found]), pytrace=False)
+        pytest.fail("\n".join([head, *faults]), pytrace=False)
 
 
 def test_a_page_that_lies_is_noticed() -> None:
@@ -185,7 +185,7 @@ def test_polkadot_api_reads_every_event_as_the_node_does(
     played = follow(page)
     read = polkadot.read(played.metadata, [data for data, _ in played.blocks])
     for (_, ours), events in zip(played.blocks, read, strict=True):
-        assert [f"{each['pallet']}.{each['name']}" for each in ours] == [name for name, _ in events]
+        assert [f"{event['pallet']}.{event['name']}" for event in ours] == [name for name, _ in events]
         for mine, (name, fields) in zip(ours, events, strict=True):
             assert leaves(mine["fields"]) == leaves(fields), name
 

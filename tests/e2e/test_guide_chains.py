@@ -59,9 +59,9 @@ def test_authorities_in_two_processes(tmp_path: Path) -> None:
     commands = block(CHAINS, "cfnode export-chain-spec")
     export, alice, bob = re.split(r"^(?=cfnode run)", commands, flags=re.MULTILINE)
     Shell(tmp_path).run(export)
-    ports = {each: str(free_port()) for each in ("30333", "30334", "9945")}
-    for given, free in ports.items():
-        alice, bob = alice.replace(given, free), bob.replace(given, free)
+    ports = {port: str(free_port()) for port in ("30333", "30334", "9945")}
+    for documented_port, free in ports.items():
+        alice, bob = alice.replace(documented_port, free), bob.replace(documented_port, free)
     second = tmp_path / "second"
     second.mkdir()
     (second / "two.json").symlink_to(tmp_path / "two.json")

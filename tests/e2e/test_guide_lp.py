@@ -24,12 +24,12 @@ ETHER, DOLLAR = 10**18, 10**6
 
 def printed_values(text: str) -> list[object]:
     """The JSON values that commands print one after the other."""
-    found, decoder, rest = list[object](), json.JSONDecoder(), text.strip()
-    while rest:
-        value, end = decoder.raw_decode(rest)
-        found.append(value)
-        rest = rest[end:].strip()
-    return found
+    values, decoder, remaining = list[object](), json.JSONDecoder(), text.strip()
+    while remaining:
+        value, end = decoder.raw_decode(remaining)
+        values.append(value)
+        remaining = remaining[end:].strip()
+    return values
 
 
 def test_from_the_key_to_a_withdrawal(tmp_path: Path) -> None:
@@ -83,34 +83,34 @@ def test_a_provider_provides_is_traded_against_and_withdraws(tmp_path: Path) -> 
     with running_node(tmp_path, *flags) as node:
         commands = "".join(f"printf '{MARK}'\n{part.commands}" for part in parts[1:])
         printed = Shell(tmp_path, node.url).run(f"exec 2>&1\n{first}{commands}").split(MARK)[1:]
-        for each, output in zip(parts[1:], printed, strict=True):
+        for part, output in zip(parts[1:], printed, strict=True):
             lines = "\n".join(line.rstrip() for line in output.splitlines())
-            assert differences(each.output or "", lines) == [], each.section
+            assert differences(part.output or "", lines) == [], part.section
         the_books_balance(node)
 
 
 def the_books_balance(node: NodeProcess) -> None:
     """Of both assets, to the unit: what came in went out, but for fees and a unit of dust."""
-    found: dict[str, list[Any]] = {}
+    fields_by_name: dict[str, list[Any]] = {}
     for number in range(1, int(node.call("chain_getHeader")["number"], 16) + 1):
         for event in node.call("dev_events", node.call("chain_getBlockHash", number)):
-            found.setdefault(event["name"], []).append(event["fields"])
-    ether, dollars = (each for each in found["DepositFinalised"])
-    order, closed = found["LimitOrderUpdated"]
-    swaps = found["SwapExecuted"][:2]  # the third swaps the fee of a withdrawal
+            fields_by_name.setdefault(event["name"], []).append(event["fields"])
+    ether, dollars = (deposit for deposit in fields_by_name["DepositFinalised"])
+    order, closed = fields_by_name["LimitOrderUpdated"]
+    swaps = fields_by_name["SwapExecuted"][:2]  # the third swaps the fee of a withdrawal
     assert {amount(swap["input_amount"]) + amount(swap["network_fee"]) for swap in swaps} == {
         amount(dollars["ingress_fee"]),
         1_000 * DOLLAR - amount(dollars["ingress_fee"]),
     }
     paid, got = (sum(amount(swap[name]) for swap in swaps) for name in ("input_amount", "output_amount"))
     assert (paid, amount(closed["bought_amount"])) == (999 * DOLLAR, 999 * DOLLAR - 1)
-    given = amount(order["sell_amount_change"][1]) - amount(closed["sell_amount_change"][1])
-    assert given - got == 2, "one unit of the order, one of the division between both swaps"
-    left = {"Eth": 10 * ETHER - amount(ether["ingress_fee"]) - given, "Usdc": 999 * DOLLAR - 1}
-    for each in found["WithdrawalEgressScheduled"]:
-        assert amount(each["amount"]) + amount(each["fee"]) == left.pop(each["asset"])
+    sold = amount(order["sell_amount_change"][1]) - amount(closed["sell_amount_change"][1])
+    assert sold - got == 2, "one unit of the order, one of the division between both swaps"
+    left = {"Eth": 10 * ETHER - amount(ether["ingress_fee"]) - sold, "Usdc": 999 * DOLLAR - 1}
+    for withdrawal in fields_by_name["WithdrawalEgressScheduled"]:
+        assert amount(withdrawal["amount"]) + amount(withdrawal["fee"]) == left.pop(withdrawal["asset"])
     assert left == {}
-    (egress,) = found["SwapEgressScheduled"]
+    (egress,) = fields_by_name["SwapEgressScheduled"]
     output = amount(swaps[1]["output_amount"])
     assert amount(egress["amount"]) + amount(egress["egress_fee"][0]) == output
 

@@ -43,13 +43,13 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
         }
         with started_evm(line, tmp_path, env=environment(tmp_path) | path) as evm:
             assert evm.stdout is not None
-            found = _URL.search(evm.stdout.readline())
-            assert found
-            pasted = block(PAGE, "cfnode dev fail-receiver").replace(EVM, found[0])
+            match = _URL.search(evm.stdout.readline())
+            assert match
+            pasted = block(PAGE, "cfnode dev fail-receiver").replace(EVM, match[0])
             printed = shell.run(pasted)
             assert re.search(r"^Block 1: 0x[0-9a-f]{64} succeeded, \d+ gas$", until_mined(evm), re.MULTILINE)
             look = block(PAGE, "cfnode swap status 5-Bitcoin-1 --network dev --eth-rpc").replace(
-                EVM, found[0]
+                EVM, match[0]
             )
             looked = shell.run(look)
             document = json.loads(shell.run(f"{look.strip()} --json"))["failedPayout"]

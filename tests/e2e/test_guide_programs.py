@@ -17,7 +17,7 @@ from tests.process import NodeProcess, running_node, until
 
 PAGE = "docs/guide/sdk-programs.md"
 NODE = "http://127.0.0.1:9944"
-PROGRAMS = [each.runnable for each in blocks(PAGE, "python")]
+PROGRAMS = [block.runnable for block in blocks(PAGE, "python")]
 
 
 @pytest.fixture
@@ -36,18 +36,18 @@ def test_each_program_prints_what_is_under_it(
     here = replace(NETWORKS["dev"], rpc_url=node.url, backend_url=node.url)
     monkeypatch.setitem(NETWORKS, "dev", here)
     path = ROOT / PAGE
-    found = []
+    faults = []
     for program, documented in zip(PROGRAMS, outputs(PAGE), strict=True):
         source = program.replace(NODE, node.url)
         exec(compile(source, f"{PAGE}: {program}", "exec", dont_inherit=True), {"__name__": "example"})
         printed = capsys.readouterr().out
         if differences(documented, printed):
-            found += differences(documented, printed)
+            faults += differences(documented, printed)
             new = f"```python\n{program}```\n\n```text\n{masked(printed)}```\n"
             written = path.read_text().replace(f"```python\n{program}```\n\n```text\n{documented}```\n", new)
             if os.environ.get("CFNODE_TEST_WRITE"):
                 path.write_text(written)
-    assert found == [], "documented (-) and printed (+); CFNODE_TEST_WRITE=1 writes what is printed"
+    assert faults == [], "documented (-) and printed (+); CFNODE_TEST_WRITE=1 writes what is printed"
 
 
 def test_each_of_the_sections_has_a_program() -> None:

@@ -96,7 +96,9 @@ def test_a_rotation_between_the_failure_and_its_recovery(
     shell.run(rotate)
     assert by_hand.startswith("# send rotation.json's")
     rotation = json.loads((tmp_path / "rotation.json").read_text())
-    (transaction,) = (each for each in rotation["transactions"] if each["chain"] == "Ethereum")
+    (transaction,) = (
+        transaction for transaction in rotation["transactions"] if transaction["chain"] == "Ethereum"
+    )
     evm.send(transaction["data"], to=transaction["contract"])
     shell.run(f"set +e; {refused}\n[ $? = {EXIT_KEY_ROTATED} ]")
     shell.run(seal)

@@ -61,7 +61,7 @@ class Machine:
     def run(self, commands: str) -> str:
         """Run commands in the project's folder, each of which has to succeed, and return their output."""
         mounts = "\n".join(f"mount --bind {self.root / name} /{name}" for name in ("etc", "opt", "var/lib"))
-        given = {
+        variables = {
             "HOME": "/var/lib",
             "PATH": self._path,
             "SYSTEMD_OFFLINE": "1",
@@ -72,7 +72,7 @@ class Machine:
         done = subprocess.run(
             [*line, f"{mounts}\n{commands}"],
             cwd=self.project,
-            env=given,
+            env=variables,
             capture_output=True,
             text=True,
             timeout=300,

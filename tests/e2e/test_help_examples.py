@@ -123,7 +123,11 @@ def lines_of_the_guide() -> set[str]:
     return {" ".join(re.sub(r" +# .*", "", line).split()) for line in lines}
 
 
-COMMANDS = {path: found for path, each in commands_below(cli, "cfnode") if (found := examples(each))}
+COMMANDS = {
+    path: command_lines
+    for path, command in commands_below(cli, "cfnode")
+    if (command_lines := examples(command))
+}
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -131,16 +135,16 @@ def test_each_example_is_run_by_a_test(path: str) -> None:
     run = [line for session in RUN for line in session.splitlines()]
     known = {*lines_of_the_guide(), *NOT_RUN}
     missing = [
-        each
-        for each in COMMANDS[path]
-        if each not in known and not any(line.startswith(each) for line in run)
+        example
+        for example in COMMANDS[path]
+        if example not in known and not any(line.startswith(example) for line in run)
     ]
     assert missing == [], "no test runs it: add it here"
 
 
 def test_the_help_has_many_examples() -> None:
     assert sum(map(len, COMMANDS.values())) > 40
-    assert set(NOT_RUN) < {each for found in COMMANDS.values() for each in found}
+    assert set(NOT_RUN) < {example for command_examples in COMMANDS.values() for example in command_examples}
 
 
 def test_keys(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ class Page(HTMLParser):
         self._is_article |= tag == "article"
         if self._is_article and tag == "a":
             self.links.append(named.get("href") or "")
-        if found := re.search(r"\blanguage-(\w+)", named.get("class") or ""):
-            self.blocks.append(Code(found[1]))
+        if match := re.search(r"\blanguage-(\w+)", named.get("class") or ""):
+            self.blocks.append(Code(match[1]))
         self._is_code |= tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
@@ -116,16 +116,16 @@ def test_the_page_leads_from_the_wheel_to_a_withdrawn_commission(site: Path, new
         elif "Pay into it" in code.text:
             lines = code.text.splitlines()
             for purpose, command in zip(lines[::2], lines[1::2], strict=True):
-                (given,) = re.findall(rf"^{purpose}\n(.*)$", newcomer.printed, re.MULTILINE)
-                assert stands_for(command, given)
-                printed = newcomer.paste(given)
+                (pasted,) = re.findall(rf"^{purpose}\n(.*)$", newcomer.printed, re.MULTILINE)
+                assert stands_for(command, pasted)
+                printed = newcomer.paste(pasted)
             assert "COMPLETED" in printed
         else:
             for line in code.text.splitlines():
                 assert is_printed(line, newcomer.printed), f"{line}\nis not in:\n{newcomer.printed}"
         account = account or "".join(re.findall(r"brok key of (cF\w+) inserted", newcomer.printed))
     assert account
-    assert [each.language for each in codes].count("sh") == 7
+    assert [code.language for code in codes].count("sh") == 7
 
 
 def test_the_blocks_that_install_from_a_clone(tmp_path: Path) -> None:

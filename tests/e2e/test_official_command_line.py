@@ -64,8 +64,13 @@ def insert_key(folder: Path, keys: Path, key_type: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(type_in(folder, "key", "generate", "--path", str(keys)))
     seed = (keys / "signing_key_file").read_text()
     assert seed == document["signing_key"]["secret_key"]
-    given = (f"--base-path={folder}/base", f"--suri=0x{seed}", f"--key-type={key_type}", "--scheme=sr25519")
-    type_in(folder, "key", "insert", "--chain=dev", *given)
+    arguments = (
+        f"--base-path={folder}/base",
+        f"--suri=0x{seed}",
+        f"--key-type={key_type}",
+        "--scheme=sr25519",
+    )
+    type_in(folder, "key", "insert", "--chain=dev", *arguments)
     return document
 
 

@@ -64,7 +64,7 @@ def test_a_figure_is_missed_beyond_its_bound_and_where_nothing_was_measured() ->
     result.add("lag", percentile([], 0.99), 3)
     assert [figure.name for figure in result.missed] == ["answered", "lag"]
     assert not result.met
-    assert [each["measured"] for each in result.as_json()["figures"]] == [100.0, 17, None]
+    assert [figure["measured"] for figure in result.as_json()["figures"]] == [100.0, 17, None]
     assert str(Figure("RSS", 512.3, 500, " MB")) == "RSS 512 MB (≤ 500 MB)"
 
 

@@ -74,5 +74,5 @@ def test_all_lives_together_have_one_slope() -> None:
         [(60.0 * minute, 100.0 + 2 * minute) for minute in range(10)],
         [(1_000.0 + 60 * minute, 300.0 + 2 * minute) for minute in range(10)],
     ]
-    found, lives = memory_slope([member], 0)
-    assert (round(found, 6), lives) == (2.0, 2)
+    slope, lives = memory_slope([member], 0)
+    assert (round(slope, 6), lives) == (2.0, 2)

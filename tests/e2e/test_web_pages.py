@@ -90,15 +90,15 @@ class Page:
     @property
     def ways(self) -> list[str]:
         """All ways to send something."""
-        found: list[str] = self._run("", "http://127.0.0.1/")
-        assert len(found) == 29
-        return found
+        names: list[str] = self._run("", "http://127.0.0.1/")
+        assert len(names) == 29
+        return names
 
     def attack(self, way: str, url: str) -> str:
         """Send the spending calls from the page, and return the part of the answers that the page sees."""
-        seen: str = self._run(way, url)
-        assert seen != "no result in time", way
-        return seen
+        answer: str = self._run(way, url)
+        assert answer != "no result in time", way
+        return answer
 
     def _run(self, way: str, url: str) -> Any:
         redirector = f"http://evil.test:{self.attacker.port}/redirect"
@@ -134,7 +134,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         channel = chain.rpc("broker_request_swap_deposit_address", *_in_order(terms))
         chain.deposit(channel["address"], asset(BTC), 10_000_000)
         chain.advance_to("Swapping", "SwapExecuted")
-        account = next(each["account_id"] for each in chain.rpc("cf_all_account_infos", ["Broker"]))
+        account = next(account["account_id"] for account in chain.rpc("cf_all_account_infos", ["Broker"]))
         newest = height(node)
         node.stop()
     return Shop(folder / "base", account, newest)
@@ -176,8 +176,8 @@ def node(
     tokens.touch(mode=0o600)
     tokens.write_text(f"shop broker {'t' * 32}\n")
     flags = [flag.format(tokens=tokens) for flag in NODES[request.param]]
-    with opened(shop, folder, *flags) as found:
-        yield found
+    with opened(shop, folder, *flags) as running:
+        yield running
 
 
 def open_page(page: Page, kind: str, folder: Path, node_url: str = "") -> None:
@@ -192,9 +192,9 @@ def test_a_page_spends_nothing(page: Page, shop: Shop, node: NodeProcess, kind: 
     before = affairs(node, shop.account)
     open_page(page, kind, tmp_path, node.url)
     host = node.url.replace("127.0.0.1", "rebound.test") if "rebound" in kind else node.url
-    seen = {way: page.attack(way, host) for way in page.ways}
-    assert affairs(node, shop.account) == before, seen
-    assert not any("tx_hash" in answer or "channel_id" in answer for answer in seen.values()), seen
+    answers = {way: page.attack(way, host) for way in page.ways}
+    assert affairs(node, shop.account) == before, answers
+    assert not any("tx_hash" in answer or "channel_id" in answer for answer in answers.values()), answers
 
 
 @pytest.mark.parametrize("cors", ["{origin}", "all,{origin}"])

@@ -138,7 +138,7 @@ def machines(number: int) -> Iterator[list[Machine]]:
         raise NotPermitted("/dev/net/tun is not here")
     made: list[Machine] = []
     try:
-        made.extend(Machine(each + 1) for each in range(number))
+        made.extend(Machine(index + 1) for index in range(number))
         yield made
     finally:
         for machine in made:

@@ -23,7 +23,7 @@ Asked = dict[str, list[list[Any]]]
 
 def vault_swaps() -> list[list[Any]]:
     """The parameters of vault swaps from each chain, of coins and of tokens."""
-    found = []
+    parameters = []
     evm = {"input_amount": "0xde0b6b3a7640000", "refund_parameters": REFUND}
     tron = {"input_amount": "0xf4240", "refund_parameters": REFUND | {"refund_address": TRON_ADDRESS}}
     solana = {
@@ -38,8 +38,8 @@ def vault_swaps() -> list[list[Any]]:
         *((TRX, tron), (TRON_USDT, tron), (SOL, solana), (SOL_USDC, solana)),
     ):
         target = ARB_ETH if asset == ETH else ETH
-        found.append([asset, target, EVM_ADDRESS, 10, {"chain": asset["chain"], **terms}])
-    return found
+        parameters.append([asset, target, EVM_ADDRESS, 10, {"chain": asset["chain"], **terms}])
+    return parameters
 
 
 def questions(life: Life) -> Asked:
@@ -69,7 +69,7 @@ def questions(life: Life) -> Asked:
         "cf_request_swap_parameter_encoding": [[broker, *swap] for swap in swaps],
         "broker_encode_cf_parameters": [[*terms, REFUND]],
         "cf_encode_cf_parameters": [[broker, *terms, REFUND]],
-        "cf_account_info": [[each] for each in (broker, provider, authority, ACCOUNT)],
+        "cf_account_info": [[account] for account in (broker, provider, authority, ACCOUNT)],
         "cf_pool_depth": [[*PAIR, TICKS]],
         "cf_pool_orders": [PAIR, [*PAIR, provider], [*PAIR, provider, True]],
         "cf_pool_orderbook": [[*PAIR, 100]],
@@ -79,5 +79,5 @@ def questions(life: Life) -> Asked:
         "cf_swap_rate_v3": [[*PAIR, "0xde0b6b3a7640000", 10], [ETH, BTC, "0xde0b6b3a7640000", 10]],
         "lp_total_balances": [[provider]],
         **{f"cf_failed_call_{chain.lower()}": [[broadcast]] for chain, broadcast in life.failed.items()},
-        "cf_ingress_egress_events": [list(each) for each in life.seen],
+        "cf_ingress_egress_events": [list(params) for params in life.seen],
     }

@@ -117,10 +117,10 @@ class Life:
             self.node.call("dev_deposit", self.channel(BTC, target), BTC, hex(BITCOIN // 10))
         self.seal(6)
         for block in self.blocks(before + 1):
-            for each in self.node.call("dev_events", block):
-                if each["name"] == "TransferFallbackRequested":
-                    chain = each["pallet"].removesuffix("IngressEgress")
-                    self.failed[chain] = each["fields"]["broadcast_id"]
+            for event in self.node.call("dev_events", block):
+                if event["name"] == "TransferFallbackRequested":
+                    chain = event["pallet"].removesuffix("IngressEgress")
+                    self.failed[chain] = event["fields"]["broadcast_id"]
 
     def provide(self) -> None:
         """The provider has orders of each kind."""

@@ -75,22 +75,22 @@ def leaves(value: Any) -> list[Any]:
 
     Each spells names in its own way, and integers as numbers or as hex of its own length: both are folded.
     """
-    found: list[Any] = []
+    flat: list[Any] = []
     if isinstance(value, dict):
-        for name, each in value.items():
-            found += [_folded(name), *leaves(each)]
+        for name, member in value.items():
+            flat += [_folded(name), *leaves(member)]
     elif isinstance(value, list | tuple):
-        for each in value:
-            found += leaves(each)
+        for item in value:
+            flat += leaves(item)
     elif isinstance(value, bytes):
-        found.append(_folded(f"0x{value.hex()}"))
+        flat.append(_folded(f"0x{value.hex()}"))
     elif isinstance(value, int) and not isinstance(value, bool):
-        found.append(value)
+        flat.append(value)
     elif isinstance(value, str):
-        found.append(int(value) if value.isdigit() else _folded(value))
+        flat.append(int(value) if value.isdigit() else _folded(value))
     elif value is not None:
-        found.append(value)
-    return found
+        flat.append(value)
+    return flat
 
 
 def _folded(text: str) -> Any:

@@ -88,7 +88,7 @@ def test_every_method_of_the_newest_client_is_asked(asked: Asked, verdicts: Any)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_published_client_understands_every_answer(verdicts: Any, client: str, transport: str) -> None:
     answers = verdicts[client][transport]
-    refused = {method: [each for each in reasons if each] for method, reasons in answers.items()}
+    refused = {method: [reason for reason in reasons if reason] for method, reasons in answers.items()}
     refused = {method: reasons for method, reasons in refused.items() if reasons}
     expected = REFUSED.get(client, {})
     assert {method: refused[method] for method in refused.keys() - expected.keys()} == {}
@@ -98,7 +98,7 @@ def test_a_published_client_understands_every_answer(verdicts: Any, client: str,
 
 
 def test_the_answers_that_were_understood_are_not_empty(lively: Life, asked: Asked) -> None:
-    full = {name for name in asked if all(lively.node.call(name, *each) for each in asked[name])}
+    full = {name for name in asked if all(lively.node.call(name, *params) for params in asked[name])}
     assert asked.keys() - full == EMPTY
 
 
@@ -106,16 +106,18 @@ def test_what_has_happened_stands_in_the_answers(lively: Life) -> None:
     ask_node = lively.node.call
     orders = ask_node("cf_pool_orders", *PAIR, account(PROVIDER))
     kinds = (*orders["limit_orders"].values(), orders["range_orders"])
-    assert [len(each) for each in kinds] == [1, 1, 1]
+    assert [len(kind) for kind in kinds] == [1, 1, 1]
     (boosts,) = ask_node("cf_boost_pool_details", BTC)
     assert len(boosts["deposits_pending_finalization"]) == 1
-    seen = [ask_node("cf_ingress_egress_events", *each) for each in lively.seen]
-    assert all(any(each[kind] for each in seen) for kind in ("deposits", "broadcasts", "vault_deposits"))
+    answers = [ask_node("cf_ingress_egress_events", *params) for params in lively.seen]
+    assert all(
+        any(answer[kind] for answer in answers) for kind in ("deposits", "broadcasts", "vault_deposits")
+    )
     broker = ask_node("cf_account_info", account(BROKER))
     assert int(broker["earned_fees"]["Ethereum"]["USDC"], 16) > 0
     assert (len(broker["affiliates"]), broker["btc_vault_deposit_address"][:5]) == (1, "bcrt1")
     assert set(lively.failed) == {"Ethereum", "Arbitrum", "Tron"}
-    assert {each["price_status"] for each in ask_node("cf_oracle_prices")} == {"UpToDate"}
+    assert {price["price_status"] for price in ask_node("cf_oracle_prices")} == {"UpToDate"}
 
 
 SAMPLED_OTHERWISE: Final = {
@@ -142,7 +144,7 @@ def refusals(results: dict[str, Any], clients: Path, folder: Path) -> dict[str, 
     """By client, the words with which its parsers refuse results by case."""
     folder.mkdir()
     file = folder / "results.json"
-    file.write_text(json.dumps({case: [case.partition(".")[0], each] for case, each in results.items()}))
+    file.write_text(json.dumps({case: [case.partition(".")[0], result] for case, result in results.items()}))
     script = script_of("chainflip_parsers.mjs", clients, folder)
     refused: dict[str, dict[str, str]] = report_of("node", script, ",".join(CLIENTS), str(file))
     return refused
@@ -171,5 +173,7 @@ async def test_a_client_of_any_age_refuses_of_ours_only_what_it_refuses_of_the_o
 
 def sampled() -> dict[str, Case]:
     """Return the parameters of each method, and the variants with which its runtime API answers."""
-    rest: dict[str, Case] = {name: (name, PARAMS.get(name, []), {}) for name in REQUIRED if "." not in name}
-    return rest | CASES | MORE_CASES
+    plain_cases: dict[str, Case] = {
+        name: (name, PARAMS.get(name, []), {}) for name in REQUIRED if "." not in name
+    }
+    return plain_cases | CASES | MORE_CASES

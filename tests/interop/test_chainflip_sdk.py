@@ -73,8 +73,8 @@ def test_the_sdk_reads_the_values_of_the_node(report: Any, lively: Life) -> None
     for chain, least in reads["getSwapLimits"]["minimumSwapAmounts"].items():
         for asset, amount in least.items():
             assert int(amount) == int(limits["minimum_deposit_amounts"][chain][asset], 16)
-    assert {each["chain"] for each in reads["getChains"]} == set(reads["getRequiredBlockConfirmations"])
-    assert {"Btc", "Eth", "Usdc", "Sol"} < {each["chainflipId"] for each in reads["getAssets"]}
+    assert {chain["chain"] for chain in reads["getChains"]} == set(reads["getRequiredBlockConfirmations"])
+    assert {"Btc", "Eth", "Usdc", "Sol"} < {asset["chainflipId"] for asset in reads["getAssets"]}
     (depth,) = lively.node.call("cf_boost_pools_depth")
     (liquidity,) = reads["getBoostLiquidity"]
     assert (liquidity["feeTierBps"], liquidity["asset"]) == (depth["tier"], depth["asset"])

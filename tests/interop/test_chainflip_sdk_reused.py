@@ -22,7 +22,7 @@ def test_an_sdk_sees_no_swap_of_an_earlier_channel(sdk: str, node_modules: Path,
         pytest.skip("Chainflip's SDK is not among the Node.js peers: scripts/peers installs it")
     script = script_of("chainflip_sdk_reused.mjs", node_modules, tmp_path)
     with broker_chain(tmp_path / "chain") as chain:
-        channels = [str(each) for each, _ in three_channels(chain.chain)]
+        channels = [str(channel) for channel, _ in three_channels(chain.chain)]
         with (
             books_of(chain.url, "sqlite", tmp_path) as books,
             running_service(books, chain.url) as service,
@@ -31,12 +31,12 @@ def test_an_sdk_sees_no_swap_of_an_earlier_channel(sdk: str, node_modules: Path,
             report = report_of("node", script, sdk, ",".join(urls), *channels)
     for url in urls:
         first, second, third = report["V2"][url]
-        assert [each["state"] for each in (first, second, third)] == ["COMPLETED", "COMPLETED", "WAITING"]
-        assert [each["depositChannel"]["id"] for each in (first, second, third)] == channels
+        assert [status["state"] for status in (first, second, third)] == ["COMPLETED", "COMPLETED", "WAITING"]
+        assert [status["depositChannel"]["id"] for status in (first, second, third)] == channels
         assert [first["deposit"]["amount"], second["deposit"]["amount"]] == [str(ETHER), str(2 * ETHER)]
         assert ("swapEgress" in first, "refundEgress" in first) == (True, False)
         assert ("swapEgress" in second, "refundEgress" in second) == (False, True)
         assert not {"deposit", "swapId", "swapEgress", "refundEgress"} & set(third)
         if sdk == BOTH_FORMS:
-            states = [each["state"] for each in report["V1"][url]]
+            states = [status["state"] for status in report["V1"][url]]
             assert states == ["COMPLETE", "COMPLETE", "AWAITING_DEPOSIT"]

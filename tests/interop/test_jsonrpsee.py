@@ -129,12 +129,12 @@ def rows() -> list[Method | Subscription]:
 async def pairs(program: Path) -> AsyncIterator[dict[int | None, tuple[int, int]]]:
     """Both servers for each limit of batches: the ports of the program and of ours."""
     async with AsyncExitStack() as stack:
-        found: dict[int | None, tuple[int, int]] = {}
+        by_batch: dict[int | None, tuple[int, int]] = {}
         for batch in dict.fromkeys(case.batch for cases in CASES.values() for case in cases):
             own = served(rows(), max_batch=MANY if batch is None else batch, **LIMITS)
             theirs = stack.enter_context(running(program, batch))
-            found[batch] = theirs, await stack.enter_async_context(own)
-        yield found
+            by_batch[batch] = theirs, await stack.enter_async_context(own)
+        yield by_batch
 
 
 async def test_each_message_is_answered_as_by_the_official_server_but_for_those_with_a_reason(
@@ -146,11 +146,15 @@ async def test_each_message_is_answered_as_by_the_official_server_but_for_those_
             for case in cases:
                 theirs, ours = [await answers_of(port, case) for port in ports[case.batch]]
                 compared.append(Compared(transport, case, theirs, ours, reason_for(transport, case)))
-    assert [each for each in compared if not each.is_equal and each.reason is None] == []
-    assert [each for each in compared if each.is_equal and each.reason is not None] == []
+    assert [
+        comparison for comparison in compared if not comparison.is_equal and comparison.reason is None
+    ] == []
+    assert [
+        comparison for comparison in compared if comparison.is_equal and comparison.reason is not None
+    ] == []
     text = page(compared)
     if os.environ.get("CFNODE_TEST_WRITE"):
         PAGE.write_text(text)
     assert PAGE.read_text() == text, "CFNODE_TEST_WRITE=1 writes the page anew"
     assert len(compared) > 150
-    assert sum(each.is_equal for each in compared) > 125
+    assert sum(comparison.is_equal for comparison in compared) > 125

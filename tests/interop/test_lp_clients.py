@@ -37,9 +37,9 @@ def waited(response: Any) -> Any:
 
 def order(kind: str, change: str, size: Any = None) -> Any:
     """The form of an order after a change of it."""
-    (found,) = recorded(f"lp_order.{kind}.json").values()
+    (recording,) = recorded(f"lp_order.{kind}.json").values()
     member = "sell_amount_change" if kind == "limit" else "size_change"
-    return shape(found | {member: {change: size or found[member]["increase"]}})
+    return shape(recording | {member: {change: size or recording[member]["increase"]}})
 
 
 class Refused(str):
@@ -95,8 +95,8 @@ def steps(place: Market) -> list[tuple[str, list[Any], Any]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
-    with market(tmp_path_factory.mktemp("market")) as found:
-        yield found
+    with market(tmp_path_factory.mktemp("market")) as market_place:
+        yield market_place
 
 
 def test_each_method_answers_each_client_as_the_official_node_does(

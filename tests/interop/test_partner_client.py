@@ -27,10 +27,10 @@ LIMIT_S = 120
 @pytest.fixture
 def generator() -> Path:
     """The folder of the generator's programs."""
-    found = PEERS / "openapi" / "bin"
-    if not (found / "openapi-python-client").exists():
+    folder = PEERS / "openapi" / "bin"
+    if not (folder / "openapi-python-client").exists():
         pytest.skip("openapi-python-client is not here: scripts/peers installs it")
-    return found
+    return folder
 
 
 def generated(generator: Path, url: str, folder: Path) -> None:

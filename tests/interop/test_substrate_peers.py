@@ -85,8 +85,8 @@ async def pair(
 ) -> AsyncIterator[tuple[RustNetwork, NetworkService]]:
     """A Rust peer and a node of ours, connected, that answer each other; no connection may end meanwhile."""
     rust, node = RustNetwork(program, backend, GENESIS), service(1)
-    for each in (rust, node):
-        each.serve_requests("sync/2", answer, LIMITS)
+    for peer in (rust, node):
+        peer.serve_requests("sync/2", answer, LIMITS)
     with trio.fail_after(PATIENCE_S):
         async with running(node), running_network(rust):
             await connect(rust, node, rust_dials)
@@ -184,8 +184,8 @@ async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
     with trio.fail_after(PATIENCE_S):
         async with AsyncExitStack() as stack:
             nursery = await stack.enter_async_context(trio.open_nursery())
-            for each in (rust, node):
-                await nursery.start(each.run)
+            for peer in (rust, node):
+                await nursery.start(peer.run)
             await connect(rust.network, node.network, rust_dials)
             await in_step(behind, chain)
             assert light.sync.progress.sets >= 2, "proven by the warp protocol"

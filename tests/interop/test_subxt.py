@@ -29,10 +29,10 @@ PATIENCE_S = 1_800
 
 @pytest.fixture(scope="module")
 def library() -> Path:
-    found = sorted(LIBRARIES.glob("libsubxt-*.rlib"))
-    if shutil.which("rustc") is None or not SUBXT.exists() or not found:
+    libraries = sorted(LIBRARIES.glob("libsubxt-*.rlib"))
+    if shutil.which("rustc") is None or not SUBXT.exists() or not libraries:
         pytest.skip("subxt is not here: scripts/peers builds it (needs cargo)")
-    return found[0]
+    return libraries[0]
 
 
 @pytest.mark.parametrize("release", ["2.2.9", "2.3.0"])

@@ -50,7 +50,7 @@ def running(folder: Path, *arguments: str) -> Iterator[Path]:
     assert process.returncode == 0, log.read_text()
 
 
-def found(log: Path, pattern: str) -> str:
+def first_match(log: Path, pattern: str) -> str:
     """Wait for a match in the log, and return its group."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
@@ -61,7 +61,7 @@ def found(log: Path, pattern: str) -> str:
 
 
 def served(log: Path) -> str:
-    return found(log, r"Swap service: (http://127\.0\.0\.1:\d+)")
+    return first_match(log, r"Swap service: (http://127\.0\.0\.1:\d+)")
 
 
 def wait_for_books(service: str) -> None:
@@ -85,7 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, DevCh
         chain.finalize()
         shared = (f"--node={node.url}", f"--database={books}")
         with running(folder, "ledger", "run", *shared, "--first-block=1") as log:
-            found(log, "(The books begin)")
+            first_match(log, "(The books begin)")
             flags = (*shared, f"--broker={node.url}", "--listen=127.0.0.1:0")
             with running(folder, "service", "run", *flags) as log:
                 yield served(log), chain, books
@@ -105,7 +105,7 @@ def test_chainflips_sdk_swaps_with_the_services_address_alone(
         f"{form} {swap}, service" for form in forms for swap in ("plain", "message")
     }
     for name, swap in report["swaps"].items():
-        assert swap["states"] == [each for each in WAYS[name[:2]] if each != "RECEIVING"], name
+        assert swap["states"] == [way for way in WAYS[name[:2]] if way != "RECEIVING"], name
     assert report["reads"]["getSwapLimits"]["minimumSwapAmounts"]["Bitcoin"]
     assert report["encoded"]["service"]["chain"] == "Ethereum"
     assert report["refused"]

@@ -52,8 +52,8 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ma
         return database
 
     yield make
-    for each in made:
-        each.close()
+    for database in made:
+        database.close()
 
 
 @pytest.fixture(scope="session")

@@ -16,15 +16,15 @@ def rows(database: Database, name: str) -> list[dict[str, Any]]:
     """The rows of a table."""
     table = schema.metadata.tables[name]
     with database.reading() as connection:
-        found = connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()
-        return [dict(each) for each in found]
+        selected = connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()
+        return [dict(row) for row in selected]
 
 
 def dump(database: Database) -> dict[str, list[dict[str, Any]]]:
     """All tables of facts, without the times at which a gap was noted."""
-    found = {name: rows(database, name) for name in schema.metadata.tables if name != "checks"}
-    found["ledger"] = sorted(
-        (each for each in found["ledger"] if each["name"] != "checked"), key=lambda each: str(each["name"])
+    tables = {name: rows(database, name) for name in schema.metadata.tables if name != "checks"}
+    tables["ledger"] = sorted(
+        (row for row in tables["ledger"] if row["name"] != "checked"), key=lambda row: str(row["name"])
     )
-    found["gaps"] = [{"first": gap["first"], "last": gap["last"]} for gap in found["gaps"]]
-    return found
+    tables["gaps"] = [{"first": gap["first"], "last": gap["last"]} for gap in tables["gaps"]]
+    return tables

@@ -52,8 +52,8 @@ def play(url: str, chain: DevChain) -> Day:
 
 
 def _accounts(chain: DevChain) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = chain.rpc("cf_all_account_infos", ["Broker"])
-    return found
+    account_infos: list[dict[str, Any]] = chain.rpc("cf_all_account_infos", ["Broker"])
+    return account_infos
 
 
 def _swap(chain: DevChain, source: str, target: str, amount: int, blocks: int = 6, **terms: Any) -> None:

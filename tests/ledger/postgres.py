@@ -73,10 +73,10 @@ class Server:
         """kill -9 of the server and all of its processes."""
         server = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-        for each in (server, *map(int, children)):
+        for process_id in (server, *map(int, children)):
             with suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
-        while any(_runs(each) for each in (server, *map(int, children))):
+                os.kill(process_id, signal.SIGKILL)
+        while any(_runs(process_id) for process_id in (server, *map(int, children))):
             time.sleep(0.01)
         # Where nothing waits for orphans, the server's number still looks like that of a process.
         for lock in (self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
@@ -108,7 +108,7 @@ def running_postgres(*settings: str) -> Iterator[Server]:
     if user is not None:
         shutil.chown(folder, user)
     usual = ("listen_addresses=''", f"unix_socket_directories={folder}", "fsync=off")
-    server = Server(folder, user, " ".join(f"-c {each}" for each in (*usual, *settings)))
+    server = Server(folder, user, " ".join(f"-c {setting}" for setting in (*usual, *settings)))
     initdb = [str(_programs()[-1] / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "--auth=trust"]
     try:
         server.run([*initdb, "--no-sync", "-E", "UTF8"])

@@ -28,8 +28,8 @@ class Received:
     @property
     def change(self) -> dict[str, Any]:
         """The body as JSON."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+        document: dict[str, Any] = json.loads(self.body)
+        return document
 
 
 @dataclass(slots=True)
@@ -43,13 +43,13 @@ class Receiver:
 
     def states(self) -> dict[int, list[str]]:
         """The states of each swap in the order of their first arrival."""
-        found: dict[int, list[str]] = {}
-        seen = set()
-        for each in self.received:
-            if each.id not in seen:
-                seen.add(each.id)
-                found.setdefault(each.change["request"], []).append(each.change["state"])
-        return found
+        states: dict[int, list[str]] = {}
+        seen_ids = set()
+        for delivery in self.received:
+            if delivery.id not in seen_ids:
+                seen_ids.add(delivery.id)
+                states.setdefault(delivery.change["request"], []).append(delivery.change["state"])
+        return states
 
 
 def accept(handler: BaseHTTPRequestHandler) -> bool:

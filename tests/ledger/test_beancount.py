@@ -30,10 +30,10 @@ LIMIT_S = 120
 @pytest.fixture
 def programs() -> Path:
     """The folder of beancount's programs."""
-    found = PEERS / "beancount" / "bin"
-    if not (found / "bean-check").exists():
+    folder = PEERS / "beancount" / "bin"
+    if not (folder / "bean-check").exists():
         pytest.skip("beancount is not here: scripts/peers installs it")
-    return found
+    return folder
 
 
 def read(programs: Path, journal: Path) -> dict[str, Any]:
@@ -56,18 +56,18 @@ def test_beancount_accepts_the_journal_and_finds_the_books_totals(
         journal = tmp_path / "november.beancount"
         with journal.open("wb") as file:
             FORMATS["beancount"].write(statement, file)
-        found = read(programs, journal)
-        assert (found["errors"], found["title"]) == ([], statement.title)
-        assert found["currency"] == found["prices"] == [statement.currency]
-        assert found["opened"] == len(found["balances"])
-        balances = {(account, name): Decimal(amount) for account, sums in found["balances"].items()
+        document = read(programs, journal)
+        assert (document["errors"], document["title"]) == ([], statement.title)
+        assert document["currency"] == document["prices"] == [statement.currency]
+        assert document["opened"] == len(document["balances"])
+        balances = {(account, name): Decimal(amount) for account, sums in document["balances"].items()
                     for name, amount in sums.items()}  # fmt: skip
         for total in statement.totals:
             if total.amount:
                 assert balances[account_of(total), total.asset.upper()] == sign(total) * units(total)
         assert balances["Equity:Swaps:Bought", "BTC"] == -Decimal("0.1")
         assert balances[f"Assets:Chainflip:Account-{BROKER}", "USDC"] == 0
-        assert {*found["destinations"]} == {None, "0xab", *map(printable, HOSTILE)}
+        assert {*document["destinations"]} == {None, "0xab", *map(printable, HOSTILE)}
 
 
 def account_of(total: Any) -> str:

@@ -124,9 +124,9 @@ def _written_by_an_older_version(new: Database, old: Database, kept: str) -> Non
             connection.execute(insert(schema.metadata.tables[table_name]).values(**row))
 
         def event(number: int, index: int) -> None:
-            found = BLOCKS[number - 1][index]
-            add("events", block=number, event=index, pallet=found.pallet, name=found.name,
-                fields=fields_text(found.fields))  # fmt: skip
+            decoded_event = BLOCKS[number - 1][index]
+            add("events", block=number, event=index, pallet=decoded_event.pallet, name=decoded_event.name,
+                fields=fields_text(decoded_event.fields))  # fmt: skip
 
         for name, table in schema.metadata.tables.items():
             for row in reading.execute(select(table)).mappings():

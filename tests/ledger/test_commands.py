@@ -81,12 +81,12 @@ def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> N
     def swaps(*filters: str) -> list[dict[str, Any]]:
         code, text, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
         assert code == 0, err
-        found: list[dict[str, Any]] = json.loads(text)
-        return found
+        document: list[dict[str, Any]] = json.loads(text)
+        return document
 
     known = swaps()
-    assert swaps("--state", "PAID") == [each for each in known if each["state"] == "paid"] != []
-    own = [each for each in known if (each["source"], each["target"]) == ("Eth", "Btc")]
+    assert swaps("--state", "PAID") == [swap for swap in known if swap["state"] == "paid"] != []
+    own = [swap for swap in known if (swap["source"], swap["target"]) == ("Eth", "Btc")]
     assert swaps("--source", "eth", "--target", "Bitcoin/BTC", "--account", day.broker) == own != []
     customers, chains = swaps("--owner", "customer"), swaps("--owner", "chain")
     assert all(customer["kind"].startswith("Regular") for customer in customers)
@@ -109,12 +109,12 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
     assert (code, f"differs: free_balance of {row['account']} in Usdc: books " in text) == (1, True), text
     assert "figures differ, 1 gaps are open" in err
     code, text, _ = run("ledger", "check", "--node", day.url, "--database", books, "--json")
-    found, _ = json.JSONDecoder().raw_decode(text)
+    document, _ = json.JSONDecoder().raw_decode(text)
     assert code == 1
-    assert found["gaps"] == [{"first": 1, "last": 2}]
-    assert int(found["differences"][0]["chain"]) - int(found["differences"][0]["books"]) != 0
+    assert document["gaps"] == [{"first": 1, "last": 2}]
+    assert int(document["differences"][0]["chain"]) - int(document["differences"][0]["books"]) != 0
     noted = rows(database, "checks")
-    assert {each["figure"] for each in noted} >= {"free_balance", "earned_fees"}
+    assert {difference["figure"] for difference in noted} >= {"free_balance", "earned_fees"}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_refusals(
     line: tuple[str, ...], code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    found, out, err = run("ledger", *line)
-    assert (found, bool(re.search(words, out + err))) == (code, True), err
+    exit_code, out, err = run("ledger", *line)
+    assert (exit_code, bool(re.search(words, out + err))) == (code, True), err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -32,16 +32,16 @@ AMOUNTS = st.integers(0, 2**128 - 1)
 def test_amounts_and_their_sums_are_exact(make_database: MakeDatabase, amounts: list[int]) -> None:
     database, table = _migrated(make_database), schema.openings
     rows = [
-        {"block": 0, "account": str(place), "asset": "Eth", "amount": each}
-        for place, each in enumerate(amounts)
+        {"block": 0, "account": str(place), "asset": "Eth", "amount": amount}
+        for place, amount in enumerate(amounts)
     ]
     with database.writing() as connection:
         connection.execute(delete(table))
         connection.execute(insert(table), rows)
     with database.reading() as connection:
-        found = [row.amount for row in connection.execute(select(table.c.amount).order_by(table.c.amount))]
+        stored = [row.amount for row in connection.execute(select(table.c.amount).order_by(table.c.amount))]
         sums = connection.execute(select(*exact_sum(table.c.amount, connection.dialect.name))).one()
-    assert found == sorted(amounts)
+    assert stored == sorted(amounts)
     assert whole(sums) == sum(amounts)
 
 
@@ -197,7 +197,9 @@ def test_a_full_disk_is_an_error_that_may_pass(tmp_path: Path) -> None:
     database.migrate()
     with pytest.raises(DatabaseError, match="full"), database.writing() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1")
-        rows = [{"block": each, "account": "a" * 50, "asset": "Eth", "amount": 1} for each in range(5_000)]
+        rows = [
+            {"block": number, "account": "a" * 50, "asset": "Eth", "amount": 1} for number in range(5_000)
+        ]
         connection.execute(insert(schema.openings), rows)
     with database.reading() as connection:
         assert connection.execute(select(schema.openings)).all() == []

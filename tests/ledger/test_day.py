@@ -44,11 +44,11 @@ async def test_the_books_have_what_happened(day: Day, make_database: MakeDatabas
 
 def emitted(day: Day) -> list[tuple[int, int, str]]:
     """Block, index and name of each event, as the node lists them."""
-    found = []
+    events = []
     for number in range(1, day.head + 1):
         for index, event in enumerate(day.chain.events(day.chain.rpc("chain_getBlockHash", number))):
-            found.append((number, index, event["name"]))
-    return found
+            events.append((number, index, event["name"]))
+    return events
 
 
 async def test_commissions_withdrawals_and_balances_come_out_even(
@@ -66,9 +66,9 @@ async def test_commissions_withdrawals_and_balances_come_out_even(
             assert (row["state"], row["destination"]) == ("paid", EVM_ADDRESS)
             key = row["block"], "egress", row["account"]
             fees = [
-                each["amount"]
-                for each in rows(books, "fees")
-                if (each["block"], each["kind"], each["account"]) == key
+                row["amount"]
+                for row in rows(books, "fees")
+                if (row["block"], row["kind"], row["account"]) == key
             ]
             withdrawn[row["account"]] += row["amount"] + sum(fees)
     for account in (day.broker, day.affiliate):
@@ -116,7 +116,7 @@ async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database:
 async def test_books_of_nobody_stay_empty(day: Day, make_database: MakeDatabase) -> None:
     stranger = "cFJZVRaybb2PBwxTiAiRLiQfHY4KPB3RpJK22Q7Fhqk979aCH"
     books = await followed(make_database(), Source(day.url, first=1, accounts=(stranger,)))
-    filled = {name for name, found in dump(books).items() if found}
+    filled = {name for name, table_rows in dump(books).items() if table_rows}
     assert filled == {"ledger", "blocks"}
     assert len(rows(books, "blocks")) == day.head + 1
 
@@ -128,16 +128,16 @@ async def test_a_period_has_the_records_of_its_time(day: Day, make_database: Mak
     before, after = records(books, "fees", Period(end=middle)), records(books, "fees", Period(start=middle))
     assert before + after == everything
     assert before
-    assert all(each["time"] < middle for each in before)
+    assert all(record["time"] < middle for record in before)
 
 
 async def test_prices_are_those_of_the_block(day: Day, make_database: MakeDatabase) -> None:
     books = await followed(make_database(), Source(day.url, first=1))
-    found = rows(books, "prices")
-    assert {row["asset"] for row in found if row["source"] == "pool"} == {"Btc", "Eth", "Flip"}
-    for row in found[:10]:
-        base, quote = ({"chain": ASSETS[each].chain, "asset": ASSETS[each].symbol}
-                       for each in (row["asset"], "Usdc"))  # fmt: skip
+    prices = rows(books, "prices")
+    assert {row["asset"] for row in prices if row["source"] == "pool"} == {"Btc", "Eth", "Flip"}
+    for row in prices[:10]:
+        base, quote = ({"chain": ASSETS[asset].chain, "asset": ASSETS[asset].symbol}
+                       for asset in (row["asset"], "Usdc"))  # fmt: skip
         block = day.chain.rpc("chain_getBlockHash", row["block"])
         answer = day.chain.rpc("cf_pool_price_v2", base, quote, block)
         assert int(answer["range_order"], 16) == int(row["value"])

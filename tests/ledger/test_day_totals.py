@@ -29,8 +29,8 @@ def counted(database: Database) -> Sums:
     while add_totals(database):
         pass
     with database.reading() as connection:
-        found = totals_of(connection, 0, 2**31 - 1)
-    return {each.key: (each.count, each.amount, each.value) for each in found}
+        totals = totals_of(connection, 0, 2**31 - 1)
+    return {total.key: (total.count, total.amount, total.value) for total in totals}
 
 
 def added_up(database: Database, partner: str | None = None, channel: int = 0) -> Sums:
@@ -40,9 +40,9 @@ def added_up(database: Database, partner: str | None = None, channel: int = 0) -
     sums: dict[tuple[int, str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
     def add(block: int, measure: str, name: str, asset: str, amount: int, value: int = 0) -> None:
-        found = sums[times[block], measure, name, asset]
-        for place, each in enumerate((1, amount, value)):
-            found[place] += each
+        sums_of_key = sums[times[block], measure, name, asset]
+        for place, number in enumerate((1, amount, value)):
+            sums_of_key[place] += number
 
     def is_partners(request: dict[str, Any]) -> bool:
         return partner is not None and (request["chain"], request["channel"]) == ("Ethereum", channel)
@@ -68,12 +68,12 @@ def added_up(database: Database, partner: str | None = None, channel: int = 0) -
 
 async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    found = counted(database)
-    assert found == added_up(database)
-    volumes = {key[3]: sums for key, sums in found.items() if key[1] == "volume"}
+    totals = counted(database)
+    assert totals == added_up(database)
+    volumes = {key[3]: sums for key, sums in totals.items() if key[1] == "volume"}
     assert volumes.keys() == {"Eth", "Btc"}
     assert all(value > 0 for _, _, value in volumes.values())
-    assert {key[2] for key in found if key[1] == "earned"} == {day.broker, day.affiliate}
+    assert {key[2] for key in totals if key[1] == "earned"} == {day.broker, day.affiliate}
     assert not add_totals(database)
 
 
@@ -86,9 +86,9 @@ async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_datab
            "chain": "Ethereum", "channel": 1, "opened": opened["block"], "at": 0}  # fmt: skip
     with database.writing() as connection:
         connection.execute(insert(partner_channels), row)
-    found = counted(database)
-    assert found == added_up(database, "shop", channel=1)
-    assert {key[1] for key in found if key[2] == "shop"} == {"partner", "earned_with"}
+    totals = counted(database)
+    assert totals == added_up(database, "shop", channel=1)
+    assert {key[1] for key in totals if key[2] == "shop"} == {"partner", "earned_with"}
 
 
 @pytest.mark.parametrize(("blocks", "events"), [(1, 1), (7, 20)])
@@ -138,8 +138,8 @@ def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabas
     with database.writing() as connection:
         connection.execute(insert(schema.blocks), block_rows(times))
         connection.execute(insert(schema.fees), [fee | {"block": time, "amount": 10**time} for time in times])
-    found = {key[0]: sums for key, sums in counted(database).items()}
-    assert found == {0: (1, 10, 0), 1: (2, 1_100, 0), 2: (1, 10_000, 0)}
+    by_day = {key[0]: sums for key, sums in counted(database).items()}
+    assert by_day == {0: (1, 10, 0), 1: (2, 1_100, 0), 2: (1, 10_000, 0)}
     with database.writing() as connection:
         day_totals.forget_totals(connection, 5)
         assert counted_block(connection) == 4, "no counted block changes"

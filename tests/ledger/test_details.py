@@ -28,18 +28,18 @@ from tests.support.ledger.books import followed
 def details(database: Database, number: int) -> SwapDetail:
     """The details of a swap that the books have."""
     with database.reading() as connection:
-        found = swap_detail(connection, number)
-    assert found is not None
-    return found
+        detail = swap_detail(connection, number)
+    assert detail is not None
+    return detail
 
 
 def sums(facts: list[dict[str, Any]], name: str, number: int) -> set[Sum]:
     """The sums of a swap's amounts by a column and by asset."""
-    found: dict[tuple[str, str], int] = defaultdict(int)
+    by_key: dict[tuple[str, str], int] = defaultdict(int)
     for row in facts:
         if row["request"] == number:
-            found[row[name], row["asset"]] += row["amount"]
-    return {Sum(*key, amount) for key, amount in found.items()}
+            by_key[row[name], row["asset"]] += row["amount"]
+    return {Sum(*key, amount) for key, amount in by_key.items()}
 
 
 async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database: MakeDatabase) -> None:
@@ -48,21 +48,21 @@ async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database
     paid = list(report(database, "payouts", Period()))
     for record in report(database, "swaps", Period()):
         number = record["request"]
-        found = details(database, number)
-        assert (found.swap.state, found.swap.executed) == (record["state"], record["chunks"])
-        assert set(found.fees) == sums(tables["fees"], "kind", number)
-        assert set(found.commissions) == sums(tables["commissions"], "account", number)
+        detail = details(database, number)
+        assert (detail.swap.state, detail.swap.executed) == (record["state"], record["chunks"])
+        assert set(detail.fees) == sums(tables["fees"], "kind", number)
+        assert set(detail.commissions) == sums(tables["commissions"], "account", number)
         chunks = [swap for swap in tables["swaps"] if swap["request"] == number]
         done = [chunk for chunk in chunks if chunk["state"] != "scheduled"]
-        assert [(chunk.swap, chunk.output) for chunk in found.chunks] == [
-            (each["swap"], each["output"]) for each in done
+        assert [(chunk.swap, chunk.output) for chunk in detail.chunks] == [
+            (chunk["swap"], chunk["output"]) for chunk in done
         ]
-        assert found.chunk_rows == len(done)
-        own = [each for each in paid if each["request"] == number]
-        assert [(payout.fact.state, payout.fact.transaction) for payout in found.payouts] == [
-            (each["state"], each["transaction"]) for each in own
+        assert detail.chunk_rows == len(done)
+        own = [payout for payout in paid if payout["request"] == number]
+        assert [(payout.fact.state, payout.fact.transaction) for payout in detail.payouts] == [
+            (payout["state"], payout["transaction"]) for payout in own
         ]
-        assert (str(found.channel.id) if found.channel else None) == record["channel_id"]
+        assert (str(detail.channel.id) if detail.channel else None) == record["channel_id"]
 
 
 async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_database: MakeDatabase) -> None:
@@ -70,20 +70,20 @@ async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_dat
     with database.reading() as connection:
         (failed,) = failed_payouts(connection)
     assert failed.request is not None
-    found = details(database, failed.request)
-    assert found.failed == (failed,)
-    journey = [each.what for each in found.journey]
+    detail = details(database, failed.request)
+    assert detail.failed == (failed,)
+    journey = [step.what for step in detail.journey]
     assert journey[:3] == ["opened", "requested", "deposit.finalised"]
     begun, taken = journey.index("batch.success"), journey.index("call")
     assert journey.index("completed") < journey.index("batch") < begun < taken < journey.index("call.signed")
-    places = [(each.block, each.event) for each in found.journey]
+    places = [(step.block, step.event) for step in detail.journey]
     assert places == sorted(places)
     times = {row["number"]: row["time"] for row in rows(database, "blocks")}
-    assert all(each.time == times[each.block] for each in found.journey)
+    assert all(step.time == times[step.block] for step in detail.journey)
     (deposit,) = (row for row in rows(database, "deposits") if row["request"] == failed.request)
-    sent = next(each for each in found.journey if each.what == "batch.success")
-    assert deposit["transaction"] in {each.transaction for each in found.journey}
-    assert sent.transaction == found.payouts[0].fact.transaction is not None
+    sent = next(step for step in detail.journey if step.what == "batch.success")
+    assert deposit["transaction"] in {step.transaction for step in detail.journey}
+    assert sent.transaction == detail.payouts[0].fact.transaction is not None
 
 
 async def test_a_long_swap_is_cut(
@@ -92,8 +92,8 @@ async def test_a_long_swap_is_cut(
     database = await followed(make_database(), Source(day.url, first=1))
     long = next(record for record in report(database, "swaps", Period()) if record["chunks"] == 3)
     monkeypatch.setattr(detail_module, "MAX_DETAIL_ROWS", 2)
-    found = details(database, long["request"])
-    assert (len(found.chunks), found.chunk_rows, found.swap.executed) == (2, 3, 3)
+    detail = details(database, long["request"])
+    assert (len(detail.chunks), detail.chunk_rows, detail.swap.executed) == (2, 3, 3)
 
 
 async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_database: MakeDatabase) -> None:
@@ -126,15 +126,15 @@ async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: 
         height = heights(connection)
     for row in rows(database, "channels"):
         channel = ChannelId(row["chain"], row["channel"], row["block"])
-        found = detail(channel)
-        assert found is not None
-        assert (found.line.address, found.line.account) == (row["address"], row["account"])
-        assert (found.commission_bps, found.chunks) == (row["commission_bps"], row["chunks"])
-        assert found.left_ms == blocks_ms(row["chain"], row["expiry_block"] - height[row["chain"]])
-        own = [each for each in known if (each["chain"], each["channel"], each["opened"]) ==
+        channel_page = detail(channel)
+        assert channel_page is not None
+        assert (channel_page.line.address, channel_page.line.account) == (row["address"], row["account"])
+        assert (channel_page.commission_bps, channel_page.chunks) == (row["commission_bps"], row["chunks"])
+        assert channel_page.left_ms == blocks_ms(row["chain"], row["expiry_block"] - height[row["chain"]])
+        own = [record for record in known if (record["chain"], record["channel"], record["opened"]) ==
                (channel.chain, channel.number, channel.block)]  # fmt: skip
-        assert [(deposit.block, deposit.transaction) for deposit in found.deposits] == [
-            (each["block"], each["transaction"]) for each in reversed(own)
+        assert [(deposit.block, deposit.transaction) for deposit in channel_page.deposits] == [
+            (deposit["block"], deposit["transaction"]) for deposit in reversed(own)
         ]
     assert detail(ChannelId("Bitcoin", 2**64, 1)) is None
     assert detail(ChannelId("Bitcoin", 1, 10**9)) is None

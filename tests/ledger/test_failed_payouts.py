@@ -129,7 +129,7 @@ ONGOING = [DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("
 
 
 @pytest.mark.parametrize(
-    ("later", "found"),
+    ("later", "fate"),
     [
         pytest.param([], Fate.BATCH_ON_OFFER, id="aborted"),
         pytest.param([ONGOING], Fate.BATCH_ON_OFFER, id="a rotation has begun"),
@@ -140,12 +140,12 @@ ONGOING = [DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("
     ],
 )
 def test_the_list_has_the_payouts_of_an_aborted_batch(
-    make_database: MakeDatabase, later: list[list[DecodedEvent]], found: Fate | None
+    make_database: MakeDatabase, later: list[list[DecodedEvent]], fate: Fate | None
 ) -> None:
     database = aborted_batch(make_database, *later)
     with database.reading() as connection:
         lines = failed_payouts(connection)
-    expected = [] if found is None else [(2, 1, found), (1, 1, found)]
+    expected = [] if fate is None else [(2, 1, fate), (1, 1, fate)]
     assert [(line.request, line.call, line.fate) for line in lines] == expected
 
 
@@ -159,7 +159,7 @@ def test_the_list_reads_rows_by_indexes_only(make_database: MakeDatabase) -> Non
             rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", parameters).all()
             plan = [row[3] for row in rows]
             assert not [
-                each for each in plan if re.fullmatch(r"SCAN (payouts|broadcasts|outcomes|events)", each)
+                line for line in plan if re.fullmatch(r"SCAN (payouts|broadcasts|outcomes|events)", line)
             ]
             assert "SEARCH payouts USING INDEX payouts_by_chain_egress (chain=?)" not in plan
 
@@ -181,5 +181,5 @@ def test_the_pages_of_the_list_have_each_failed_payout_once(make_database: MakeD
         while lines := failed_payouts(connection, 1, before):
             pages += lines
             before = lines[-1].block, lines[-1].event
-    assert [each.request for each in whole] == [7, 3, 2, 1]
+    assert [payout.request for payout in whole] == [7, 3, 2, 1]
     assert pages == whole

@@ -104,7 +104,9 @@ async def test_forgotten_blocks_are_a_gap_that_an_archive_fills(
     with ExitStack() as stack:
         archive = stack.enter_context(running_node(tmp_path / "a", "--state-pruning=archive", "--in-peers=8"))
         chain = stack.enter_context(DevChain(archive.url))
-        (address,) = (each for each in chain.rpc("system_localListenAddresses") if "/127.0.0.1/" in each)
+        (address,) = (
+            address for address in chain.rpc("system_localListenAddresses") if "/127.0.0.1/" in address
+        )
         flags = ("--chain=dev", "--sync=full", "--state-pruning=16", f"--bootnodes={address}")
         pruned = stack.enter_context(process.running_node(tmp_path / "b", *flags))
         await Follower(Source(pruned.url, first=1), Books(books)).run(once=True)

@@ -26,7 +26,7 @@ from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
 from tests.support.ledger.books import followed
 
 
-def found(database: Database, term: str) -> Found:
+def search(database: Database, term: str) -> Found:
     """The matches of a term."""
     with database.reading() as connection:
         return find(connection, term)
@@ -34,13 +34,13 @@ def found(database: Database, term: str) -> Found:
 
 def swaps(database: Database, term: str) -> set[int]:
     """The numbers of the swaps that a term finds."""
-    return {swap.request for swap in found(database, term).swaps}
+    return {swap.request for swap in search(database, term).swaps}
 
 
 async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     for row in rows(database, "requests"):
-        assert [swap.request for swap in found(database, str(row["request"])).swaps] == [row["request"]]
+        assert [swap.request for swap in search(database, str(row["request"])).swaps] == [row["request"]]
         for address in {row["destination"], row["refund_address"]} - {None}:
             for spelling in (address, address.upper().replace("0X", "0x"), f" {address}\n"):
                 assert row["request"] in swaps(database, spelling), spelling
@@ -69,22 +69,22 @@ async def test_every_name_of_every_channel_finds_it(day: Day, make_database: Mak
         else:
             spellings.append(row["address"].upper())
         for spelling in spellings:
-            assert [each.id for each in found(database, spelling).channels] == [channel], spelling
-            assert found(database, spelling).count == 1
+            assert [channel.id for channel in search(database, spelling).channels] == [channel], spelling
+            assert search(database, spelling).count == 1
         wrong = ChannelId(row["chain"], row["channel"], row["block"] + 1)
-        assert found(database, str(wrong)).count == 0
+        assert search(database, str(wrong)).count == 0
 
 
 async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    assert found(database, day.broker).account == day.broker
+    assert search(database, day.broker).account == day.broker
     for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
-        assert found(database, term) == Found(), term
+        assert search(database, term) == Found(), term
     for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM_CHARACTERS + 1), "1-Moon-1"):
-        assert found(database, term).fault, term
-        assert found(database, term).count == 0
-    assert "Unknown chain 'Moon'" in found(database, "1-Moon-1").fault
-    assert found(database, "9999999999-Ethereum-99999999999999999999").count == 0
+        assert search(database, term).fault, term
+        assert search(database, term).count == 0
+    assert "Unknown chain 'Moon'" in search(database, "1-Moon-1").fault
+    assert search(database, "9999999999-Ethereum-99999999999999999999").count == 0
 
 
 def test_a_deposit_without_a_swap_is_found_by_its_transaction(make_database: MakeDatabase) -> None:
@@ -97,22 +97,22 @@ def test_a_deposit_without_a_swap_is_found_by_its_transaction(make_database: Mak
     with database.writing() as connection:
         connection.execute(insert(schema.blocks), block)
         connection.execute(insert(schema.deposits), row)
-    (deposit,) = found(database, "AB" * 32).deposits
+    (deposit,) = search(database, "AB" * 32).deposits
     assert (deposit.time, deposit.amount, deposit.reason) == (7, 5, "BelowMinimumDeposit")
-    assert found(database, "AB" * 32).count == 1
+    assert search(database, "AB" * 32).count == 1
 
 
 async def test_a_key_that_two_partners_share_finds_both_channels(make_database: MakeDatabase) -> None:
     database = make_database()
     database.migrate()
     _write_requests(database)
-    both = found(database, "order-7")
+    both = search(database, "order-7")
     assert [(channel.id, channel.partner) for channel in both.channels] == [
         (ChannelId("Ethereum", 2, 1), "two"),
         (ChannelId("Ethereum", 1, 1), "one"),
     ]
     assert [(request.partner, request.state) for request in both.requests] == [("three", "sending")]
-    assert found(database, "Order-7").count == 0
+    assert search(database, "Order-7").count == 0
 
 
 def _write_requests(database: Database) -> None:
@@ -140,10 +140,10 @@ async def test_matches_are_bounded_and_the_newest(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    every = [swap.request for swap in found(database, BTC_ADDRESS).swaps]
+    every = [swap.request for swap in search(database, BTC_ADDRESS).swaps]
     assert len(every) > 3
     monkeypatch.setattr(find_module, "MAX_MATCHES", 2)
-    few = found(database, BTC_ADDRESS)
+    few = search(database, BTC_ADDRESS)
     assert ([swap.request for swap in few.swaps], few.is_cut) == (every[:2], True)
 
 

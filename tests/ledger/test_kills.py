@@ -82,12 +82,12 @@ def processes(node: str, database: str) -> Iterator[Processes]:
     line = [sys.executable, "-m", "tests.ledger.forked", node, database]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(line, cwd=ROOT, text=True, **pipes) as helper:  # type: ignore[call-overload]
-        found = Processes(helper)
+        started = Processes(helper)
         try:
-            yield found
+            yield started
         finally:
             for kind in KINDS:
-                found.kill(kind)
+                started.kill(kind)
             helper.kill()
 
 
@@ -180,7 +180,7 @@ def survive(tmp_path: Path, url: str, crash: Callable[[], None] | None, fresh: D
 
 def facts(books: Database) -> dict[str, list[dict[str, Any]]]:
     """All tables, without what only the service writes."""
-    return {name: found for name, found in dump(books).items() if name != "expectations"}
+    return {name: table_rows for name, table_rows in dump(books).items() if name != "expectations"}
 
 
 def test_followers_and_services_of_sqlite(tmp_path: Path) -> None:

@@ -50,10 +50,10 @@ def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
     key = registry.add(database, terms)
     assert key not in str(rows(database, "partners"))
     assert key.split("_", 2)[2] not in str(rows(database, "partners"))
-    found = authorize(database, key)
-    assert isinstance(found, Partner)
-    assert (found.name, found.commission_bps, found.budget) == ("wallet", 15, 10**18)
-    assert (found.allows("Eth", "Btc"), found.allows("Eth", "Sol")) == (True, False)
+    partner = authorize(database, key)
+    assert isinstance(partner, Partner)
+    assert (partner.name, partner.commission_bps, partner.budget) == ("wallet", 15, 10**18)
+    assert (partner.allows("Eth", "Btc"), partner.allows("Eth", "Sol")) == (True, False)
     other = registry.add(database, Partner("other", 0))
     swapped = other[:16] + key[16:]
     for wrong in ("", "cfp_", key + "x", key[:-1], key[:-2] + "xx", swapped, "x" * 10**6, "cfp_é"):
@@ -62,7 +62,7 @@ def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
     assert authorize(database, key) == Refusal("revoked")
     assert authorize(database, swapped) == Refusal("unknown")
     assert isinstance(authorize(database, other), Partner)
-    assert isinstance(reserve(database, found, 1), Refusal)  # revoked in flight
+    assert isinstance(reserve(database, partner, 1), Refusal)  # revoked in flight
     with pytest.raises(LedgerError, match="exists already"):
         registry.add(database, terms)
 
@@ -78,7 +78,7 @@ def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
     assert isinstance(authorize(database, key, NOW_US + 6_000_000), Partner)
     assert isinstance(authorize(database, key, NOW_US + 6_000_001), Refusal)
     later = [authorize(database, key, NOW_US + 10 * MINUTE_US) for _ in range(11)]
-    assert [isinstance(each, Partner) for each in later] == [True] * 10 + [False]
+    assert [isinstance(outcome, Partner) for outcome in later] == [True] * 10 + [False]
 
 
 def test_a_clock_that_was_a_year_ahead_blocks_no_partner(make_database: MakeDatabase) -> None:
@@ -87,7 +87,7 @@ def test_a_clock_that_was_a_year_ahead_blocks_no_partner(make_database: MakeData
     ahead = NOW_US + 365 * 1440 * MINUTE_US
     assert [isinstance(authorize(database, key, ahead), Partner) for _ in range(11)] == [True] * 10 + [False]
     later = [authorize(database, key, NOW_US) for _ in range(11)]
-    assert [isinstance(each, Partner) for each in later] == [True] * 10 + [False]
+    assert [isinstance(outcome, Partner) for outcome in later] == [True] * 10 + [False]
 
 
 def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
@@ -132,10 +132,10 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     own = list(LedgerStatement(database, month, partner="wallet").lines())
     place = (channel["chain"], channel["channel"])
     assert own == [
-        each for each in everything if each.request == request or (each.chain, each.channel) == place
+        line for line in everything if line.request == request or (line.chain, line.channel) == place
     ]
-    assert {each.line for each in own} == {"swap", "fee", "payout", "commission"}
-    assert len({each.account for each in own if each.line == "commission"}) == 2
+    assert {line.line for line in own} == {"swap", "fee", "payout", "commission"}
+    assert len({line.account for line in own if line.line == "commission"}) == 2
     assert recomputed(database) == []
 
 
@@ -149,10 +149,14 @@ def test_the_guide(tmp_path: Path) -> None:
     assert isinstance(authorize(Database(url), key), Partner)
     listing, statement, revoking = block(GUIDE, "cfnode ledger partner list").splitlines()
     code, out, _ = run(*listing.split()[1:], "--database", url, "--json")
-    (found,) = json.loads(out)
-    assert (found["name"], found["commissionBps"], found["assets"]) == ("wallet", 15, ["Btc", "Eth", "Usdc"])
-    assert (found["rate"], found["spent"], found["revoked"]) == (120, "0", None)
-    assert (found["budget"], found["budgetAsset"]) == ("50" + 18 * "0", "Flip")
+    (partner,) = json.loads(out)
+    assert (partner["name"], partner["commissionBps"], partner["assets"]) == (
+        "wallet",
+        15,
+        ["Btc", "Eth", "Usdc"],
+    )
+    assert (partner["rate"], partner["spent"], partner["revoked"]) == (120, "0", None)
+    assert (partner["budget"], partner["budgetAsset"]) == ("50" + 18 * "0", "Flip")
     assert key not in out
     code, _, err = run(*statement.split()[1:], "--database", url)
     assert (code, "the books are empty" in err) == (1, True)

@@ -73,11 +73,11 @@ def read_by_scan(
     ]
 
     def related(_: Any, table: Any, column: str, values: list[Any], chains: Any = ()) -> dict[Any, Any]:
-        found: dict[Any, list[Record]] = {value: [] for value in (*values, None)}
+        by_value: dict[Any, list[Record]] = {value: [] for value in (*values, None)}
         for row in rows(database, table.name):
-            if row[column] is not None and row[column] in found and (not chains or row["chain"] in chains):
-                found[row[column]].append(row)
-        return found
+            if row[column] is not None and row[column] in by_value and (not chains or row["chain"] in chains):
+                by_value[row[column]].append(row)
+        return by_value
 
     with pytest.MonkeyPatch.context() as patch, database.reading() as connection:
         patch.setattr(reports, "related", related)
@@ -93,9 +93,9 @@ def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages, "FACT_PAGE_ROWS", 2)
         for name in REPORTS:
-            found = list(report(database, name, period, account))
+            records = list(report(database, name, period, account))
             expected = read_by_scan(database, books, name, period, account)
-            assert repr(found) == repr(expected), name  # with the members in their order
+            assert repr(records) == repr(expected), name  # with the members in their order
 
 
 @EXAMPLES
@@ -109,7 +109,9 @@ def test_the_blocks_of_a_period_are_those_of_its_times(
         span = block_range(connection)
     numbers = [number for number, _ in books.blocks]
     assert span == ((numbers[0], numbers[-1]) if numbers else None)
-    assert [each for each in numbers if first <= each < after] == list(in_period(books, Period(start, end)))
+    assert [number for number in numbers if first <= number < after] == list(
+        in_period(books, Period(start, end))
+    )
 
 
 @EXAMPLES
@@ -139,13 +141,13 @@ def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
         limits = {"MIN_SCANNED_CHANNELS": few, "PART_CHANNELS": part, "MAX_CHANNEL_PARTS": 100}
         for name, value in limits.items():
             patch.setattr(channels_module, name, value)
-        found = open_channels(connection, most, before)
+        channels = open_channels(connection, most, before)
         wanted = [key for key in expected if before is None or key[:2] < before]
-        assert [_key(each) for each in found] == wanted[:most]
-        for each in found:
-            place = (each.chain, each.channel, each.block)
+        assert [_key(channel) for channel in channels] == wanted[:most]
+        for open_channel in channels:
+            place = (open_channel.chain, open_channel.channel, open_channel.block)
             own = [row for row in paid if (row["chain"], row["channel"], row["opened"]) == place]
-            assert each.deposits == len(own)
+            assert open_channel.deposits == len(own)
         for chain in CHAINS:
             for number in NUMBERS:
                 newest = next((key for key in expected if key[3:] == (chain, number)), None)

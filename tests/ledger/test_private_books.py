@@ -15,7 +15,7 @@ def test_books_with_a_partner_are_their_owners_alone(tmp_path: Path) -> None:
     database.migrate()
     path.chmod(0o644)
     registry.add(database, Partner("shop", 15))
-    assert [each.stat().st_mode & 0o077 for each in tmp_path.iterdir()] == [0] * len(list(tmp_path.iterdir()))
+    assert [path.stat().st_mode & 0o077 for path in tmp_path.iterdir()] == [0] * len(list(tmp_path.iterdir()))
     database.close()
 
 

@@ -36,11 +36,11 @@ async def test_swaps_have_the_states_of_the_report(day: Day, make_database: Make
         if row["kind"].startswith("Regular")
     }
     with database.reading() as connection:
-        found = recent_swaps(connection)
-    assert {each.request: (each.state, each.executed, each.output) for each in found} == expected
-    assert [each.request for each in found] == sorted(expected, key=_moved(database), reverse=True)
-    assert {"paid", "refunded", "failed"} <= {each.state for each in found}
-    assert any(each.chunks == 3 and each.executed == 3 for each in found)
+        swaps = recent_swaps(connection)
+    assert {swap.request: (swap.state, swap.executed, swap.output) for swap in swaps} == expected
+    assert [swap.request for swap in swaps] == sorted(expected, key=_moved(database), reverse=True)
+    assert {"paid", "refunded", "failed"} <= {swap.state for swap in swaps}
+    assert any(swap.chunks == 3 and swap.executed == 3 for swap in swaps)
 
 
 def _moved(database: Database) -> Callable[[int], tuple[int, int]]:
@@ -61,15 +61,15 @@ def _moved(database: Database) -> Callable[[int], tuple[int, int]]:
 
 async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
-    seen = set()
+    states_seen = set()
     for number in range(day.head, 30, -4):
         Books(database).go_back(number)
         with database.reading() as connection:
-            found = recent_swaps(connection, limit=3)
+            swaps = recent_swaps(connection, limit=3)
         states = {row["request"]: row["state"] for row in report(database, "swaps", Period())}
-        assert all(each.state == states[each.request] for each in found)
-        seen |= {each.state for each in found}
-    assert {"swapping", "sent", "paid"} & seen
+        assert all(swap.state == states[swap.request] for swap in swaps)
+        states_seen |= {swap.state for swap in swaps}
+    assert {"swapping", "sent", "paid"} & states_seen
 
 
 async def test_old_swaps_are_not_read(
@@ -78,10 +78,10 @@ async def test_old_swaps_are_not_read(
     database = await followed(make_database(), Source(day.url, first=1))
     monkeypatch.setattr(recent_swaps_module, "NEWEST_ROWS", 2)
     with database.reading() as connection:
-        found = [recent_swap.request for recent_swap in recent_swaps(connection)]
+        requests = [recent_swap.request for recent_swap in recent_swaps(connection)]
     newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))
-    assert found[0] == newest
-    assert len(found) < 5
+    assert requests[0] == newest
+    assert len(requests) < 5
 
 
 async def test_channels_are_open_until_their_block(
@@ -89,21 +89,23 @@ async def test_channels_are_open_until_their_block(
 ) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     with database.reading() as connection:
-        found, known = open_channels(connection), heights(connection)
-        assert open_count(connection) == len(found) == len(rows(database, "channels"))
-        for each in found:
-            assert each.left_ms == blocks_ms(each.chain, each.expiry_block - known[each.chain]) > 0
-            assert channel_of(connection, each.chain, each.channel) == each
-        assert sum(each.deposits for each in found) == 7
+        channels, known = open_channels(connection), heights(connection)
+        assert open_count(connection) == len(channels) == len(rows(database, "channels"))
+        for channel in channels:
+            assert (
+                channel.left_ms == blocks_ms(channel.chain, channel.expiry_block - known[channel.chain]) > 0
+            )
+            assert channel_of(connection, channel.chain, channel.channel) == channel
+        assert sum(channel.deposits for channel in channels) == 7
         pages = open_channels(connection, limit=3)
         pages += open_channels(connection, limit=50, before=(pages[-1].block, pages[-1].event))
-        assert pages == found
+        assert pages == channels
     with monkeypatch.context() as many, database.reading() as connection:
         many.setattr(channels_module, "MIN_SCANNED_CHANNELS", 2)
         many.setattr(channels_module, "PART_CHANNELS", 4)
-        assert open_channels(connection) == found
-        before = (found[2].block, found[2].event)
-        assert open_channels(connection, limit=3, before=before) == found[3:6]
+        assert open_channels(connection) == channels
+        before = (channels[2].block, channels[2].event)
+        assert open_channels(connection, limit=3, before=before) == channels[3:6]
     with database.writing() as connection:
         connection.execute(schema.channels.update().values(expiry_block=known["Bitcoin"]))
         assert [open_channel.chain for open_channel in open_channels(connection)].count("Bitcoin") == 0
@@ -114,11 +116,11 @@ async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_da
     database = await followed(make_database(), Source(day.url, first=1))
     (expected,) = (row for row in report(database, "payouts", Period()) if row["state"] == "failed")
     with database.reading() as connection:
-        (found,) = failed_payouts(connection)
-        assert failed_payouts(connection, before=(found.block, found.event)) == []
-    assert (found.chain, found.asset, found.call) == ("Ethereum", "Eth", expected["recovery"])
-    assert (found.request, found.account) == (expected["request"], expected["account"])
-    assert (found.destination, found.fate) == (EVM_ADDRESS, Fate.CALL_ON_OFFER)
+        (payout,) = failed_payouts(connection)
+        assert failed_payouts(connection, before=(payout.block, payout.event)) == []
+    assert (payout.chain, payout.asset, payout.call) == ("Ethereum", "Eth", expected["recovery"])
+    assert (payout.request, payout.account) == (expected["request"], expected["account"])
+    assert (payout.destination, payout.fate) == (EVM_ADDRESS, Fate.CALL_ON_OFFER)
 
 
 async def test_the_condition_says_what_the_books_lack(day: Day, make_database: MakeDatabase) -> None:
@@ -128,12 +130,22 @@ async def test_the_condition_says_what_the_books_lack(day: Day, make_database: M
         assert condition(connection) is None
     database = await followed(make_database(), Source(day.url, first=1))
     with database.reading() as connection:
-        found = condition(connection)
-    assert found is not None
-    assert (found.first, found.block, found.gaps, found.unread, found.accounts) == (1, day.head, (), 0, ())
-    assert found.checked is not None
-    assert (found.checked.block, found.checked.count, found.checked.differences) == (day.head, 0, ())
-    assert abs(found.checked.at - time.time() * 1000) < 3_600_000
+        books_condition = condition(connection)
+    assert books_condition is not None
+    assert (
+        books_condition.first,
+        books_condition.block,
+        books_condition.gaps,
+        books_condition.unread,
+        books_condition.accounts,
+    ) == (1, day.head, (), 0, ())
+    assert books_condition.checked is not None
+    assert (
+        books_condition.checked.block,
+        books_condition.checked.count,
+        books_condition.checked.differences,
+    ) == (day.head, 0, ())
+    assert abs(books_condition.checked.at - time.time() * 1000) < 3_600_000
     _spoil(database, day.head)
     with database.reading() as connection:
         spoilt = condition(connection)

@@ -42,7 +42,7 @@ async def test_a_task_starts_over_with_growing_pauses(
     assert pauses == [1, 2, 4, 8, 16, 32, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S, MAX_RESTART_PAUSE_S]
     assert restarts.counts == {"the task": 9}
     said = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert [each.exc_info is not None for each in said] == [True], "said once, with its traceback"
+    assert [record.exc_info is not None for record in said] == [True], "said once, with its traceback"
 
 
 async def test_a_task_that_ran_for_long_has_a_short_pause_again(

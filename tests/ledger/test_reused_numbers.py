@@ -104,7 +104,7 @@ def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -
         pass
     with books.reading() as connection:
         totals = totals_of(connection, 0, 2**31 - 1)
-        partners = partners_of(connection, [ChannelId("Ethereum", NUMBER, each) for each in (1, 3, 5, 7)])
+        partners = partners_of(connection, [ChannelId("Ethereum", NUMBER, block) for block in (1, 3, 5, 7)])
     assert {total.name: total.amount for total in totals if total.measure == "earned_with"} == {
         "first": 100,
         "last": 100,

@@ -39,7 +39,7 @@ def books(make_database: MakeDatabase) -> Database:
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Database:
+def sqlite_books(tmp_path: Path) -> Database:
     """Books of the month in SQLite, for what does not depend on the database."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     fill_books(database)
@@ -65,13 +65,13 @@ def totals_of(statement: LedgerStatement) -> Counter[tuple[str, ...]]:
 
 def test_each_line_has_its_value(books: Database) -> None:
     statement = LedgerStatement(books, NOVEMBER)
-    found = {(line.line, line.kind, line.block, line.place): (line.value, line.valued_by)
+    valued_lines = {(line.line, line.kind, line.block, line.place): (line.value, line.valued_by)
              for line in statement.lines()}  # fmt: skip
-    assert found["swap", "chunk", 3, 0] == (6_000_000_000, "swap")
-    assert found["fee", "network", 3, 0] == (6_000_001, "usdc")
-    assert found["fee", "transaction", 10, 0] in ((1_999_999_999, "pool"), (2_000_000_000, "pool"))
-    assert found["fee", "opening", 10, 0] == (None, None)
-    assert found["commission", "broker", 3, 1] == (1, "usdc")
+    assert valued_lines["swap", "chunk", 3, 0] == (6_000_000_000, "swap")
+    assert valued_lines["fee", "network", 3, 0] == (6_000_001, "usdc")
+    assert valued_lines["fee", "transaction", 10, 0] in ((1_999_999_999, "pool"), (2_000_000_000, "pool"))
+    assert valued_lines["fee", "opening", 10, 0] == (None, None)
+    assert valued_lines["commission", "broker", 3, 1] == (1, "usdc")
     assert statement.unvalued == {"Flip": 1}
     assert statement.notes == []
     assert statement.remarks == [
@@ -100,23 +100,23 @@ def test_a_price_is_of_the_block_else_the_newest_before_of_a_week(
     assert value() is None
 
 
-def test_values_in_euros_are_by_the_rate_of_the_newest_day(one: Database, tmp_path: Path) -> None:
+def test_values_in_euros_are_by_the_rate_of_the_newest_day(sqlite_books: Database, tmp_path: Path) -> None:
     path = tmp_path / "rates.csv"
     path.write_text(RATES)
-    statement = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
+    statement = LedgerStatement(sqlite_books, NOVEMBER, rates=read_rates(path, "EUR"))
     values = {(line.kind, line.block, line.place): line.value for line in statement.lines()}
     assert values["chunk", 3, 0] == 4_800_000_000
     assert values["broker", 3, 0] == 9_600_000
     assert values["egress", 20, 0] == 250_000
     path.write_text("date,eur_per_usd\n2026-11-02,0.8\n2026-11-09,0.625\n2026-11-19,0.5\n")
-    inverse = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
+    inverse = LedgerStatement(sqlite_books, NOVEMBER, rates=read_rates(path, "EUR"))
     assert {(line.kind, line.block, line.place): line.value for line in inverse.lines()} == values
     bank = "Date,USD,JPY,\n2026-11-19,2,1,\n2026-11-09,1.6,N/A,\n2026-11-03,N/A,1,\n2026-11-02,1.25,9,\n"
     path.write_text(bank)
-    of_bank = LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR"))
+    of_bank = LedgerStatement(sqlite_books, NOVEMBER, rates=read_rates(path, "EUR"))
     assert {(line.kind, line.block, line.place): line.value for line in of_bank.lines()} == values
     document = json.loads(written(of_bank, "json"))
-    assert {each["currency"] for each in (document, *document["lines"], *document["totals"])} == {"EUR"}
+    assert {part["currency"] for part in (document, *document["lines"], *document["totals"])} == {"EUR"}
 
 
 GAP = "has no rate of EUR for 2026-11-{:02}, nor for the 7 days before: add that day"
@@ -153,12 +153,12 @@ GAP = "has no rate of EUR for 2026-11-{:02}, nor for the 7 days before: add that
     ],
 )
 def test_a_wrong_file_of_rates_is_refused_with_its_line(
-    one: Database, tmp_path: Path, header: str, lines: str, words: str
+    sqlite_books: Database, tmp_path: Path, header: str, lines: str, words: str
 ) -> None:
     path = tmp_path / "rates.csv"
     path.write_text(f"{header}\n{lines}\n" if header else "")
     with pytest.raises(LedgerError, match=words):
-        list(LedgerStatement(one, NOVEMBER, rates=read_rates(path, "EUR")).lines())
+        list(LedgerStatement(sqlite_books, NOVEMBER, rates=read_rates(path, "EUR")).lines())
 
 
 def test_rates_of_the_bank_are_for_one_euro(tmp_path: Path) -> None:
@@ -181,8 +181,8 @@ def test_a_spreadsheet_has_the_books_to_the_unit_and_no_formula(
     assert [cell.data_type for sheet in book for row in sheet for cell in row].count("f") == 0
     rows = [record for sheet in book.worksheets[1:] for record in records(sheet.values)]
     lines = list(LedgerStatement(books, NOVEMBER, BROKER).lines())
-    assert [(each["line"], each["amount"], each["to_amount"], each["destination"]) for each in rows] == [
-        (each.line, text(each.amount), text(each.to_amount), each.destination) for each in lines
+    assert [(row["line"], row["amount"], row["to_amount"], row["destination"]) for row in rows] == [
+        (line.line, text(line.amount), text(line.to_amount), line.destination) for line in lines
     ]
     for row, line in zip(rows, lines, strict=True):
         assert row["time"].replace(tzinfo=UTC).timestamp() * 1000 == line.time
@@ -192,10 +192,10 @@ def test_a_spreadsheet_has_the_books_to_the_unit_and_no_formula(
     head = dict(row[:2] for row in summary[:6])
     assert head["Title"] == f"Statement of 2026-11, account {BROKER}"
     assert (head["Period"], head["Account"], head["Currency"]) == ("2026-11", BROKER, "USD")
-    found = {(each["line"], each["kind"], each["state"] or "", each["asset"]): int(each["amount"])
-             for each in records(summary[7:]) if each["asset"] is not None}  # fmt: skip
+    amounts = {(record["line"], record["kind"], record["state"] or "", record["asset"]): int(record["amount"])
+             for record in records(summary[7:]) if record["asset"] is not None}  # fmt: skip
     sums = totals_of(LedgerStatement(books, NOVEMBER, BROKER))
-    assert found == {key: amount for key, amount in sums.items() if key[0] != "bought"}
+    assert amounts == {key: amount for key, amount in sums.items() if key[0] != "bought"}
     assert "Without a value: 1 lines with Flip" in str(summary[-1][0])
 
 
@@ -212,9 +212,9 @@ def records(rows: Any) -> list[dict[str, Any]]:
 def test_no_cell_of_csv_is_a_formula_and_each_text_comes_back(books: Database) -> None:
     data = written(LedgerStatement(books, NOVEMBER), "csv").decode()
     table = list(csv.DictReader(io.StringIO(data, newline="")))
-    payouts = [each["destination"] for each in table if (each["line"], each["kind"]) == ("payout", "swap")]
+    payouts = [row["destination"] for row in table if (row["line"], row["kind"]) == ("payout", "swap")]
     assert [payout.removeprefix("'") for payout in payouts] == list(HOSTILE)
-    assert not [cell for each in table for cell in each.values() if cell[:1] in tuple("=+-@\t\r\n")]
+    assert not [cell for row in table for cell in row.values() if cell[:1] in tuple("=+-@\t\r\n")]
     assert not re.search("(?<!\r)\n(?!lines)", data)
     code, printed, _ = run(
         "ledger", "show", "payouts", "--csv", "--database", books._engine.url.render_as_string(False)
@@ -270,8 +270,8 @@ def test_a_journal_balances_and_its_accounts_have_the_totals_of_the_books(books:
             -amount if key[0] in ("bought", "commission") else amount
         )
     others = ("Equity:Swaps:Customers", "Assets:Chainflip")
-    found = Counter({key: amount for key, amount in balances.items() if not key[0].startswith(others)})
-    assert found == expected
+    own_balances = Counter({key: amount for key, amount in balances.items() if not key[0].startswith(others)})
+    assert own_balances == expected
     assert len(+expected) > 5
     own = f"Assets:Chainflip:Account-{BROKER}"
     assert balances[own, "USDC"] == 12_000_000 - 500_000 - 11_500_000
@@ -296,7 +296,7 @@ def test_months_add_up_to_their_quarter_and_quarters_to_their_year(books: Databa
     assert lines == [line for month in months for line in LedgerStatement(books, month).lines()]
 
 
-def test_the_name_of_a_file_has_the_period_and_whose_it_is(one: Database) -> None:
-    of_wallet = LedgerStatement(one, CalendarPeriod.parse("2026-Q4"), partner="wallet")
+def test_the_name_of_a_file_has_the_period_and_whose_it_is(sqlite_books: Database) -> None:
+    of_wallet = LedgerStatement(sqlite_books, CalendarPeriod.parse("2026-Q4"), partner="wallet")
     assert file_name(of_wallet, FORMATS["csv-totals"]) == "statement-2026-Q4-wallet-totals.csv"
     assert of_wallet.title == "Statement of 2026-Q4, partner wallet"

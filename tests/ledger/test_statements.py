@@ -42,32 +42,32 @@ def number(value: int | str) -> int:
 
 def chain_totals(day: Day) -> Counter[tuple[str, str]]:
     """Sums of what the node's events state, by kind and asset; nothing of the books is used."""
-    found = Counter[tuple[str, str]]()
+    totals = Counter[tuple[str, str]]()
     for height in range(1, day.head + 1):
         for event in day.chain.events(day.chain.rpc("chain_getBlockHash", height)):
             fields = event["fields"]
             if event["name"] == "SwapExecuted":
-                found["swap", fields["input_asset"]] += number(fields["input_amount"])
-                found["swap to", fields["output_asset"]] += number(fields["output_amount"])
-                found["fee network", "Usdc"] += number(fields["network_fee"])
-                found["fee broker", "Usdc"] += number(fields["broker_fee"])
-                found["commission", "Usdc"] += number(fields["broker_fee"])
+                totals["swap", fields["input_asset"]] += number(fields["input_amount"])
+                totals["swap to", fields["output_asset"]] += number(fields["output_amount"])
+                totals["fee network", "Usdc"] += number(fields["network_fee"])
+                totals["fee broker", "Usdc"] += number(fields["broker_fee"])
+                totals["commission", "Usdc"] += number(fields["broker_fee"])
             if event["name"] == "SwapEgressScheduled":
-                found["payout swap", fields["asset"]] += number(fields["amount"])
+                totals["payout swap", fields["asset"]] += number(fields["amount"])
             if event["name"] == "WithdrawalRequested":
-                found["payout withdrawal", fields["egress_asset"]] += number(fields["egress_amount"])
-    return +found
+                totals["payout withdrawal", fields["egress_asset"]] += number(fields["egress_amount"])
+    return +totals
 
 
 def statement_totals(statement: LedgerStatement) -> Counter[tuple[str, str]]:
     """Return the sums by kind and asset of a statement's totals."""
-    found = Counter[tuple[str, str]]()
+    totals = Counter[tuple[str, str]]()
     for total in statement.totals:
         name = {"swap": "swap", "commission": "commission"}.get(total.line, f"{total.line} {total.kind}")
-        found[name, total.asset] += total.amount
+        totals[name, total.asset] += total.amount
         if total.to_asset is not None:
-            found["swap to", total.to_asset] += total.to_amount
-    return +found
+            totals["swap to", total.to_asset] += total.to_amount
+    return +totals
 
 
 async def test_totals_are_what_the_chain_states(
@@ -78,7 +78,7 @@ async def test_totals_are_what_the_chain_states(
     in_november(books, day.head + 1)
     statement = LedgerStatement(books, NOVEMBER)
     lines = list(statement.lines())
-    assert [(each.block, each.event) for each in lines] == sorted((each.block, each.event) for each in lines)
+    assert [(line.block, line.event) for line in lines] == sorted((line.block, line.event) for line in lines)
     expected = chain_totals(day)
     assert {name for name, _ in expected} >= {
         "swap",
@@ -87,17 +87,17 @@ async def test_totals_are_what_the_chain_states(
         "payout swap",
         "payout withdrawal",
     }
-    found = statement_totals(statement)
-    assert {key: found[key] for key in expected} == dict(expected)
+    totals = statement_totals(statement)
+    assert {key: totals[key] for key in expected} == dict(expected)
     for table, line in (("fees", "fee"), ("payouts", "payout"), ("commissions", "commission")):
         booked = rows(books, table)
-        assert len(booked) == sum(each.line == line for each in lines), table
+        assert len(booked) == sum(booked.line == line for booked in lines), table
         assert sum(row["amount"] or 0 for row in booked) == sum(
             total.amount for total in statement.totals if total.line == line
         )
     own = list(LedgerStatement(books, NOVEMBER, day.affiliate).lines())
-    assert own == [each for each in lines if each.account == day.affiliate]
-    assert {each.line for each in own} == {"commission", "fee", "payout"}
+    assert own == [line for line in lines if line.account == day.affiliate]
+    assert {line.line for line in own} == {"commission", "fee", "payout"}
 
 
 async def test_months_are_bounded_in_utc(
@@ -115,8 +115,8 @@ async def test_months_are_bounded_in_utc(
     )
     first, second = list(november.lines()), list(december.lines())
     assert first and second
-    assert {each.block for each in first} <= set(range(1, until))
-    assert {each.block for each in second} <= set(range(until, day.head + 1))
+    assert {line.block for line in first} <= set(range(1, until))
+    assert {line.block for line in second} <= set(range(until, day.head + 1))
     assert statement_totals(november) + statement_totals(december) == statement_totals_of_all(books, day)
     assert november.notes == []
     assert december.notes == [f"the books end with block {day.head}, before the end of 2026-12"]
@@ -134,8 +134,8 @@ async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase)
     books = await followed(make_database(), Source(day.url, first=1))
     in_november(books, day.head + 1)
     days = [CalendarPeriod.day(f"2026-11-{number:02}") for number in range(1, 31)]
-    assert [each.start for each in days] + [NOVEMBER.end] == [NOVEMBER.start] + [each.end for each in days]
-    lines = [line for each in days for line in LedgerStatement(books, each).lines()]
+    assert [day.start for day in days] + [NOVEMBER.end] == [NOVEMBER.start] + [day.end for day in days]
+    lines = [line for day in days for line in LedgerStatement(books, day).lines()]
     assert lines == list(LedgerStatement(books, NOVEMBER).lines())
 
 
@@ -204,14 +204,14 @@ def test_each_format_has_the_same_lines_and_totals(
     for name in ("block", "line", "amount", "units", "to_amount", "destination", "value", "valued_by"):
         values = [line[name] for line in lines]
         if name.endswith("amount") or name == "value":
-            values = [None if each is None else Decimal(each) for each in values]
+            values = [None if value is None else Decimal(value) for value in values]
         assert table[name].to_pylist() == values, name
     about = json.loads(table.schema.metadata[b"cfnode.statement"]) if table.schema.metadata else None
     about = about or json.loads(pyarrow.parquet.read_metadata(path).metadata[b"cfnode.statement"])
     assert (about["totals"], about["period"]) == (totals, "2026-11")
-    for each in (*lines, *totals):
-        if each["amount"] is not None:
-            assert Decimal(each["units"]).scaleb(ASSETS[each["asset"]].decimals) == int(each["amount"])
+    for record in (*lines, *totals):
+        if record["amount"] is not None:
+            assert Decimal(record["units"]).scaleb(ASSETS[record["asset"]].decimals) == int(record["amount"])
     text = printed(books, "table")
     (eth,) = (
         total
@@ -264,7 +264,7 @@ def test_a_file_is_written_whole_or_not_at_all(
                            "--output", str(path))  # fmt: skip
         assert (code, f"cannot write {path}: No space left" in err) == (1, True), err
         assert path.read_text() == "the old one"
-    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,8 +314,8 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
 def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:
     import re
 
-    found, out, err = run("ledger", "statement", *line)
-    assert (found, bool(re.search(words, out + err))) == (code, True), err
+    exit_code, out, err = run("ledger", "statement", *line)
+    assert (exit_code, bool(re.search(words, out + err))) == (code, True), err
 
 
 @pytest.mark.parametrize(

@@ -73,11 +73,11 @@ def results(*values: Any) -> Answer:
     left = list(values)
 
     def answer(calls: list[dict[str, Any]]) -> str:
-        found = [
+        answers = [
             {"jsonrpc": "2.0", "id": call["id"], "result": left.pop(0) if len(left) > 1 else left[0]}
             for call in calls
         ]
-        return json.dumps(found)
+        return json.dumps(answers)
 
     return answer
 
@@ -173,8 +173,8 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
 
         async def batch(self, calls: Any) -> list[Any]:
             made = [self._left.pop(0) if len(self._left) > 1 else self._left[0] for _ in calls]
-            slot = [{"id": place, "result": each} if not isinstance(each, dict) else {**each, "id": place}
-                    for place, each in enumerate(made)]  # fmt: skip
+            slot = [{"id": place, "result": item} if not isinstance(item, dict) else {**item, "id": place}
+                    for place, item in enumerate(made)]  # fmt: skip
             return client_module._results(Answered(range(len(calls)), slot), calls, self.origin)
 
     async def ask() -> None:
@@ -194,8 +194,8 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
             1, "0x", "0x", 0, 0, (DecodedEvent(0, "Swapping", "SwapExecuted", {"input_asset": "Eth"}),)
         )
         with suppress(NodeError):
-            found = await prices_of(reader.client, [block])
-            assert all(value.isdigit() for prices in found.values() for _, _, value in prices)
+            prices_by_block = await prices_of(reader.client, [block])
+            assert all(value.isdigit() for prices in prices_by_block.values() for _, _, value in prices)
 
     trio.run(ask)
 
@@ -204,11 +204,11 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
 @given(data=st.binary(max_size=60))
 def test_no_events_raise_anything_but_a_node_error(metadata: Metadata, data: bytes) -> None:
     try:
-        found = decoded(metadata, data, 7)
+        events = decoded(metadata, data, 7)
     except NodeError as error:
         assert "the events of block 7 cannot be decoded" in str(error)
         return
-    rows_of(DecodedBlock(7, "0x", "0x", 0, 0, found, metadata), Known(NETWORKS["Mainnet"], None))
+    rows_of(DecodedBlock(7, "0x", "0x", 0, 0, events, metadata), Known(NETWORKS["Mainnet"], None))
 
 
 @pytest.mark.parametrize("fields", [{}, [], None, {"swap_request_id": "x"}, {"account_id": b"1", "asset": 7}])
@@ -216,7 +216,9 @@ def test_an_event_of_another_shape_is_kept_as_it_is(fields: Any) -> None:
     for pallet, name in EVENTS:
         block = DecodedBlock(9, "0x", "0x", 0, 0, (DecodedEvent(3, pallet, name, fields),))
         rows = {
-            table: found for table, found in rows_of(block, Known(NETWORKS["Mainnet"], None)).items() if found
+            table: table_rows
+            for table, table_rows in rows_of(block, Known(NETWORKS["Mainnet"], None)).items()
+            if table_rows
         }
         ((row,),) = rows.values()
         assert (set(rows), row["block"], row["event"], row["pallet"], row["name"]) == (

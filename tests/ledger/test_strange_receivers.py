@@ -71,7 +71,7 @@ async def drips(stream: trio.SocketStream) -> None:
 
 def errors(database: Database) -> dict[str, str | None]:
     """The newest error of each webhook, as `list` has it."""
-    return {each.id: each.error for each in registry.listed(database)}
+    return {webhook.id: webhook.error for webhook in registry.listed(database)}
 
 
 async def test_strange_receivers(day: Day, tmp_path: Path) -> None:
@@ -84,17 +84,17 @@ async def test_strange_receivers(day: Day, tmp_path: Path) -> None:
         with trio.fail_after(WAIT_S):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(Deliverer(database, FAST).run)
-                await until(lambda: not any(left(database, each) for each in ids[:3]))
-                await until(lambda: all(errors(database)[each] for each in ids[3:]))
+                await until(lambda: not any(left(database, identity) for identity in ids[:3]))
+                await until(lambda: all(errors(database)[identity] for identity in ids[3:]))
                 nursery.cancel_scope.cancel()
     assert good.states() == by_swap(database)
-    found = errors(database)
-    assert [found[each] for each in ids[:3]] == [None, None, None]
-    for each in ids[3:5]:
-        assert str(found[each]).startswith("no answer (Network error: ")
-    assert found[ids[5]] == "no answer within 0.4 s"
-    for each in ids[3:]:
-        assert left(database, each) == len(changes(database))
+    errors_by_id = errors(database)
+    assert [errors_by_id[identity] for identity in ids[:3]] == [None, None, None]
+    for identity in ids[3:5]:
+        assert str(errors_by_id[identity]).startswith("no answer (Network error: ")
+    assert errors_by_id[ids[5]] == "no answer within 0.4 s"
+    for identity in ids[3:]:
+        assert left(database, identity) == len(changes(database))
     # A receiver that has answered 200 and kept nothing gets all again by command.
     assert registry.replay(database, ids[1], Chosen(start=0, end=2**45)) == len(changes(database))
     assert left(database, ids[1]) == len(changes(database))

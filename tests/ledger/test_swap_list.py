@@ -35,24 +35,24 @@ BEFORE_A_SWAP = {
 
 def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
     """The swaps of all pages, in their order."""
-    found: list[int] = []
+    requests: list[int] = []
     before: Place | None = None
     with database.reading() as connection:
         for _ in range(1_000):
             page = swap_page(connection, wanted, most, before)
             assert len(page.swaps) <= most
             assert page.is_cut or page.following is None or len(page.swaps) == most
-            found += [swap.request for swap in page.swaps]
+            requests += [swap.request for swap in page.swaps]
             before = page.following
             if before is None:
-                return found
+                return requests
     raise AssertionError("the pages have no end")
 
 
 def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]) -> int:
     """Compare pages and records with a filter of the whole report; return how many swaps it takes."""
     expected = [record for record in report(database, "swaps", Period()) if takes(record)]
-    numbers = [each["request"] for each in expected]
+    numbers = [record["request"] for record in expected]
     assert list(swaps_of_filter(database, wanted)) == expected, wanted
     for most in (1, 3, 50):
         assert pages(database, wanted, most) == numbers[::-1], (wanted, most)
@@ -70,9 +70,9 @@ async def test_pages_and_records_are_those_of_the_report(
     monkeypatch.setattr(swap_list, "PART_ROWS", 4)
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 2)
     monkeypatch.setattr(swap_list, "BATCH_ROWS", 2)
-    whole = same(database, SwapFilter(), lambda each: True)
+    whole = same(database, SwapFilter(), lambda record: True)
     by_state = {
-        state: same(database, SwapFilter(state), lambda each, state=state: each["state"] == state)
+        state: same(database, SwapFilter(state), lambda record, state=state: record["state"] == state)
         for state in REQUEST_STATES
     }
     assert sum(by_state.values()) == whole
@@ -84,22 +84,22 @@ async def test_pages_and_records_are_those_of_the_report(
         same(
             database,
             wanted,
-            lambda each, terms=terms: (each["source"], each["target"], each["account"]) == terms,
+            lambda record, terms=terms: (record["source"], record["target"], record["account"]) == terms,
         )
     for owner in Owner:
         is_ours = owner is Owner.CUSTOMER
         assert same(
             database,
             SwapFilter(owner=owner),
-            lambda each, is_ours=is_ours: each["kind"].startswith("Regular") is is_ours,
+            lambda record, is_ours=is_ours: record["kind"].startswith("Regular") is is_ours,
         )
-    same(database, SwapFilter(account="cF"), lambda each: False)
+    same(database, SwapFilter(account="cF"), lambda record: False)
 
 
 async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     known = list(report(database, "swaps", Period()))
-    times = [each["time"] for each in known]
+    times = [record["time"] for record in known]
     for start, end in (
         (None, times[3]),
         (times[3], times[3]),
@@ -110,10 +110,10 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
         taken = same(
             database,
             SwapFilter(period=Period(start, end)),
-            lambda each, start=start, end=end: (start or 0) <= each["time"] < (end or 2**60),
+            lambda record, start=start, end=end: (start or 0) <= record["time"] < (end or 2**60),
         )
         assert taken == sum((start or 0) <= time < (end or 2**60) for time in times)
-    chosen = next(each for each in known if each["channel_id"])
+    chosen = next(record for record in known if record["channel_id"])
     channel = ChannelId.parse(chosen["channel_id"])
     assert channel is not None
     opened = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
@@ -122,14 +122,14 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
         for partner, state in (("shop", "opened"), ("other", "released")):
             row = {"id": partner, "partner": partner, "state": state, **shared, **opened}
             connection.execute(insert(partner_channels), row)
-    own = lambda each: each["channel_id"] == chosen["channel_id"]  # noqa: E731
+    own = lambda record: record["channel_id"] == chosen["channel_id"]  # noqa: E731
     assert same(database, SwapFilter(channel=channel), own) == 1
     assert same(database, SwapFilter(partner="shop"), own) == 1
     assert (
-        same(database, SwapFilter(JourneyState.PAID, partner="shop", source="Btc"), lambda each: False) == 0
+        same(database, SwapFilter(JourneyState.PAID, partner="shop", source="Btc"), lambda record: False) == 0
     )
     for wanted in (SwapFilter(partner="other"), SwapFilter(partner="sho"), SwapFilter(partner="' OR 1=1 --")):
-        assert same(database, wanted, lambda each: False) == 0
+        assert same(database, wanted, lambda record: False) == 0
 
 
 async def test_a_page_reads_a_bounded_number_of_rows(
@@ -154,4 +154,4 @@ async def test_empty_books_have_no_swap(make_database: MakeDatabase) -> None:
         SwapFilter(JourneyState.FAILED, period=Period(0, 1)),
         SwapFilter(partner="x"),
     ):
-        assert same(database, wanted, lambda each: False) == 0
+        assert same(database, wanted, lambda record: False) == 0

@@ -42,7 +42,7 @@ def requested(*shares: tuple[bytes, int], number: int = 12, **changes: Any) -> t
         "input_asset": "Eth",
         "input_amount": 1_000,
         "output_asset": "ArbUsdc",
-        "broker_fees": [{"account": each, "bps": bps} for each, bps in shares],
+        "broker_fees": [{"account": shareholder, "bps": bps} for shareholder, bps in shares],
         "request_type": ("Regular", {"output_action": ("Egress", {"output_address": DESTINATION})}),
         "origin": ("DepositChannel", {"channel_id": 7, "broker_id": BROKER}),
         "dca_parameters": None,
@@ -74,15 +74,15 @@ def credited(to: bytes, amount: int, asset: str = "Usdc") -> tuple[str, dict[str
 
 def test_a_request_is_its_brokers_and_names_where_money_goes() -> None:
     chunks = {"number_of_chunks": 3, "chunk_interval": 2}
-    found = rows(of(), requested((BROKER, 15), (AFFILIATE, 5), dca_parameters=chunks))
-    (request,) = found["requests"]
+    tables = rows(of(), requested((BROKER, 15), (AFFILIATE, 5), dca_parameters=chunks))
+    (request,) = tables["requests"]
     assert (request["request"], request["kind"], request["account"]) == (12, "Regular", account(BROKER))
     assert (request["origin"], request["chain"], request["channel"]) == ("DepositChannel", "Ethereum", 7)
     assert (request["source"], request["target"], request["amount"]) == ("Eth", "ArbUsdc", 1_000)
     assert request["destination"] == "0x" + "aa" * 20
     assert request["refund_address"] == "0x" + "bb" * 20
     assert (request["chunks"], request["chunk_interval"]) == (3, 2)
-    shares = [(row["account"], row["bps"], row["place"]) for row in found["shares"]]
+    shares = [(row["account"], row["bps"], row["place"]) for row in tables["shares"]]
     assert shares == [(account(BROKER), 15, 0), (account(AFFILIATE), 5, 1)]
 
 
@@ -101,8 +101,8 @@ def test_a_request_is_of_who_began_it_or_else_of_the_first_share(origin: Any, ow
 
 
 def test_a_request_without_broker_limits_and_address() -> None:
-    found = rows(of(), requested(origin="Internal", price_limits_and_expiry=None, request_type="NetworkFee"))
-    (request,) = found["requests"]
+    tables = rows(of(), requested(origin="Internal", price_limits_and_expiry=None, request_type="NetworkFee"))
+    (request,) = tables["requests"]
     assert (request["account"], request["destination"], request["refund_address"]) == (None, None, None)
     assert request["kind"] == "NetworkFee"
 
@@ -156,43 +156,43 @@ def test_each_step_of_a_chunk_is_a_row_of_its_request() -> None:
 # Commissions
 
 
-def commissions(found: Rows) -> list[tuple[str, int]]:
-    return [(row["account"], row["amount"]) for row in found["commissions"]]
+def commissions(tables: Rows) -> list[tuple[str, int]]:
+    return [(row["account"], row["amount"]) for row in tables["commissions"]]
 
 
 def test_a_broker_fee_is_shared_out_as_the_credits_before_it() -> None:
     begun = requested((BROKER, 15), (AFFILIATE, 5))
-    found = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(AFFILIATE, 2), executed(8))
-    assert commissions(found) == [(account(BROKER), 6), (account(AFFILIATE), 2)]
-    assert {row["broker"] for row in found["commissions"]} == {account(BROKER)}
-    assert [(row["kind"], row["amount"]) for row in found["fees"]] == [("network", 2), ("broker", 8)]
+    tables = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(AFFILIATE, 2), executed(8))
+    assert commissions(tables) == [(account(BROKER), 6), (account(AFFILIATE), 2)]
+    assert {row["broker"] for row in tables["commissions"]} == {account(BROKER)}
+    assert [(row["kind"], row["amount"]) for row in tables["fees"]] == [("network", 2), ("broker", 8)]
 
 
 def test_credits_of_another_kind_are_no_commission() -> None:
     begun = requested((BROKER, 15))
     other = (credited(BROKER, 8, "Eth"), credited(OTHER, 8), credited(BROKER, 9))
-    found = rows(of(), begun, scheduled(), *other, credited(BROKER, 8), executed(8))
-    assert commissions(found) == [(account(BROKER), 8)]
+    tables = rows(of(), begun, scheduled(), *other, credited(BROKER, 8), executed(8))
+    assert commissions(tables) == [(account(BROKER), 8)]
 
 
 def test_a_share_that_comes_to_nothing_has_no_credit() -> None:
     begun = requested((BROKER, 15), (AFFILIATE, 1), (SECOND, 4))
-    found = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(SECOND, 1), executed(7))
-    assert commissions(found) == [(account(BROKER), 6), (account(SECOND), 1)]
+    tables = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(SECOND, 1), executed(7))
+    assert commissions(tables) == [(account(BROKER), 6), (account(SECOND), 1)]
 
 
 def test_each_credit_is_one_swaps() -> None:
     """Two chunks of a block with the same fee: each takes a credit of its own."""
     begun, twice = requested((BROKER, 15)), (credited(BROKER, 8), credited(BROKER, 8))
-    found = rows(of(), begun, scheduled(), scheduled(21), *twice, executed(8), executed(8, 21))
-    assert [(row["swap"], row["amount"]) for row in found["commissions"]] == [(20, 8), (21, 8)]
+    tables = rows(of(), begun, scheduled(), scheduled(21), *twice, executed(8), executed(8, 21))
+    assert [(row["swap"], row["amount"]) for row in tables["commissions"]] == [(20, 8), (21, 8)]
 
 
 def test_a_fee_without_its_credits_is_logged_and_lacks_commissions(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, "cfnode.ledger")
-    found = rows(of(), requested((BROKER, 15)), scheduled(), credited(BROKER, 7), executed(8))
-    assert commissions(found) == []
-    assert [(row["kind"], row["amount"]) for row in found["fees"]] == [("network", 2), ("broker", 8)]
+    tables = rows(of(), requested((BROKER, 15)), scheduled(), credited(BROKER, 7), executed(8))
+    assert commissions(tables) == []
+    assert [(row["kind"], row["amount"]) for row in tables["fees"]] == [("network", 2), ("broker", 8)]
     assert "no credits add up to the broker fee 8 of swap 20" in caplog.text
 
 
@@ -203,10 +203,10 @@ def test_an_event_of_an_unknown_shape_has_a_row_in_unread_and_no_other() -> None
     known = of()
     broken = requested((BROKER, 15))
     del broken[1]["output_asset"]
-    found = rows(known, broken, requested((BROKER, 15), number=13))
-    ((unread),) = found["unread"]
+    tables = rows(known, broken, requested((BROKER, 15), number=13))
+    ((unread),) = tables["unread"]
     assert (unread["pallet"], unread["name"]) == ("Swapping", "SwapRequested")
     assert unread["reason"] == "KeyError: 'output_asset'"
-    assert [row["request"] for row in found["requests"]] == [13]
-    assert {row["request"] for row in found["shares"]} == {13}
+    assert [row["request"] for row in tables["requests"]] == [13]
+    assert {row["request"] for row in tables["shares"]} == {13}
     assert known.request(12) is None

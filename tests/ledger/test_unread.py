@@ -28,15 +28,13 @@ async def test_the_follower_goes_on_and_a_later_version_reads_them(
     with monkeypatch.context() as older:
         read_as_an_older_version(older, "SwapExecuted")
         await followed(books, Source(day.url, first=1))
-    found = dump(books)
+    tables = dump(books)
     executed = [event for event in fresh["events"] if event["name"] == "SwapExecuted"]
-    assert [{**each, "reason": ""} for each in found["unread"]] == [
-        {**each, "reason": ""} for each in executed
-    ]
-    assert [event for event in fresh["events"] if event not in executed] == found["events"]
-    assert found["completions"] == fresh["completions"]
-    assert found["movements"] == fresh["movements"]
-    assert found["commissions"] == []
+    assert [{**row, "reason": ""} for row in tables["unread"]] == [{**row, "reason": ""} for row in executed]
+    assert [event for event in fresh["events"] if event not in executed] == tables["events"]
+    assert tables["completions"] == fresh["completions"]
+    assert tables["movements"] == fresh["movements"]
+    assert tables["commissions"] == []
     first = (
         f"event {executed[0]['event']} of block {executed[0]['block']}, Swapping.SwapExecuted, has an unknown"
     )
@@ -93,7 +91,7 @@ def test_commands_say_what_is_unread(day: Day, tmp_path: Path, monkeypatch: pyte
     assert (kind["kind"], kind["count"]) == ("Swapping.SwapRequestCompleted", count)
     _, text, err = run("ledger", "show", "unread", "--database", url, "--json")
     listed = json.loads(text)
-    assert [each["kind"] for each in listed] == ["Swapping.SwapRequestCompleted"] * count
+    assert [row["kind"] for row in listed] == ["Swapping.SwapRequestCompleted"] * count
     assert "swap_request_id" in json.loads(listed[0]["fields"])
     assert err == ""
     _, _, err = run("ledger", "show", "fees", "--database", url)

@@ -20,12 +20,12 @@ LIMIT_S = 60.0
 """Far above what is waited for, so that only a hang fails."""
 
 
-async def until(stream: Updates, block: int, seen: list[int]) -> None:
+async def until(stream: Updates, block: int, numbers: list[int]) -> None:
     """Read blocks until the given one has come."""
     with trio.fail_after(LIMIT_S):
-        async for each in stream:
-            seen.append(each)
-            if each == block:
+        async for number in stream:
+            numbers.append(number)
+            if number == block:
                 return
     raise AssertionError
 
@@ -37,11 +37,11 @@ async def test_several_readers_get_the_newest_block(
     database, lists = make_database(), list[list[int]]([[], []])
     database.migrate()
     async with updates(database) as stream, trio.open_nursery() as nursery:
-        for seen in lists:
-            nursery.start_soon(until, stream, day.head, seen)
+        for numbers in lists:
+            nursery.start_soon(until, stream, day.head, numbers)
         await followed(database, Source(day.url, first=1))
-    for seen in lists:
-        assert seen == sorted(set(seen))
+    for numbers in lists:
+        assert numbers == sorted(set(numbers))
     late: list[int] = []
     async with updates(database) as stream:
         await until(stream, day.head, late)

@@ -60,19 +60,21 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
     its = {row["request"] for row in rows(database, "deliveries") if row["webhook"] == affiliates}
     assert its == own
     assert len(own) == 1 < len(by_swap(database))
-    found = rows(database, "changes")
-    assert {each["state"] for each in found} >= {"swapping", "paid", "failed"}
-    for each in found:
-        body = json.loads(each["body"])
-        assert (body["request"], body["state"]) == (each["request"], each["state"])
+    stored_changes = rows(database, "changes")
+    assert {change["state"] for change in stored_changes} >= {"swapping", "paid", "failed"}
+    for change in stored_changes:
+        body = json.loads(change["body"])
+        assert (body["request"], body["state"]) == (change["request"], change["state"])
         assert body["swap"]["input"].isdigit()
     for number in range(day.head, 0, -repeats(1, 4)):
         Books(database).go_back(number + 1)
-        newest = {each["request"]: each["state"] for each in found if each["block"] <= number}
+        newest = {
+            change["request"]: change["state"] for change in stored_changes if change["block"] <= number
+        }
         books = {record["request"]: record["state"] for record in report(database, "swaps", Period())}
         assert books == newest, number
     await followed(database, Source(day.url, first=1))
-    assert rows(database, "changes") == found  # blocks that are read again change nothing
+    assert rows(database, "changes") == stored_changes  # blocks that are read again change nothing
 
 
 def fails_at_first(count: int) -> Any:
@@ -120,17 +122,17 @@ async def test_bad_receivers_do_not_disturb_others(day: Day, tmp_path: Path) -> 
         hanging, redirecting, failing, talking = (stack.enter_context(receiving(other)) for other in others)
         stack.callback(never.set)
         everyone = (hanging, redirecting, good, failing, talking)
-        ids = await noted(database, day, *(each.url for each in everyone), NOWHERE)
+        ids = await noted(database, day, *(receiver.url for receiver in everyone), NOWHERE)
         with trio.fail_after(WAIT_S):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(Deliverer(database, FAST).run)
-                await until(lambda: not any(left(database, each) for each in ids[2:5]))
+                await until(lambda: not any(left(database, identity) for identity in ids[2:5]))
                 await until(lambda: all(errors_of(database)[ids[place]] for place in (0, 1, 5)))
                 nursery.cancel_scope.cancel()
         expected = by_swap(database)
-        for each in (good, failing):
-            assert each.states() == expected
-        assert [each.id.split(".")[0] for each in good.received] == [ids[2]] * len(changes(database))
+        for receiver in (good, failing):
+            assert receiver.states() == expected
+        assert [delivery.id.split(".")[0] for delivery in good.received] == [ids[2]] * len(changes(database))
         assert len(failing.attempts) == len(failing.received) + 3
         assert len(cut_off) > 0
         assert redirecting.received == hanging.received == []
@@ -149,7 +151,7 @@ async def test_bad_receivers_do_not_disturb_others(day: Day, tmp_path: Path) -> 
 
 def errors_of(database: Database) -> dict[str, str | None]:
     """Return the newest error of each webhook, by its id."""
-    return {each.id: each.error for each in registry.listed(database)}
+    return {webhook.id: webhook.error for webhook in registry.listed(database)}
 
 
 def check_signatures(database: Database, receiver: Receiver) -> None:
@@ -159,11 +161,13 @@ def check_signatures(database: Database, receiver: Receiver) -> None:
             select(webhooks.c.secret).where(webhooks.c.url == receiver.url)
         ).scalar_one()
     key = base64.b64decode(secret[len("whsec_") :])
-    for each in receiver.received:
-        signed = b".".join((each.id.encode(), each.headers["webhook-timestamp"].encode(), each.body))
+    for delivery in receiver.received:
+        signed = b".".join(
+            (delivery.id.encode(), delivery.headers["webhook-timestamp"].encode(), delivery.body)
+        )
         mac = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
-        assert each.headers["webhook-signature"] == f"v1,{mac}"
-        assert abs(int(each.headers["webhook-timestamp"]) - time.time()) < WAIT_S
+        assert delivery.headers["webhook-signature"] == f"v1,{mac}"
+        assert abs(int(delivery.headers["webhook-timestamp"]) - time.time()) < WAIT_S
 
 
 @pytest.mark.world
@@ -192,9 +196,9 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     states = by_swap(database)[request]
     first = queue.claimed(database, webhook, now, 1_000, 100)
     oldest = {row["request"]: row["id"] for row in reversed(rows(database, "changes"))}
-    assert sorted(each.change for each in first) == sorted(oldest.values())
+    assert sorted(claim.change for claim in first) == sorted(oldest.values())
     assert queue.claimed(database, webhook, now + 999, 1_000, 100) == []
-    (claim,) = [each for each in first if json.loads(each.body)["request"] == request]
+    (claim,) = [claim for claim in first if json.loads(claim.body)["request"] == request]
     state, start = "pending", now
     while state == "pending":
         attempts += 1
@@ -204,8 +208,8 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
         if state == "pending":
             (claim,) = queue.claimed(database, webhook, now, 1_000, 1)
     assert state == "expired"
-    found = queue.claimed(database, webhook, now, 1_000, 100)
-    (claim,) = [each for each in found if json.loads(each.body)["request"] == request]
+    claims = queue.claimed(database, webhook, now, 1_000, 100)
+    (claim,) = [claim for claim in claims if json.loads(claim.body)["request"] == request]
     assert 86_400_000 <= now - start < 86_400_000 + 2 * 3_600_000
     assert 20 < attempts < 40
     assert json.loads(claim.body)["state"] == states[1]  # the next one is not lost

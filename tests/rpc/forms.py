@@ -51,7 +51,9 @@ def a_map(value: Any) -> bool:
 
 
 def an_amount_by_account(value: Any) -> bool:
-    return isinstance(value, dict) and all(an_account(who) and an_amount(each) for who, each in value.items())
+    return isinstance(value, dict) and all(
+        an_account(who) and an_amount(amount) for who, amount in value.items()
+    )
 
 
 def one_of(*words: str) -> Callable[[Any], bool]:
@@ -81,7 +83,7 @@ def a_map_of(wanted: Requirement) -> Callable[[Any], bool]:
     """A check for a map by account."""
     return lambda value: (
         isinstance(value, dict)
-        and all(an_account(who) and not failures(each, wanted) for who, each in value.items())
+        and all(an_account(who) and not failures(entry, wanted) for who, entry in value.items())
     )
 
 
@@ -117,24 +119,24 @@ def optional(wanted: Requirement) -> Requirement:
 def failures(value: Any, wanted: Requirement, path: str = "") -> list[str]:
     """Return the places at which a value is not what is required."""
     if isinstance(wanted, tuple):
-        tried = [failures(value, each, path) for each in wanted]
+        tried = [failures(value, alternative, path) for alternative in wanted]
         return min(tried, key=len)
     if isinstance(wanted, dict):
         if not isinstance(value, dict):
             return [f"{path}: {value!r} is no object"]
         missing = [f"{path}.{name} is missing" for name in wanted if name not in value]
-        present = ((name, each) for name, each in wanted.items() if name in value)
+        present = ((name, form) for name, form in wanted.items() if name in value)
         return missing + [
-            line for name, each in present for line in failures(value[name], each, f"{path}.{name}")
+            line for name, form in present for line in failures(value[name], form, f"{path}.{name}")
         ]
     if isinstance(wanted, list):
         if not isinstance(value, list):
             return [f"{path}: {value!r} is no array"]
         if len(wanted) == 1:
-            return [line for each in value for line in failures(each, wanted[0], f"{path}[]")]
+            return [line for entry in value for line in failures(entry, wanted[0], f"{path}[]")]
         if len(value) != len(wanted):
             return [f"{path}: {len(value)} entries, not {len(wanted)}"]
         pairs = zip(value, wanted, strict=True)
-        return [line for each, want in pairs for line in failures(each, want, f"{path}[]")]
+        return [line for entry, want in pairs for line in failures(entry, want, f"{path}[]")]
     check: Callable[[Any], bool] = wanted
     return [] if check(value) else [f"{path}: {value!r} is not {check.__name__}"]

@@ -187,7 +187,7 @@ SAFE_MODE = {
     "trading_strategies": on("strategy_updates", "strategy_closure", "strategy_execution"),
     "reputation": on("reporting"),
     "asset_balances": on("reconciliation"),
-    **{f"threshold_signature_{each}": on("slashing") for each in ("evm", "bitcoin", "polkadot", "solana")},
+    **{f"threshold_signature_{chain}": on("slashing") for chain in ("evm", "bitcoin", "polkadot", "solana")},
     "lending_pools": on("add_boost_funds", "stop_boosting", "liquidations")
     | all_of([ASSET], "borrowing", "add_lender_funds", "withdraw_lender_funds"),
     **{f"broadcast_{chain.lower()}": on("retry", "egress_witnessing") for chain in ASSETS},

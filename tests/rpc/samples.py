@@ -102,8 +102,12 @@ class Sampler:
             case Compact(inner):
                 return self.value(inner)
             case Sequence(inner):
-                one = self.value(inner)
-                return bytes([1, 2, 3]) if self._is_byte(inner) else self._by_chain(inner, one) or [one]
+                inner_value = self.value(inner)
+                return (
+                    bytes([1, 2, 3])
+                    if self._is_byte(inner)
+                    else self._by_chain(inner, inner_value) or [inner_value]
+                )
             case Array(length, inner):
                 return b"\x11" * length if self._is_byte(inner) else [self.value(inner)] * length
             case Tuple(parts):
@@ -125,7 +129,7 @@ class Sampler:
             case BitSequence():
                 return [True]
 
-    def _by_chain(self, inner: int, one: Any) -> list[Any]:
+    def _by_chain(self, inner: int, sample: Any) -> list[Any]:
         """Return a pair for each chain, with None for all but one; empty if the type is not by chain."""
         definition = self.registry.type(inner).definition
         parts = [self.registry.type(part) for part in getattr(definition, "types", ())]
@@ -133,7 +137,7 @@ class Sampler:
             return []
         chains = parts[0].definition
         assert isinstance(chains, Variants)
-        return [one, *((case.name, None) for case in chains.variants if case.name != one[0])]
+        return [sample, *((case.name, None) for case in chains.variants if case.name != sample[0])]
 
     def _is_byte(self, type_id: int) -> bool:
         return self.registry.type(type_id).definition == Primitive("u8")

@@ -307,12 +307,12 @@ async def test_each_of_hundreds_of_connections_over_the_limit_gets_429(
         async with Http(port) as http:
             answers.append(await http.post(message))
 
-    async with served(ROWS, max_connections=1) as port, Http(port) as one:
-        assert (await one.request("GET", "/health")).status == 200
+    async with served(ROWS, max_connections=1) as port, Http(port) as client:
+        assert (await client.request("GET", "/health")).status == 200
         async with trio.open_nursery() as nursery:
             for _ in range(300):
                 nursery.start_soon(ask, port)
-        assert (await one.post(message)).status == 200
+        assert (await client.post(message)).status == 200
     assert {answer.status for answer in answers} == {429}
     assert {answer.body for answer in answers} == {TOO_MANY_CONNECTIONS}
 

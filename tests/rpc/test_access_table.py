@@ -79,7 +79,7 @@ def token(name: str) -> str:
 
 def filled_in(value: str, port: int) -> str:
     """A header's value with the server's port and with tokens."""
-    return re.sub("<(.*?)>", lambda found: token(found[1]), value.replace("<port>", str(port)))
+    return re.sub("<(.*?)>", lambda match: token(match[1]), value.replace("<port>", str(port)))
 
 
 def token_files(folder: Path) -> None:

@@ -18,15 +18,15 @@ from tests.support.rpc.backend import BITCOIN, CHANNEL, ETHER, TERMS, get, post,
 async def opened(served: Served, **changes: Any) -> dict[str, Any]:
     code, channel = await post(served, "/api/openSwapDepositChannel", CHANNEL | changes)
     assert code == 201, channel
-    found: dict[str, Any] = channel
-    return found
+    opened_channel: dict[str, Any] = channel
+    return opened_channel
 
 
 async def status(served: Served, name: Any) -> dict[str, Any]:
     code, document = await get(served, f"/v2/swaps/{name}")
     assert code == 200, document
-    found: dict[str, Any] = document
-    return found
+    status_document: dict[str, Any] = document
+    return status_document
 
 
 # Quotes
@@ -64,7 +64,7 @@ async def test_a_quote_has_the_members_of_the_public_services(instant: Served) -
         assert set(wanted) - optional <= set(quote)
         for name in set(wanted) - optional:
             assert type(quote[name]) is type(wanted[name]), name
-        assert [set(each) for each in quote["poolInfo"]] == [set(each) for each in wanted["poolInfo"]]
+        assert [set(pool) for pool in quote["poolInfo"]] == [set(pool) for pool in wanted["poolInfo"]]
 
 
 async def test_a_large_amount_is_also_offered_in_chunks(instant: Served) -> None:
@@ -222,10 +222,14 @@ async def test_a_vault_swap_from_solana_names_the_signer_and_a_seed(instant: Ser
         "srcAddress": signer,
     }
     path, seed = "/api/encodeVaultSwapData", "0x" + "5e" * 32
-    code, one = await post(instant, path, swap | {"extraParams": {"seed": seed}})
-    assert (code, one["chain"], set(one)) == (200, "Solana", {"chain", "programId", "accounts", "data"})
-    assert signer in [account["pubkey"] for account in one["accounts"] if account["isSigner"]]
-    assert seed[2:] in one["data"]
+    code, transaction = await post(instant, path, swap | {"extraParams": {"seed": seed}})
+    assert (code, transaction["chain"], set(transaction)) == (
+        200,
+        "Solana",
+        {"chain", "programId", "accounts", "data"},
+    )
+    assert signer in [account["pubkey"] for account in transaction["accounts"] if account["isSigner"]]
+    assert seed[2:] in transaction["data"]
     assert (await post(instant, path, swap))[1]["data"] != (await post(instant, path, swap))[1]["data"]
     for changes, words in (
         ({"srcAddress": None}, "invalid request: srcAddress"),
@@ -387,10 +391,10 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     await instant.call("dev_setBoost", BTC, BITCOIN)
     red = ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
     boosted = (await get(instant, "/api/networkInfo"))[1]["assets"]
-    assert [each["asset"] for each in boosted if each["boostDepositsEnabled"]] == ["Btc"]
+    assert [asset["asset"] for asset in boosted if asset["boostDepositsEnabled"]] == ["Btc"]
     await made(instant.node).control.as_governance(red)
     closed = (await get(instant, "/api/networkInfo"))[1]["assets"]
-    assert not any(each["depositChannelCreationEnabled"] or each["egressEnabled"] for each in closed)
+    assert not any(asset["depositChannelCreationEnabled"] or asset["egressEnabled"] for asset in closed)
     older = await instant.http.request("GET", "/api/networkInfo", x_chainflip_sdk_version="1.11.2")
     known = {asset["asset"] for asset in older.json()["assets"]}
     assert names - known == {"Wbtc", "ArbUsdt", "SolUsdt", "Trx", "TrxUsdt", "Bnb", "BscUsdt", "Cbbtc"}

@@ -44,9 +44,9 @@ class Broker:
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self._connection = connection
 
-    def answer(self, method: str, given: Any = ()) -> dict[str, Any]:
+    def answer(self, method: str, params: Any = ()) -> dict[str, Any]:
         """The whole answer of a call by position or by name."""
-        text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
+        text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         self._connection.request("POST", "/", text, {"content-type": "application/json"})
         answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
         return answer
@@ -69,20 +69,20 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
             broker = Broker(connection)
             while broker.answer("chain_getHeader")["result"]["number"] == "0x0":
                 time.sleep(0.02)
-            for method, given in (
+            for method, params in (
                 ("broker_register_account", ()),
                 ("broker_open_private_btc_channel", ()),
                 (OPEN, channel()),
             ):
-                assert "result" in broker.answer(method, given)
+                assert "result" in broker.answer(method, params)
             yield broker
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_refused_request_gets_the_reason_and_costs_nothing(broker: Broker, case: str) -> None:
-    method, given, error = CASES[case]
+    method, params, error = CASES[case]
     before = broker.costs()
-    assert broker.answer(method, given).get("error") == error
+    assert broker.answer(method, params).get("error") == error
     assert broker.costs() == before
 
 
@@ -110,13 +110,13 @@ def test_a_withdrawal_is_not_tried_beforehand_so_what_the_chain_refuses_costs_it
 
 
 @pytest.mark.parametrize(
-    "given",
+    "params",
     [to_usdc(channel_metadata=message(15_000)), dca(2, 1), dca(7_201, 2), refund(retry_duration=600)],
     ids=["a message of 15,000 bytes", "chunks in blocks that follow each other", "for a day", "for an hour"],
 )
-def test_what_just_fits_is_taken(broker: Broker, given: Any) -> None:
+def test_what_just_fits_is_taken(broker: Broker, params: Any) -> None:
     nonce, _, before = broker.costs()
-    assert broker.answer(OPEN, given)["result"]["address"].startswith("0x")
+    assert broker.answer(OPEN, params)["result"]["address"].startswith("0x")
     after, _, channels = broker.costs()
     assert after == nonce + 1
     assert opened(channels) == opened(before) + 1

@@ -30,8 +30,8 @@ async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> No
     block = await instant.call("dev_deposit", address, ETH, ETHER)
     events = await instant.call("dev_events", block)
     assert events == await instant.call("dev_events")
-    found = await events_of(instant, block)
-    assert [(event["pallet"], event["name"]) for event in events] == [each[:2] for each in found]
+    expected = await events_of(instant, block)
+    assert [(event["pallet"], event["name"]) for event in events] == [event[:2] for event in expected]
     finalised = next(event["fields"] for event in events if event["name"] == "DepositFinalised")
     assert finalised["deposit_address"] == address.lower()
     assert (finalised["amount"], finalised["asset"]) == (hex(ETHER), "Eth")
@@ -47,8 +47,10 @@ async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
         "broker_requestSwapDepositAddress", BTC, ETH, EVM_ADDRESS, 10, None, 30, None, refund
     )
     await instant.call("dev_setBoost", BTC, 10**9)
-    seen = await instant.call("dev_announceDeposit", channel["address"], BTC, 10**8)
-    boosted = next(fields for _, name, fields in await events_of(instant, seen) if name == "DepositBoosted")
+    block_hash = await instant.call("dev_announceDeposit", channel["address"], BTC, 10**8)
+    boosted = next(
+        fields for _, name, fields in await events_of(instant, block_hash) if name == "DepositBoosted"
+    )
     assert (boosted["boost_fee"], boosted["max_boost_fee_bps"]) == ([("BoostPool", 50_000)], 30)
     final = await instant.call("dev_deposit", channel["address"], BTC, 10**8)
     (finalised,) = [fields for _, name, fields in await events_of(instant, final) if "Finalised" in name]

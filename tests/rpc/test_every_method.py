@@ -135,8 +135,8 @@ def test_what_the_official_node_lists_is_served_or_left_out_for_a_reason() -> No
     _, _, section = DESIGN.read_text().partition("## What is not served")
     rows = re.findall(r"^\| (`.*`) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
     patterns = {pattern for names, reason in rows if reason for pattern in re.findall("`(.*?)`", names)}
-    assert [name for name in left_out if not any(fnmatchcase(name, each) for each in patterns)] == []
-    assert [each for each in patterns if not any(fnmatchcase(name, each) for name in left_out)] == []
+    assert [name for name in left_out if not any(fnmatchcase(name, pattern) for pattern in patterns)] == []
+    assert [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in left_out)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

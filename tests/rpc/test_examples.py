@@ -91,8 +91,8 @@ async def test_what_became_of_marked_deposits_on_each_chain(metadata: Metadata) 
 
 
 def same_form(ours: Any, name: str) -> None:
-    found = differences(ours, example(name), "", False)
-    assert [line for line in found if not any(each in line for each in AS_TYPED)] == []
+    mismatches = differences(ours, example(name), "", False)
+    assert [line for line in mismatches if not any(field in line for field in AS_TYPED)] == []
 
 
 async def next_with(ws: WebSocket, method: str, member: str) -> Any:

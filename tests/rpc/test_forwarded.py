@@ -86,9 +86,9 @@ def test_headers_that_disagree_name_no_client() -> None:
     st.dictionaries(st.sampled_from(["forwarded", "x-forwarded-for", "x-real-ip"]), st.binary(max_size=200))
 )
 def test_any_header_names_an_address_or_none(headers: dict[str, bytes]) -> None:
-    found = forwarded_client({name.encode(): value for name, value in headers.items()}, lambda hop: False)
-    assert (found is None) is (not headers)
-    assert found in (None, UNKNOWN_CLIENT) or peer_address(found) is not None
+    client = forwarded_client({name.encode(): value for name, value in headers.items()}, lambda hop: False)
+    assert (client is None) is (not headers)
+    assert client in (None, UNKNOWN_CLIENT) or peer_address(client) is not None
 
 
 async def seconds_for(port: int, calls: int, **headers: str) -> float:

@@ -17,7 +17,7 @@ FEES = {"SetNetworkFeeForAsset": {"asset": ETH, "rate": 2_500}}
 
 async def test_governance_changes_what_swaps_cost(instant: Served) -> None:
     block = await instant.call("dev_govern", "Swapping", "update_pallet_config", {"updates": [FEES]})
-    (event,) = [each for each in await instant.call("dev_events", block) if each["pallet"] == "Swapping"]
+    (event,) = [event for event in await instant.call("dev_events", block) if event["pallet"] == "Swapping"]
     assert event["fields"] == {"update": ["SetNetworkFeeForAsset", {"asset": "Eth", "rate": 2_500}]}
     fees = (await instant.call("cf_environment"))["swapping"]["network_fees"]
     assert fees["regular_network_fee"]["rates"]["Ethereum"]["ETH"] == 2_500

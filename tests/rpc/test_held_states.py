@@ -84,11 +84,11 @@ async def test_what_is_held_beyond_the_bound_ends_the_follow(
 
 async def lost_branch(served: Served, head: Head) -> list[str]:
     """Two blocks, one on the other, that lose against one that is final."""
-    one = await served.call("dev_newBlock", {"finalize": True})
-    losers = [one]
+    loser = await served.call("dev_newBlock", {"finalize": True})
+    losers = [loser]
     for _ in range(2):
         losers.append(await served.call("dev_newBlock", {"parent": losers[-1]}))
-    await served.call("dev_newBlock", {"parent": one, "finalize": True})
+    await served.call("dev_newBlock", {"parent": loser, "finalize": True})
     while (event := await head.event())["event"] != "finalized" or len(event["prunedBlockHashes"]) < 2:
         pass
     assert event["prunedBlockHashes"] == losers[1:]
@@ -119,10 +119,10 @@ async def test_a_lost_branch_that_is_too_long_ends_the_follow(
     async with served_node.websocket() as ws:
         head = await followed(ws, with_runtime=False)
         await head.events(3)
-        one = await served_node.call("chain_getBlockHash", 1)
+        block = await served_node.call("chain_getBlockHash", 1)
         low = await served_node.call("dev_newBlock")
         high = await served_node.call("dev_newBlock")
-        await served_node.call("dev_newBlock", {"parent": one, "finalize": True})
+        await served_node.call("dev_newBlock", {"parent": block, "finalize": True})
         while (event := await head.event())["event"] != "stop":
             assert not event.get("prunedBlockHashes")
         assert await served_node.call("state_getStorage", NUMBER, low) == "0x02000000"
@@ -180,9 +180,9 @@ async def test_the_states_of_unreported_blocks_are_held_for_a_slow_reader(
     async with served_node.websocket() as ws:
         head = await followed(ws)
         await head.event()
-        one = await served_node.call("dev_newBlock", {"finalize": True})
-        low = await served_node.call("dev_newBlock", {"parent": one})
-        await served_node.call("dev_newBlock", {"parent": one, "finalize": True})
+        parent = await served_node.call("dev_newBlock", {"finalize": True})
+        low = await served_node.call("dev_newBlock", {"parent": parent})
+        await served_node.call("dev_newBlock", {"parent": parent, "finalize": True})
         release.set()
         while (event := await head.event())["event"] != "finalized" or low not in event["prunedBlockHashes"]:
             pass

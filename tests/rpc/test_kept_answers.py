@@ -54,9 +54,9 @@ def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(1_000):
         kept.keep(("m", b"%d" % number), b"x" * (number % 100), 0)
         assert kept.size <= 10_000
-    found = [number for number in range(1_000) if kept.get(("m", b"%d" % number)) is not None]
-    assert found == list(range(1_000 - len(found), 1_000)), "the oldest are dropped first"
-    assert 15 <= len(found) <= 25
+    kept_numbers = [number for number in range(1_000) if kept.get(("m", b"%d" % number)) is not None]
+    assert kept_numbers == list(range(1_000 - len(kept_numbers), 1_000)), "the oldest are dropped first"
+    assert 15 <= len(kept_numbers) <= 25
     for _ in range(5):
         kept.keep(("m", b"999"), b"y", 0)
     assert kept.get(("m", b"999")) == b"x" * 99
@@ -171,7 +171,7 @@ async def test_an_error_is_not_kept() -> None:
 
 
 async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
-    seen = []
+    answers = []
     for _ in range(3):
         best = served_node.node.chain.best
         for _ in range(3):
@@ -180,9 +180,9 @@ async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
             proof = await served_node.call("state_getReadProof", [NUMBER])
             assert int(header["number"], 16) == best.number
             assert proof["at"] == "0x" + best.hash.hex()
-        seen.append((header["number"], number, str(proof)))
+        answers.append((header["number"], number, str(proof)))
         await served_node.call("dev_newBlock")
-    assert len(set(seen)) == 3
+    assert len(set(answers)) == 3
 
 
 async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_node: Served) -> None:

@@ -32,9 +32,9 @@ ATTEMPTS = 5
 """Other processes of the machine make memory slow at times: one attempt below the bound is enough."""
 
 
-def take(node: StandIn, *given: Any) -> int:
+def take(node: StandIn, *params: Any) -> int:
     """Return the number of arguments."""
-    return len(given)
+    return len(params)
 
 
 ROWS = (

@@ -39,8 +39,8 @@ async def nonces_in(served_node: Served, block: bytes) -> list[int]:
     """The nonces of a block's signed transactions, in their order."""
     chain = served_node.node.chain
     metadata = (await chain.runtime_at(block)).metadata
-    decoded = [decode_extrinsic(metadata, each) for each in chain.body(block) or []]
-    return [each.nonce for each in decoded if each.signed is not None]
+    decoded = [decode_extrinsic(metadata, extrinsic) for extrinsic in chain.body(block) or []]
+    return [extrinsic.nonce for extrinsic in decoded if extrinsic.signed is not None]
 
 
 async def test_requests_in_messages_and_in_a_batch_share_one_block_and_are_answered_when_it_is_final(

@@ -109,7 +109,7 @@ async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
         for _ in range(20):
             await nursery.start(leave, port)
         await trio.testing.wait_all_tasks_blocked(0.1)
-        texts = sum(isinstance(each, bytes) and len(each) > 600_000 for each in map(_data, gc.get_objects()))
+        texts = sum(isinstance(data, bytes) and len(data) > 600_000 for data in map(_data, gc.get_objects()))
         assert texts == 0, "no answer holds a text of its own"
         assert 0 < budgets.size < 20 * (len(memoryview(TEXT)) + 60 * 1024)
         assert len(budgets) == 20
@@ -118,8 +118,8 @@ async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
         nursery.cancel_scope.cancel()
 
 
-def _data(each: object) -> object:
-    return max((part for part in each.parts), key=len, default=None) if isinstance(each, Reply) else None
+def _data(item: object) -> object:
+    return max((part for part in item.parts), key=len, default=None) if isinstance(item, Reply) else None
 
 
 async def test_messages_that_wait_to_be_taken_count(budgets: MemoryBudgets) -> None:
@@ -169,11 +169,11 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
             await nursery.start(hoard, port)
             await trio.testing.wait_all_tasks_blocked(0.1)
             assert len(budgets) == 1, "the one that asked for 40 MB is gone"
-            held = [each for each in gc.get_objects() if isinstance(each, Reply) and each.size > 1_000_000]
+            held = [item for item in gc.get_objects() if isinstance(item, Reply) and item.size > 1_000_000]
             assert len(held) <= 2, "of ten; those whose counting cut it off may be in a frame still"
             await trio.aclose_forcefully(pieces.stream)
             await trio.testing.wait_all_tasks_blocked(0.1)
-            kept = [each for each in gc.get_objects() if isinstance(each, Incoming) and each.size > 100_000]
+            kept = [item for item in gc.get_objects() if isinstance(item, Incoming) and item.size > 100_000]
             assert kept == []
             nursery.cancel_scope.cancel()
     finally:
@@ -200,8 +200,8 @@ async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_en
                 for _ in range(5):
                     await ws.call("test_watch", [f"0x{number:064x}" for number in range(4096)])
             await trio.testing.wait_all_tasks_blocked(0.1)
-            kept = [each for each in gc.get_objects() if isinstance(each, list) and len(each) == 4096]
-            assert not [each for each in kept if isinstance(each[0], bytes)]
+            kept = [item for item in gc.get_objects() if isinstance(item, list) and len(item) == 4096]
+            assert not [kept_list for kept_list in kept if isinstance(kept_list[0], bytes)]
     finally:
         gc.enable()
 

@@ -39,14 +39,18 @@ def samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
     """Name, labels and value of each line."""
     for line in text.splitlines():
         if not line.startswith("#"):
-            found = SAMPLE.match(line)
-            assert found is not None, line
-            yield found[1], dict(re.findall(r'(\w+)="([^"]*)"', found[2] or "")), float(found[3])
+            match = SAMPLE.match(line)
+            assert match is not None, line
+            yield match[1], dict(re.findall(r'(\w+)="([^"]*)"', match[2] or "")), float(match[3])
 
 
 def value(text: str, name: str, **labels: str) -> float | None:
     """The value of the one sample with these labels."""
-    fitting = [each for key, given, each in samples(text) if key == name and labels.items() <= given.items()]
+    fitting = [
+        sample
+        for key, own_labels, sample in samples(text)
+        if key == name and labels.items() <= own_labels.items()
+    ]
     assert len(fitting) <= 1, (name, fitting)
     return fitting[0] if fitting else None
 
@@ -85,7 +89,7 @@ async def text(make_served: MakeServed) -> str:
 
 async def test_a_node_exports_exactly_the_declared_metrics(text: str) -> None:
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
-    assert types == {name: each.kind for name, each in METRICS_BY_NAME.items()}
+    assert types == {name: metric.kind for name, metric in METRICS_BY_NAME.items()}
     exported = {declared_name(name) for name, _, _ in samples(text)}
     assert exported == set(METRICS_BY_NAME)
     for name, labels, _ in samples(text):
@@ -145,7 +149,7 @@ async def test_the_broker_is_read_once_for_a_block(
     metrics.read_broker_with(read)
     texts = [(await metrics.scrape()).decode() for _ in range(3)]
     assert blocks == [node.chain.best.hash]
-    assert [value(each, "cfnode_broker_flip_balance") for each in texts] == [1_000] * 3
+    assert [value(text, "cfnode_broker_flip_balance") for text in texts] == [1_000] * 3
     await served_node.call("dev_newBlock")
     await metrics.scrape()
     assert blocks[1:] == [node.chain.best.hash]
@@ -177,8 +181,8 @@ async def test_calls_of_the_broker_are_counted_by_outcome(instant: Served) -> No
         await broker.withdraw_fees("Eth", ("Eth", b"\x02" * 20))  # without a dry run: it fails in its block
     text = await scraped(instant)
     outcomes = {
-        labels["outcome"]: each
-        for name, labels, each in samples(text)
+        labels["outcome"]: count
+        for name, labels, count in samples(text)
         if name == "cfnode_broker_extrinsics_total"
     }
     assert outcomes == {"included": 2, "failed": 1, "refused": 1, "dropped": 0, "unknown": 0}
@@ -242,14 +246,14 @@ async def test_the_age_of_the_final_block_is_in_chain_time(make_served: MakeServ
 def expressions(tree: Any) -> Iterator[str]:
     """All queries of a dashboard."""
     if isinstance(tree, dict):
-        for key, each in tree.items():
+        for key, child in tree.items():
             if key in ("expr", "definition"):
-                yield each
+                yield child
             else:
-                yield from expressions(each)
+                yield from expressions(child)
     elif isinstance(tree, list):
-        for each in tree:
-            yield from expressions(each)
+        for child in tree:
+            yield from expressions(child)
 
 
 def rule_expressions(text: str) -> list[str]:

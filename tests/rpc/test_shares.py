@@ -53,7 +53,7 @@ async def test_an_address_has_its_share_and_no_more() -> None:
 
 
 async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_all_of_a_local_one() -> None:
-    external, local = (ConnectionShares(100, is_external=each) for each in (True, False))
+    external, local = (ConnectionShares(100, is_external=is_external) for is_external in (True, False))
     for own in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
         assert external.admit(own, [Stand(own)] * 89)
         assert not external.admit(own, [Stand(own)] * 90)
@@ -80,12 +80,14 @@ async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
     busy = [Stand(f"192.0.2.{number}", is_idle=False) for number in range(3)]
     idle = [Stand(f"192.0.2.{number}", idle_since=now - 20 + number) for number in range(10, 15)]
     assert rule.admit(STRANGER, [*busy, *idle])
-    assert [each.is_closed for each in idle] == [True, False, False, False, False]
+    assert [connection.is_closed for connection in idle] == [True, False, False, False, False]
     fresh = [Stand(f"192.0.2.{number}", idle_since=now - MIN_IDLE_S / 2) for number in range(20, 25)]
     assert not rule.admit(STRANGER, [*busy, *fresh]), "their next requests may be on the way"
     several = [Stand(OTHER, idle_since=now - 5), Stand(OTHER, idle_since=now - 6)]
     assert rule.admit(STRANGER, [*busy, *fresh[:2], *several, Stand("192.0.2.99", idle_since=now - 90)])
-    assert [each.is_closed for each in several] == [False, True], "of the address with most, the oldest"
+    assert [connection.is_closed for connection in several] == [False, True], (
+        "of the address with most, the oldest"
+    )
 
 
 async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
@@ -104,8 +106,8 @@ async def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_o
     few = [Stand(f"192.0.2.{number}") for number in range(5)]
     many = [Stand(OTHER, is_idle=False), Stand(OTHER), Stand(OTHER)]
     assert rule.admit(STRANGER, [*few, *many])
-    assert [each.is_closed for each in many] == [False, True, False]
-    assert not any(each.is_closed for each in few)
+    assert [connection.is_closed for connection in many] == [False, True, False]
+    assert not any(connection.is_closed for connection in few)
     busy = [Stand(OTHER, is_idle=False) for _ in range(3)]
     assert not rule.admit(STRANGER, [*few, *busy])
     single = [Stand(f"192.0.2.{number}") for number in range(8)]
@@ -229,7 +231,7 @@ async def test_idle_clients_keep_no_other_out(mock_clock: trio.testing.MockClock
         mock_clock.jump(MIN_IDLE_S + 0.1)
         assert (await idle[0].post(health)).status == 200, "used again: the newest of the three"
         async with Http(port) as one, Http(port) as two, Http(port) as three:
-            assert [(await each.post(health)).status for each in (one, two)] == [200, 200]
+            assert [(await client.post(health)).status for client in (one, two)] == [200, 200]
             with trio.fail_after(5):
                 for client in idle[1:]:
                     assert await until_closed(client.stream) == b""

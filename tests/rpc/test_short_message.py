@@ -21,7 +21,7 @@ from cfnode.serving import connection as connection_module
 from cfnode.serving.frames import MAX_SHORT_MESSAGE_BYTES, FrameBoundary, short_message
 from tests.rpc.clients import WebSocket, served
 
-MARK = b"\x81\x84\1\2\3\4" + bytes(each ^ mask for each, mask in zip(b"next", b"\1\2\3\4", strict=True))
+MARK = b"\x81\x84\1\2\3\4" + bytes(byte ^ mask for byte, mask in zip(b"next", b"\1\2\3\4", strict=True))
 """The message `next`, masked."""
 
 masks = st.one_of(st.just(bytes(4)), st.binary(min_size=4, max_size=4))
@@ -39,22 +39,22 @@ def frame(
     head += size.to_bytes(width, "big") if width else b""
     if mask is None:
         return head + payload
-    return head + mask + bytes(each ^ mask[index % 4] for index, each in enumerate(payload))
+    return head + mask + bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
 
 
 def events(*pieces: bytes) -> list[Event]:
     """Return wsproto's events for received bytes."""
     protocol = Connection(ConnectionType.SERVER)
-    found: list[Event] = []
+    received: list[Event] = []
     for piece in pieces:
         protocol.receive_data(piece)
-        found += protocol.events()
-    return found
+        received += protocol.events()
+    return received
 
 
-def is_whole_text(found: list[Event]) -> bool:
+def is_whole_text(received: list[Event]) -> bool:
     """Whether these events are one whole text message, and no more."""
-    return len(found) == 1 and isinstance(found[0], TextMessage) and found[0].message_finished
+    return len(received) == 1 and isinstance(received[0], TextMessage) and received[0].message_finished
 
 
 @given(st.text(max_size=300), masks)
@@ -131,10 +131,10 @@ def conversations(draw: st.DrawFn) -> list[bytes]:
 @given(conversations(), st.lists(st.integers(0, 1500), max_size=20))
 def test_the_boundaries_of_messages_are_those_that_wsproto_sees(frames: list[bytes], cuts: list[int]) -> None:
     data, ends, total, is_open = b"".join(frames), {0}, 0, False
-    for each in frames:
-        total += len(each)
-        if not each[0] & 0x08:
-            is_open = not each[0] & 0x80
+    for frame in frames:
+        total += len(frame)
+        if not frame[0] & 0x08:
+            is_open = not frame[0] & 0x80
         if not is_open:
             ends.add(total)
     boundary, start = FrameBoundary(), 0
@@ -143,10 +143,10 @@ def test_the_boundaries_of_messages_are_those_that_wsproto_sees(frames: list[byt
         assert boundary.is_at_message == (cut in ends)
         start = cut
         if boundary.is_at_message:
-            found = [
+            wsproto_events = [
                 event for event in events(data[:cut], MARK) if isinstance(event, Message | CloseConnection)
             ]
-            assert isinstance(found[-1], TextMessage) and found[-1].data == "next"
+            assert isinstance(wsproto_events[-1], TextMessage) and wsproto_events[-1].data == "next"
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
@@ -300,7 +300,13 @@ async def test_the_id_of_a_subscription_comes_before_its_messages_and_calls_go_o
             await ws.stream.send_all(frame(call("tick_subscribe", 3)))
             identity = (await ws.message())["result"]
             await ws.stream.send_all(frame(call("echo", "x", identity=2)))
-            seen = [await ws.message() for _ in range(4)]
-            assert sorted(each["params"]["result"] for each in seen if "params" in each) == [0, 1, 2]
-            assert {each["params"]["subscription"] for each in seen if "params" in each} == {identity}
+            messages = [await ws.message() for _ in range(4)]
+            assert sorted(message["params"]["result"] for message in messages if "params" in message) == [
+                0,
+                1,
+                2,
+            ]
+            assert {message["params"]["subscription"] for message in messages if "params" in message} == {
+                identity
+            }
             assert (await ws.call("tick_end", identity))["result"] is True

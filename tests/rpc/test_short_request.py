@@ -93,9 +93,9 @@ def test_anything_unusual_is_left_to_hypercorn(data: bytes) -> None:
 def test_no_bytes_raise(junk: bytes, start: int, length: int) -> None:
     data = post()
     mixed = data[:start] + junk + data[start + length :]
-    for each in (junk, mixed, mixed + data):
-        request = short_request(each)
-        assert request is None or request.size <= len(each)
+    for candidate in (junk, mixed, mixed + data):
+        request = short_request(candidate)
+        assert request is None or request.size <= len(candidate)
 
 
 REQUESTS = {

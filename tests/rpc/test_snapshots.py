@@ -52,8 +52,8 @@ async def play(served: Served) -> list[str]:
 async def hashes(served: Served) -> list[str]:
     """The hashes of the best chain from block 1 on."""
     numbers = range(1, served.node.chain.best.number + 1)
-    found: list[str] = await served.call("chain_getBlockHash", list(numbers))
-    return found
+    block_hashes: list[str] = await served.call("chain_getBlockHash", list(numbers))
+    return block_hashes
 
 
 async def test_equal_calls_give_equal_blocks_on_two_nodes_and_after_a_revert(
@@ -92,7 +92,7 @@ async def test_a_chain_goes_back_behind_final_blocks_with_all_that_a_test_has_se
     assert "expected the number of a snapshot" in (await instant.error("dev_revert", "x"))["data"]
     again = await instant.call("dev_deposit", address, ETH, ETHER)
     assert node.chain.finalized.number >= before.number
-    assert [each["name"] for each in await instant.call("dev_events", again)].count("DepositFinalised") == 1
+    assert [event["name"] for event in await instant.call("dev_events", again)].count("DepositFinalised") == 1
     assert await instant.call("dev_revert", 1) == to_hex(before.hash)
 
 
@@ -108,17 +108,19 @@ async def test_clients_that_follow_learn_that_the_chain_went_back(instant: Serve
         watch = (await client.call("author_submitAndWatchExtrinsic", waiting))["result"]
         await instant.call("dev_newBlock", None, None, True)
         await instant.call("dev_revert", snapshot)
-        seen: dict[str, list[Any]] = {heads: [], final: [], follow: [], watch: []}
+        by_subscription: dict[str, list[Any]] = {heads: [], final: [], follow: [], watch: []}
         with trio.fail_after(20):
             while not (
-                "dropped" in seen[watch]
-                and {"event": "stop"} in seen[follow]
-                and [int(each["number"], 16) for each in seen[heads]] == [before, before + 1, before]
-                and [int(each["number"], 16) for each in seen[final]] == [before, before + 1, before]
+                "dropped" in by_subscription[watch]
+                and {"event": "stop"} in by_subscription[follow]
+                and [int(header["number"], 16) for header in by_subscription[heads]]
+                == [before, before + 1, before]
+                and [int(header["number"], 16) for header in by_subscription[final]]
+                == [before, before + 1, before]
             ):
-                each = await client.notification()
-                seen[each["subscription"]].append(each["result"])
-        assert seen[follow][-1] == {"event": "stop"}
+                message = await client.notification()
+                by_subscription[message["subscription"]].append(message["result"])
+        assert by_subscription[follow][-1] == {"event": "stop"}
 
 
 async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_no_files(

@@ -44,12 +44,12 @@ def test_a_line_has_a_name_groups_and_a_token_or_its_hash(tmp_path: Path) -> Non
     hashed = hashlib.sha256(OPS.encode()).hexdigest()
     path = token_file(tmp_path, f"# two\n\n  shop\tbroker {SHOP}\nops broker,admin sha256:{hashed.upper()}\n")
     tokens = Tokens(path)
-    found = tokens.find(SHOP.encode())
-    assert found is not None
-    assert (found.name, found.groups) == ("shop", {Group.BROKER})
-    found = tokens.find(OPS.encode())
-    assert found is not None
-    assert (found.name, found.groups) == ("ops", {Group.BROKER, Group.ADMIN})
+    entry = tokens.find(SHOP.encode())
+    assert entry is not None
+    assert (entry.name, entry.groups) == ("shop", {Group.BROKER})
+    entry = tokens.find(OPS.encode())
+    assert entry is not None
+    assert (entry.name, entry.groups) == ("ops", {Group.BROKER, Group.ADMIN})
     assert tokens.find(hashed.encode()) is None, "the hash itself is no token"
     assert tokens.find(b"x" * 10_000) is None
     assert tokens.guarded == {Group.BROKER, Group.LP, Group.ADMIN}

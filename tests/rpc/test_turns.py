@@ -17,23 +17,23 @@ async def steps(turn: ClientTurn, name: str, count: int, order: list[str], size:
         turn.charge(size)
 
 
-async def rounds(until: trio.CancelScope, seen: list[int], order: list[str]) -> None:
+async def rounds(until: trio.CancelScope, round_ends: list[int], order: list[str]) -> None:
     """Return the number of steps before each round of the loop."""
     while not until.cancel_called:
-        seen.append(len(order))
+        round_ends.append(len(order))
         await trio.lowlevel.checkpoint()
 
 
 async def test_one_client_goes_on_in_a_round() -> None:
-    turns, order, seen = Turns(), list[str](), list[int]()
+    turns, order, round_ends = Turns(), list[str](), list[int]()
     async with trio.open_nursery() as watch:
-        watch.start_soon(rounds, watch.cancel_scope, seen, order)
+        watch.start_soon(rounds, watch.cancel_scope, round_ends, order)
         async with trio.open_nursery() as nursery:
             for number in range(20):
                 nursery.start_soon(steps, ClientTurn(turns), str(number), 5, order)
         watch.cancel_scope.cancel()
     assert len(order) == 100
-    assert max(later - earlier for earlier, later in pairwise(seen)) == 1
+    assert max(later - earlier for earlier, later in pairwise(round_ends)) == 1
 
 
 async def test_a_client_that_asks_for_little_goes_before_those_that_ask_for_much() -> None:

@@ -72,13 +72,13 @@ def modules() -> Iterator[ModuleType]:
 
 
 def test_no_module_of_the_server_holds_a_limit_or_a_cache() -> None:
-    found = [
+    offenders = [
         f"{module.__name__}.{name}"
         for module in modules()
         for name, value in vars(module).items()
         if isinstance(value, SHARED)
     ]
-    assert found == []
+    assert offenders == []
 
 
 class StandInChain:

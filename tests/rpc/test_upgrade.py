@@ -37,11 +37,11 @@ async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runt
     assert [version["specVersion"] for version in versions] == [20_203, 20_209, 20_209]
     name = b"RefundFeeMultiple".hex()
     metadata = [await instant.call("state_getMetadata", at) for at in (parent, last, first)]
-    assert [name in each for each in metadata] == [False, True, True]
+    assert [name in encoded for encoded in metadata] == [False, True, True]
     assert (
         await instant.node.chain.runtime_executing(bytes.fromhex(last[2:]))
     ).version.spec_version == 20_203
-    assert "CodeUpdated" in [each["name"] for each in await instant.call("dev_events", last)]
+    assert "CodeUpdated" in [event["name"] for event in await instant.call("dev_events", last)]
     assert [await instant.call("state_getStorage", MULTIPLE, at) for at in (last, first)] == [
         None,
         "0x0f000000",
@@ -66,13 +66,13 @@ async def test_a_broker_goes_on_across_an_upgrade_to_2_3_and_swaps_on_bsc(instan
     await instant.call("dev_upgrade", "2.3.0")
     await instant.call("dev_newBlock")
     pools = [await instant.call("cf_available_pools", at) for at in (old, None)]
-    assert [BNB in [pool["base"] for pool in each] for each in pools] == [False, True]
+    assert [BNB in [pool["base"] for pool in pools_of_block] for pools_of_block in pools] == [False, True]
 
     channel = await instant.call(
         "broker_requestSwapDepositAddress", BNB, BTC, BTC_ADDRESS, 10, None, 0, None, REFUND
     )
     block = await instant.call("dev_deposit", channel["address"], BNB, hex(3 * 10**18))
-    events = {(each["pallet"], each["name"]) for each in await instant.call("dev_events", block)}
+    events = {(event["pallet"], event["name"]) for event in await instant.call("dev_events", block)}
     assert ("BscIngressEgress", "DepositFinalised") in events
     assert ("Swapping", "SwapRequested") in events
     quote = await instant.call("cf_swap_rate_v3", BNB, BTC, hex(10**18), 0, None, None, None, None, None)

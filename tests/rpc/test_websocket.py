@@ -357,12 +357,12 @@ async def test_a_patient_stream_waits_for_its_reader_and_leaves_room_to_others()
         assert (await ws.call("test_patientFlood"))["error"]["code"] == -32800
         await trio.testing.wait_all_tasks_blocked(0.01)  # nothing is read: both wait
         numbers = (await ws.call("test_subscribeCount", 3))["result"]
-        seen: list[int] = []
+        received: list[int] = []
         floods = 0
-        while len(seen) < 4 or floods < 50:
+        while len(received) < 4 or floods < 50:
             params = await ws.notification()
             if params["subscription"] == numbers:
-                seen.append(params["result"])
+                received.append(params["result"])
             else:
                 floods += 1
-        assert seen == [0, 1, 2, 3]
+        assert received == [0, 1, 2, 3]

@@ -66,10 +66,10 @@ ON_A_NODE: dict[str, tuple[list[Any], Requirement]] = {
 
 async def test_a_development_node_answers_as_the_parsers_require(instant: Served) -> None:
     await instant.call("broker_register_account")
-    found = []
+    problems = []
     for method, (params, wanted) in ON_A_NODE.items():
-        found += failures(await instant.call(method, *params), wanted, method)
-    assert found == []
+        problems += failures(await instant.call(method, *params), wanted, method)
+    assert problems == []
 
 
 async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant: Served) -> None:
@@ -99,11 +99,11 @@ def required_methods() -> set[str]:
     notes = shared("sdk.md").read_text()
     table = notes[notes.index("### 5.1 ") : notes.index("### 5.2 ")]
     cells = re.findall(r"^\| ((?:chain|state|cf|lp|broker)_[^|]*?) \|", table, re.MULTILINE)
-    found: set[str] = set()
+    methods: set[str] = set()
     for name, tail in (match for cell in cells for match in re.findall(r"(\w+_\w+)([^,]*)", cell)):
-        found.add(name)
-        found |= {name.rpartition("_")[0] + "_" + match for match in re.findall(r"/ ?(\w+)", tail)}
-    return found
+        methods.add(name)
+        methods |= {name.rpartition("_")[0] + "_" + match for match in re.findall(r"/ ?(\w+)", tail)}
+    return methods
 
 
 def test_no_row_of_what_clients_require_is_forgotten() -> None:

@@ -34,9 +34,9 @@ ANY_OBJECT: Final = ("dev_govern", "arguments")
 """A parameter whose members the metadata names."""
 
 
-def refusal(row: Row, given: Any) -> str | None:
+def refusal(row: Row, params: Any) -> str | None:
     """The words that refuse parameters; None where they are taken."""
-    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": row.name, "params": given})
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": row.name, "params": params})
     call = jsonrpc.parse(text.encode(), 1)
     assert isinstance(call, RpcCall)
     try:
@@ -44,7 +44,7 @@ def refusal(row: Row, given: Any) -> str | None:
     except InvalidParams as error:
         return str(error.data)
     except RpcError as error:
-        assert error.code == NO_CHILD, (row.name, given)
+        assert error.code == NO_CHILD, (row.name, params)
         return "missing field `"
     return None
 
@@ -55,8 +55,8 @@ def by_name(row: Row, values: list[Any]) -> dict[str, Any]:
 
 def sane(row: Row) -> list[Any]:
     """Parameters that make sense, and null for those that may be left out."""
-    given = list(PARAMS.get(row.name, []))
-    return given + [None] * (len(row.params) - len(given))
+    values = list(PARAMS.get(row.name, []))
+    return values + [None] * (len(row.params) - len(values))
 
 
 def is_named(row: Row, words: str) -> bool:
@@ -98,8 +98,8 @@ def test_a_parameter_that_is_missing_at_the_end_is_named_by_our_methods_alone() 
 def test_what_makes_sense_but_for_one_place_is_taken_or_refused_in_words() -> None:
     for row in ROWS:
         for values in mutated(sane(row), row.name, 12):
-            for given in (values, by_name(row, values)):
-                words = refusal(row, given)
-                assert words is None or is_named(row, words), (row.name, given, words)
+            for params in (values, by_name(row, values)):
+                words = refusal(row, params)
+                assert words is None or is_named(row, words), (row.name, params, words)
                 if words is not None and not row.name.startswith("dev_"):
-                    assert OFFICIAL.match(words) or "at most" in words, (row.name, given, words)
+                    assert OFFICIAL.match(words) or "at most" in words, (row.name, params, words)

@@ -60,8 +60,8 @@ def contracts() -> dict[str, str]:
         text=True,
         check=True,
     )
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    document: dict[str, str] = json.loads(done.stdout)
+    return document
 
 
 class Evm:
@@ -96,8 +96,8 @@ class Evm:
             assert time.monotonic() < deadline, "no receipt"
             time.sleep(0.01)
         assert receipt["status"] == "0x1", receipt
-        found: dict[str, Any] = receipt
-        return found
+        result: dict[str, Any] = receipt
+        return result
 
     def balance(self, address: str) -> int:
         return int(self.call("eth_getBalance", address, "latest"), 16)
@@ -151,8 +151,8 @@ def evm_chain(chain_id: int, log: Path, *flags: str) -> Iterator[Evm]:
 def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
-        if found := re.search(r"Listening on ([0-9.]+:\d+)", log.read_text()):
-            return f"http://{found[1]}"
+        if match := re.search(r"Listening on ([0-9.]+:\d+)", log.read_text()):
+            return f"http://{match[1]}"
         assert process.poll() is None, log.read_text()
         time.sleep(0.02)
     raise AssertionError(f"anvil does not listen: {log.read_text()}")

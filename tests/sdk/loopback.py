@@ -30,8 +30,8 @@ class Request:
     @property
     def calls(self) -> list[dict[str, Any]]:
         """The JSON-RPC calls, of a batch or a single one."""
-        found = json.loads(self.body)
-        return found if isinstance(found, list) else [found]
+        message = json.loads(self.body)
+        return message if isinstance(message, list) else [message]
 
     def results(self, answers: dict[str, Any]) -> bytes:
         """The JSON-RPC answer to everything that was asked."""

@@ -34,8 +34,8 @@ def test_addresses_that_are_the_same_on_each_network(
 ) -> None:
     for network in NETWORKS.values():
         for chain in chains:
-            found = {text: is_address(text, chain, network) for text in vectors[kind]}
-            assert found == vectors[kind]
+            verdicts = {text: is_address(text, chain, network) for text in vectors[kind]}
+            assert verdicts == vectors[kind]
 
 
 @pytest.mark.parametrize("network", list(BITCOIN))

@@ -398,8 +398,10 @@ def test_what_will_not_pass_ends_the_watching(
 def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type[SwapSDK]) -> None:
     method = client(network="dev").get_quote_v2
     expected = inspect.signature(GetQuoteV2).parameters.values()
-    found = inspect.signature(method).parameters.values()
-    assert [(each.name, each.default) for each in found] == [(each.name, each.default) for each in expected]
+    parameters = inspect.signature(method).parameters.values()
+    assert [(parameter.name, parameter.default) for parameter in parameters] == [
+        (parameter.name, parameter.default) for parameter in expected
+    ]
     assert inspect.getdoc(SwapSDK.get_quote_v2) == inspect.getdoc(GetQuoteV2)
     assert "SwapSDK.get_quote_v2" in str(AsyncSwapSDK.get_quote_v2.__doc__)
 
@@ -412,8 +414,8 @@ def test_a_client_without_a_network_uses_the_main_net_and_says_so(caplog: pytest
         "no network is given: this client uses the main net, where swaps move real money"
     ]
     caplog.clear()
-    for given in ({"network": "mainnet"}, Options(), {"network": "dev", "timeout": 5}):
-        SwapSDK(given)
+    for options in ({"network": "mainnet"}, Options(), {"network": "dev", "timeout": 5}):
+        SwapSDK(options)
     SwapSDK(network="mainnet")
     assert caplog.records == []
 

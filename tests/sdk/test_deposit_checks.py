@@ -31,7 +31,7 @@ def refused(request: Any, script: Script | None = None, **options: Any) -> Valid
     script = script or Script({METHOD: OPENED})
     with pytest.raises(ValidationError) as caught:
         script.run(request, session(**options))
-    assert not [each for each in script.requests if each["method"] == METHOD]
+    assert not [request for request in script.requests if request["method"] == METHOD]
     assert not [call for call in script.calls if call.opens_channel]
     assert caught.value.code == "VALIDATION"
     return caught.value
@@ -40,8 +40,8 @@ def refused(request: Any, script: Script | None = None, **options: Any) -> Valid
 def sent(request: Any, **options: Any) -> list[Any]:
     script = Script({METHOD: OPENED})
     script.run(request, session(**options))
-    (found,) = (each for each in script.requests if each["method"] == METHOD)
-    params: list[Any] = found["params"]
+    (sent_request,) = (request for request in script.requests if request["method"] == METHOD)
+    params: list[Any] = sent_request["params"]
     return params
 
 
@@ -266,5 +266,5 @@ def _named(**changes: Any) -> Any:
     names = dict(
         zip(V1, ("src_chain", "src_asset", "dest_chain", "dest_asset", "dest_address"), strict=False)
     )
-    given = {names.get(key, key): value for key, value in V1.items() if key in names}
-    return given | {"amount": 1000, "fill_or_kill_params": FOK} | changes
+    renamed = {names.get(key, key): value for key, value in V1.items() if key in names}
+    return renamed | {"amount": 1000, "fill_or_kill_params": FOK} | changes

@@ -46,17 +46,17 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def holds(sample: Any, found: Any, where: str) -> None:
+def holds(sample: Any, document: Any, where: str) -> None:
     """Every member that the sample has is there and equal; what is null there may be missing here."""
     if isinstance(sample, dict):
         for key, value in sample.items():
-            holds(value, None if found is None else found.get(key), f"{where}.{key}")
+            holds(value, None if document is None else document.get(key), f"{where}.{key}")
     elif isinstance(sample, list):
-        assert len(sample) == len(found), where
+        assert len(sample) == len(document), where
         for index, value in enumerate(sample):
-            holds(value, found[index], f"{where}[{index}]")
+            holds(value, document[index], f"{where}[{index}]")
     else:
-        assert sample == found, where
+        assert sample == document, where
 
 
 @pytest.mark.parametrize(("file", "name"), list(cases()))
@@ -67,7 +67,7 @@ def test_a_request_of_the_javascript_sdk(file: str, name: str) -> None:
 
     result = script.run(CALLS[document["method"]].from_json(case["input"]), session())
 
-    (request,) = (each for each in script.requests if each["method"] == METHOD)
+    (request,) = (request for request in script.requests if request["method"] == METHOD)
     assert len(request["params"]) == 9
     holds(case["wireRequest"]["params"], request["params"], "params")
     holds(plain(case["result"]), result.to_json(), "result")
@@ -80,7 +80,7 @@ def test_a_request_of_the_javascript_sdk(file: str, name: str) -> None:
 def test_each_version_was_looked_at_whole() -> None:
     for file in FILES:
         document = json.loads(shared("sdk-examples", f"{file}.json").read_text())
-        assert set(document["cases"]) == {name for each, name in cases() if each == file}
+        assert set(document["cases"]) == {name for file_name, name in cases() if file_name == file}
 
 
 @pytest.mark.parametrize("version", ["1.10.1", "1.11.2"])

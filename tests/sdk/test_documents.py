@@ -40,8 +40,8 @@ def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         return None
 
     def handle(request: Request) -> bytes:
-        if found := backend(request.line.split()[1]):
-            return found
+        if answer := backend(request.line.split()[1]):
+            return answer
         answers: dict[str, Any] = {"cf_environment": environment, METHOD: OPENED, "dev_deposit": "0x12"}
         supported = [{"chain": "Ethereum", "asset": "ETH"}]
         return request.results(answers | {"state_getStorage": None, "cf_supported_assets": supported})
@@ -145,4 +145,4 @@ def test_an_editor_knows_arguments_and_results() -> None:
         "SwapSDK().get_assets()[0]": {"minimum_swap_amount", "decimals"},
     }.items():
         completed = editor(text + (")." if text.endswith("(") else ".")).complete()
-        assert members <= {each.name for each in completed}, text
+        assert members <= {completion.name for completion in completed}, text

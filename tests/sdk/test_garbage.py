@@ -89,10 +89,10 @@ class Garbage(Script):
 
 
 def failed() -> FailedCall:
-    found = vector(NAMES[0])
-    payload: Payload = payload_of(found)
-    manager = raw(found["inputs"]["key_manager"])
-    return FailedCall(payload, raw(found["agg_key"]["compressed"]), manager, 6, 6, None)
+    test_vector = vector(NAMES[0])
+    payload: Payload = payload_of(test_vector)
+    manager = raw(test_vector["inputs"]["key_manager"])
+    return FailedCall(payload, raw(test_vector["agg_key"]["compressed"]), manager, 6, 6, None)
 
 
 CALLS: dict[str, Any] = {
@@ -142,7 +142,7 @@ def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObje
     script = Garbage(data, SENSIBLE)
     with suppress(SdkError):
         script.run(call, session())
-    opening = [each for each in script.calls if each.opens_channel]
+    opening = [call for call in script.calls if call.opens_channel]
     assert len(opening) <= 1
 
 

@@ -33,13 +33,13 @@ def events(place: Place) -> list[tuple[str, Any]]:
 
 def opened(place: Place) -> dict[str, Any]:
     """The channel that the newest block opens."""
-    (found,) = (
+    (event_fields,) = (
         fields
         for pallet, (name, fields) in (event for event in events(place) if isinstance(event[1], tuple))
         if (pallet, name) == ("Swapping", "SwapDepositAddressReady")
     )
-    assert isinstance(found, dict)
-    return found
+    assert isinstance(event_fields, dict)
+    return event_fields
 
 
 def request(sdk: Any, **more: Any) -> Any:

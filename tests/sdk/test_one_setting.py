@@ -49,8 +49,8 @@ def test_a_channel_of_the_nodes_broker_expires_in_chain_time(place: Place) -> No
     head = place.node.call("state_getStorage", NOW_KEY)
     opened = json.loads(swap(place, "request", *REQUEST, f"--commission={OWN_BPS}", "--json").stdout)
     of_broker = opened["estimatedDepositChannelExpiryTime"]
-    seen = json.loads(swap(place, "status", opened["depositChannelId"], "--json").stdout)
-    of_service = seen["depositChannel"]["estimatedExpiryTime"]
+    status = json.loads(swap(place, "status", opened["depositChannelId"], "--json").stdout)
+    of_service = status["depositChannel"]["estimatedExpiryTime"]
     assert 0 < of_broker - stored_time(head) < 2 * DAY_MS
     assert abs(of_broker - of_service) < DAY_MS / 24
 
@@ -69,8 +69,8 @@ def test_a_deposit_is_made_by_the_channels_id(place: Place) -> None:
     by_id = ("dev", "deposit", channel["depositChannelId"].lower(), "Btc", "0.1", *node)
     paid = CliRunner().invoke(cli, by_id)
     assert f"deposited 0.1 BTC at {channel['depositAddress']}" in paid.output, paid.output
-    seen = json.loads(swap(place, "status", channel["depositChannelId"], "--json").stdout)
-    assert seen["deposit"]["amount"] == "10000000"
+    status = json.loads(swap(place, "status", channel["depositChannelId"], "--json").stdout)
+    assert status["deposit"]["amount"] == "10000000"
     unknown = CliRunner().invoke(cli, ["dev", "announce", "7-Bitcoin-777", "Btc", "0.1", *node])
     assert (unknown.exit_code, "resource not found" in unknown.output) == (1, True), unknown.output
 
@@ -89,8 +89,8 @@ def test_the_sdk_takes_chains_and_symbols_in_any_case(place: Place) -> None:
 
 def backend_of(**options: Any) -> str:
     chosen = Options().replaced(options)
-    found = ClientSession(chosen, now_ms=lambda: 0, monotonic=lambda: 0.0, random_bytes=bytes)
-    return found.backend_url
+    client_session = ClientSession(chosen, now_ms=lambda: 0, monotonic=lambda: 0.0, random_bytes=bytes)
+    return client_session.backend_url
 
 
 def test_the_rule_is_for_development_chains_only() -> None:

@@ -63,13 +63,13 @@ def test_a_v2_quote_is_asked_as_the_javascript_sdk_does(version: str) -> None:
     script = Script(pages={"/v2/quote": (200, result["quotes"])})
     names = ("srcChain", "srcAsset", "destChain", "destAsset", "amount", "ccmParams")
     asked = {name: result[name] for name in (*names, "brokerCommissionBps", "affiliateBrokers")}
-    found = script.run(GetQuoteV2.from_json(asked), session(enabled_features={"dca": True}))
+    quote = script.run(GetQuoteV2.from_json(asked), session(enabled_features={"dca": True}))
     query = case["http"][0]["query"]
     assert list(script.calls[0].query) == [pair for pair in query.items() if pair[0] != "isOnChain"]
-    document = found.to_json()
+    document = quote.to_json()
     assert all(document[key] == value for key, value in result.items() if key != "isOnChain")
-    assert found.regular.type == "REGULAR"
-    assert found.dca is not None and found.dca.dca_params is not None
+    assert quote.regular.type == "REGULAR"
+    assert quote.dca is not None and quote.dca.dca_params is not None
 
 
 def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
@@ -77,9 +77,9 @@ def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
     result = case["result"]
     script = Script(pages={"/quote": (200, result["quote"])})
     call = GetQuote("Ethereum", "ETH", "Bitcoin", "BTC", 1_500_000_000_000_000_000)
-    found = script.run(call, session(broker=None))
+    quote = script.run(call, session(broker=None))
     assert list(script.calls[0].query) == list(case["http"][0]["query"].items())
-    assert found.to_json().items() >= result.items()
+    assert quote.to_json().items() >= result.items()
 
 
 def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:

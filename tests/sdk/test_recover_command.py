@@ -44,12 +44,12 @@ def evm(tmp_path: Path, compiled: None) -> Iterator[Evm]:
 
 def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[str, Any]:
     """A vector whose payload pays what the test wants, signed by the same key."""
-    found = vector("native-ethereum-even-key")
-    secret = raw(found["inputs"]["agg_secret"])
+    test_vector = vector("native-ethereum-even-key")
+    secret = raw(test_vector["inputs"]["agg_secret"])
     call = transfer_fallback(TransferParams(NATIVE_TOKEN, raw(recipient), amount))
     message = call.message_hash(ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT)))
     data = call.data(nonce, schnorr.sign(secret, nonce.to_bytes(32, "big"), message)).hex()
-    return found | {"rpc_result": found["rpc_result"] | {"data": data} | changes}
+    return test_vector | {"rpc_result": test_vector["rpc_result"] | {"data": data} | changes}
 
 
 def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
@@ -67,11 +67,11 @@ def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
 )
 @pytest.mark.world
 def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: Path, compiled: None) -> None:
-    found = vector(name)
-    chain = found["rpc_method"].rpartition("_")[2]
-    amount, receiver = int(found["inputs"]["amount"]), found["inputs"]["recipient"]
-    with evm_chain(chain_id, tmp_path / "anvil.log") as evm, state_chain(found) as server:
-        evm.deploy_bed(raw(found["agg_key"]["compressed"]), 5 * ETHER)
+    test_vector = vector(name)
+    chain = test_vector["rpc_method"].rpartition("_")[2]
+    amount, receiver = int(test_vector["inputs"]["amount"]), test_vector["inputs"]["recipient"]
+    with evm_chain(chain_id, tmp_path / "anvil.log") as evm, state_chain(test_vector) as server:
+        evm.deploy_bed(raw(test_vector["agg_key"]["compressed"]), 5 * ETHER)
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", "--max-fee", "1")
         result = recover(server, *send, chain=chain)
         ended(result, ExitCode.OK)
@@ -228,8 +228,8 @@ def test_a_call_that_was_given_up_has_a_command_with_the_archive_node_that_has_i
     ],
 )
 def test_a_deadline_is_a_time_and_a_number_of_days(blocks: int, words: str) -> None:
-    found = vector("native-ethereum-even-key")
-    failed = FailedCall(payload_of(found), b"", b"", 6, 5, 1000 + blocks, 1000, 1_740_000_000_000)
+    test_vector = vector("native-ethereum-even-key")
+    failed = FailedCall(payload_of(test_vector), b"", b"", 6, 5, 1000 + blocks, 1000, 1_740_000_000_000)
     assert dict(summary(failed))["until"].endswith(f" UTC, {words}")
 
 
@@ -259,9 +259,9 @@ def test_a_number_that_no_broadcast_has() -> None:
 
 
 def test_an_old_signature_between_two_epochs() -> None:
-    found = vector("native-ethereum-even-key")
+    test_vector = vector("native-ethereum-even-key")
     other = vector("token-ethereum-odd-key")["agg_key"]
-    with state_chain(found | {"agg_key": other}) as server:
+    with state_chain(test_vector | {"agg_key": other}) as server:
         ended(recover(server), ExitCode.KEY_ROTATED, "being signed again")
 
 

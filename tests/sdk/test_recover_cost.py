@@ -30,11 +30,11 @@ EVM = "http://evm.test"
 def test_a_tip_of_a_lie_is_not_paid(evm: Evm, key: Path) -> None:
     """By such a tip the gas of a payment of 0.29 ETH once cost 90."""
     amount = 29 * ETHER // 100
-    receiver, found = transfer(amount)
+    receiver, test_vector = transfer(amount)
     before = evm.balance(USER)
     history = evm.call("eth_feeHistory", hex(TIP_HISTORY_BLOCKS), "latest", [TIP_PERCENTILE])
     paid = max(int(row[0], 16) for row in history["reward"])
-    with state_chain(found) as server, lying(evm, eth_maxPriorityFeePerGas=hex(10**15)) as proxy:
+    with state_chain(test_vector) as server, lying(evm, eth_maxPriorityFeePerGas=hex(10**15)) as proxy:
         done = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
     ended(done, ExitCode.OK)
     assert int(report(done)["transaction"]["maxPriorityFeePerGas"], 16) == min(MAX_TIP, paid or MAX_TIP)
@@ -48,8 +48,8 @@ def base_fee(wei: int) -> Any:
 
 def test_gas_above_a_tenth_of_the_payment_is_refused_or_asked_about(evm: Evm, key: Path) -> None:
     amount = 53 * ETHER // 10_000
-    receiver, found = transfer(amount)
-    with state_chain(found) as server, lying(evm, eth_getBlockByNumber=base_fee(150 * GWEI)) as proxy:
+    receiver, test_vector = transfer(amount)
+    with state_chain(test_vector) as server, lying(evm, eth_getBlockByNumber=base_fee(150 * GWEI)) as proxy:
         send = ("--eth-rpc", proxy.url, "--key", str(key))
         refused = recover(server, *send, "--yes", "--json")
         ended(refused, ExitCode.TOO_EXPENSIVE)
@@ -72,8 +72,8 @@ def test_gas_above_a_tenth_of_the_payment_is_refused_or_asked_about(evm: Evm, ke
 
 
 def test_a_maximum_fee_of_ones_own_is_kept(evm: Evm, key: Path) -> None:
-    receiver, found = transfer(50 * ETHER)
-    with state_chain(found) as server:
+    receiver, test_vector = transfer(50 * ETHER)
+    with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
         refused = recover(server, *send, "--max-fee", "0.00000000000001")
         ended(refused, ExitCode.TOO_EXPENSIVE, "more than the maximum fee of 0.00000000000001 ETH")
@@ -105,8 +105,8 @@ def test_a_message_without_money_is_asked_about(evm: Evm, key: Path) -> None:
     ],
 )
 def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, key: Path) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server, lying(evm, eth_estimateGas=estimate) as proxy:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server, lying(evm, eth_estimateGas=estimate) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
     ended(result, ExitCode.NETWORK, "eth_estimateGas", words, "use another node")
     assert (evm.balance(receiver), any(b"eth_sendRaw" in request.body for request in proxy.requests)) == (
@@ -140,10 +140,10 @@ def test_a_malformed_number_is_named_by_its_method_and_member(
 @pytest.mark.world
 def test_a_chain_without_base_fees(key: Path, tmp_path: Path) -> None:
     require_eth_account()
-    found = offered(fallback(TransferParams(NATIVE_TOKEN, b"\xaa" * 20, ETHER)))
+    test_vector = offered(fallback(TransferParams(NATIVE_TOKEN, b"\xaa" * 20, ETHER)))
     with (
         evm_chain(31337, tmp_path / "anvil.log", "--hardfork", "berlin") as evm,
-        state_chain(found) as server,
+        state_chain(test_vector) as server,
     ):
         evm.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 2 * ETHER)
         assert evm.call("eth_getBlockByNumber", "latest", False).get("baseFeePerGas") is None
@@ -162,9 +162,11 @@ class Provider(Script):
     """A State Chain and an EVM node in one, with chosen answers."""
 
     def prepare(self, name: str = NAMES[0], **options: Any) -> Any:
-        found = vector(name)
-        manager = raw(found["inputs"]["key_manager"])
-        failed = FailedCall(payload_of(found), raw(found["agg_key"]["compressed"]), manager, 6, 6, None)
+        test_vector = vector(name)
+        manager = raw(test_vector["inputs"]["key_manager"])
+        failed = FailedCall(
+            payload_of(test_vector), raw(test_vector["agg_key"]["compressed"]), manager, 6, 6, None
+        )
         return self.run(PrepareTransaction(failed, EVM, b"\x11" * 20, **options), session())
 
 

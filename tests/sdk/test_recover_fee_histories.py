@@ -64,9 +64,9 @@ class Provider(Script):
     def __init__(self, random: Random) -> None:
         super().__init__()
         self.random = random
-        found = vector(random.choice(NAMES))
-        manager, key = raw(found["inputs"]["key_manager"]), raw(found["agg_key"]["compressed"])
-        self.failed = FailedCall(payload_of(found), key, manager, 6, 6, None)
+        test_vector = vector(random.choice(NAMES))
+        manager, key = raw(test_vector["inputs"]["key_manager"]), raw(test_vector["agg_key"]["compressed"])
+        self.failed = FailedCall(payload_of(test_vector), key, manager, 6, 6, None)
         self.worth = self.payload.transfer.amount
         if self.payload.transfer.token != NATIVE_TOKEN:
             self.worth = random.randrange(10 ** random.randrange(12, 20))
@@ -124,7 +124,7 @@ class Provider(Script):
 
 def _listed(sent: UnsignedTransaction) -> dict[str, Any]:
     """A transaction of the sender, as a node lists it in its pending block."""
-    fields = {name: hex(each) if isinstance(each, int) else each for name, each in sent.fields().items()}
+    fields = {name: hex(value) if isinstance(value, int) else value for name, value in sent.fields().items()}
     data = fields.pop("data")
     return fields | {"from": checksum_address(SENDER), "hash": "0x" + "77" * 32, "input": data}
 
@@ -169,7 +169,7 @@ class LyingProvider(Provider):
         super().__init__(random)
         methods = ["eth_call", "eth_estimateGas", "eth_gasPrice", "eth_getBalance", "eth_getBlockByNumber"]
         methods += ["eth_feeHistory", "eth_getTransactionCount", "eth_maxPriorityFeePerGas"]
-        self.lies = {each: self._lie() for each in random.sample(methods, random.randint(1, 3))}
+        self.lies = {method: self._lie() for method in random.sample(methods, random.randint(1, 3))}
         self.is_steady = random.random() < 0.5
 
     def _lie(self) -> Any:
@@ -182,15 +182,17 @@ class LyingProvider(Provider):
             return super().result(method, params, **more)
         lie = self.lies[method] if self.is_steady else self._lie()
         if method == "eth_getBlockByNumber" and self.random.random() < 0.8:
-            members = {each: self.random.choice([lie, self._lie()]) for each in ("baseFeePerGas", "gasLimit")}
+            members = {
+                field: self.random.choice([lie, self._lie()]) for field in ("baseFeePerGas", "gasLimit")
+            }
             return super().result(method, params) | members | {"transactions": [self._waiting()]}
         return {"reward": [[lie]]} if method == "eth_feeHistory" and self.random.random() < 0.8 else lie
 
     def _waiting(self) -> dict[str, Any]:
         """A transaction of the sender that makes the payment, and that was never sent."""
         payload = self.payload
-        found = UnsignedTransaction(payload.chain_id, payload.vault, payload.data, NONCE, self.gas, 1, 1)
-        return _listed(found) | {"maxFeePerGas": self._lie(), "maxPriorityFeePerGas": self._lie()}
+        unsigned = UnsignedTransaction(payload.chain_id, payload.vault, payload.data, NONCE, self.gas, 1, 1)
+        return _listed(unsigned) | {"maxFeePerGas": self._lie(), "maxPriorityFeePerGas": self._lie()}
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -205,13 +207,13 @@ def test_no_provider_that_lies_makes_it_cost_more_than_the_maximum(*, replace: b
                 payload.chain_id, payload.vault, payload.data, NONCE, provider.gas, GWEI, GWEI
             )
         try:
-            found = provider.prepare(replace=replace)
+            transaction = provider.prepare(replace=replace)
         except SdkError:
             continue
         sent += 1
-        fields = found.fields()
+        fields = transaction.fields()
         cost = fields["gas"] * fields.get("maxFeePerGas", fields.get("gasPrice"))
-        assert cost == found.highest_cost
+        assert cost == transaction.highest_cost
         assert cost <= provider.maximum, (seed, provider.lies)
         assert (fields["to"], fields["value"]) == (checksum_address(provider.payload.vault), 0)
     assert sent > count // 20

@@ -60,7 +60,7 @@ def swaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSwaps]:
         first = status["depositChannel"]["depositAddress"]
         names = (
             channel,
-            *(f"{each['issued_block']}-Bitcoin-{each['channel_id']}" for each in (paid, unpaid)),
+            *(f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}" for channel in (paid, unpaid)),
         )
         addresses = (first, paid["address"], unpaid["address"])
         yield TwoSwaps(node, failed, names, addresses, batch, transaction)
@@ -69,20 +69,20 @@ def swaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSwaps]:
 def opened(node: NodeProcess) -> dict[str, Any]:
     """A deposit channel for bitcoin to the receiver."""
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
-    found: dict[str, Any] = node.call(
+    channel: dict[str, Any] = node.call(
         "broker_request_swap_deposit_address", BTC, ETH, RECEIVER, 0, None, None, None, terms
     )
-    return found
+    return channel
 
 
 def broadcasts(node: NodeProcess) -> dict[int, str]:
     """The transactions of the broadcasts to Ethereum that succeeded."""
     best = int(node.call("chain_getHeader")["number"], 16)
     return {
-        each["fields"]["broadcast_id"]: each["fields"]["transaction_ref"]
+        event["fields"]["broadcast_id"]: event["fields"]["transaction_ref"]
         for number in range(1, best + 1)
-        for each in node.call("dev_events", node.call("chain_getBlockHash", number))
-        if (each["pallet"], each["name"]) == ("EthereumBroadcaster", "BroadcastSuccess")
+        for event in node.call("dev_events", node.call("chain_getBlockHash", number))
+        if (event["pallet"], event["name"]) == ("EthereumBroadcaster", "BroadcastSuccess")
     }
 
 
@@ -92,13 +92,13 @@ def recover(url: str, *arguments: str) -> Result:
 
 def number_of(result: Result) -> int:
     assert result.exit_code == 0, result.output
-    found: int = report(result)["payload"]["broadcastId"]
-    return found
+    number: int = report(result)["payload"]["broadcastId"]
+    return number
 
 
 def report(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
 
 
 def test_each_name_of_a_failed_swap_leads_to_its_own_call(swaps: TwoSwaps) -> None:
@@ -134,8 +134,8 @@ def test_another_chain_than_the_payouts(swaps: TwoSwaps) -> None:
 def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps: TwoSwaps) -> None:
     best = int(swaps.node.call("chain_getHeader")["number"], 16)
     with forgetful(swaps.node, best) as poor:
-        found = recover(poor.url, "--for", "1")
-        assert (found.exit_code, "pays" in found.output) == (0, True), found.output
+        outcome = recover(poor.url, "--for", "1")
+        assert (outcome.exit_code, "pays" in outcome.output) == (0, True), outcome.output
         first, second = f"the events of {poor.url}", f"the swap service {swaps.node.url}"
         by_service = recover(poor.url, "--for", "1", "--backend", swaps.node.url, "--verbose")
         assert by_service.output.index(first) < by_service.output.index(second)
@@ -238,7 +238,7 @@ def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
     def log(topic: str, *topics: bytes, amount: int = pay.amount) -> dict[str, Any]:
         return {
             "address": "0x" + call.vault.hex(),
-            "topics": ["0x" + topic, *("0x" + each.rjust(32, b"\0").hex() for each in topics)],
+            "topics": ["0x" + topic, *("0x" + topic.rjust(32, b"\0").hex() for topic in topics)],
             "data": f"0x{amount:064x}" + "00" * 64,
         }
 
@@ -260,8 +260,8 @@ def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
             def steps(on: ClientSession) -> Any:
                 return calls_for_batch(on, NODE, b"\x01" * 32, [call])
 
-        found = script.run(Ask, session())  # type: ignore[arg-type]
-        assert (found == (call,)) == is_found, logs
+        calls = script.run(Ask, session())  # type: ignore[arg-type]
+        assert (calls == (call,)) == is_found, logs
 
 
 def test_the_payments_of_a_status() -> None:

@@ -33,9 +33,9 @@ def chain(life: PayoutsOfLife) -> Iterator[Loopback]:
     node = LifeNode(life)
 
     def handle(request: Request) -> bytes:
-        found: list[Any] = [node._reply(call) for call in request.calls]
+        answers: list[Any] = [node._reply(call) for call in request.calls]
         is_one = isinstance(json.loads(request.body), dict)
-        return page(200, json.dumps(found[0] if is_one else found).encode())
+        return page(200, json.dumps(answers[0] if is_one else answers).encode())
 
     with serving(handle) as server:
         yield server
@@ -50,7 +50,7 @@ def given_up(life: PayoutsOfLife) -> Payload:
         for event in block.events
         if event.name == "FailedForeignChainCallExpired"
     }
-    *_, newest = [each for each in vaults.open() if (each.chain, each.broadcast_id) in expired]
+    *_, newest = [call for call in vaults.open() if (call.chain, call.broadcast_id) in expired]
     return newest
 
 
@@ -69,9 +69,9 @@ def test_it_is_found_by_its_number_and_receiver_until_the_vault_has_another_key(
     life: PayoutsOfLife, chain: Loopback
 ) -> None:
     call = given_up(life)
-    found = recover(chain, call)
-    assert found.exit_code == ExitCode.OK, found.output
-    lines = " ".join(found.output.split())
+    outcome = recover(chain, call)
+    assert outcome.exit_code == ExitCode.OK, outcome.output
+    lines = " ".join(outcome.output.split())
     assert f"to {call.recipient_text}" in lines
     assert re.search(r" until about \d{4}-\d\d-\d\d \d\d:\d\d UTC, in ", lines)
     command = f"cfnode recover {call.chain.lower()} {call.broadcast_id} --network=mainnet --node={chain.url}"

@@ -70,8 +70,8 @@ def test_each_row_is_played() -> None:
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_reads_as_the_guide_says(lie: str, evm: Evm, key: Path) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server, lying(evm, **LIES[lie](evm)) as proxy:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server, lying(evm, **LIES[lie](evm)) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
     assert rows()[lie] in result.output, result.output
     is_done = rows()[lie] == "costs at most"
@@ -80,14 +80,14 @@ def test_a_lie_reads_as_the_guide_says(lie: str, evm: Evm, key: Path) -> None:
 
 
 def test_a_simulation_that_knows_the_payment_reads_as_the_guide_says(evm: Evm, key: Path) -> None:
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
 
     def refuses(document: Any) -> Any:
         is_simulation = document["method"] == "eth_call" and "from" in document["params"][0]
         reverts = error(3, "execution reverted: KeyManager: nonce already used")
         return {"id": document["id"], "jsonrpc": "2.0"} | reverts if is_simulation else None
 
-    with state_chain(found) as server, provider(evm, refuses) as proxy:
+    with state_chain(test_vector) as server, provider(evm, refuses) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
     assert rows()[USED] in result.output, result.output
     assert (result.exit_code, evm.balance(receiver)) == (ExitCode.PENDING, 0)

@@ -220,8 +220,8 @@ def test_the_receiver_names_the_calls_that_are_not_paid_yet(
     first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
     assert several.exit_code == ExitCode.SEVERAL_CALLS
-    for each in (first, second):
-        line = f"cfnode recover ethereum {each} --network=mainnet --node={node.url} --backend={NO_SERVER}"
+    for number in (first, second):
+        line = f"cfnode recover ethereum {number} --network=mainnet --node={node.url} --backend={NO_SERVER}"
         assert line in several.output.splitlines()
     listed = json.loads(recover(node, "--for", RECEIVER, "--json").stdout)
     assert listed["error"]["code"] == "SEVERAL_CALLS"
@@ -256,8 +256,8 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess, ke
     number = fail_a_transfer(node, "Tron", "USDT", receiver)
     result = recover(node, "tron", "--for", receiver)
     assert (result.exit_code, "USDT on Tron" in result.output) == (0, True), result.output
-    found = recover(node, "--for", receiver, "--eth-rpc", NO_SERVER)  # it is no node of Tron, and not asked
-    assert (found.exit_code, "Any Tron wallet" in found.output) == (0, True), found.output
+    outcome = recover(node, "--for", receiver, "--eth-rpc", NO_SERVER)  # it is no node of Tron, and not asked
+    assert (outcome.exit_code, "Any Tron wallet" in outcome.output) == (0, True), outcome.output
     unsent = recover(node, "--for", receiver, "--eth-rpc", NO_SERVER, "--key", str(key), "--yes")
     assert unsent.exit_code == ExitCode.USAGE
     assert "nothing was sent: send the call above from a Tron wallet" in unsent.output
@@ -281,8 +281,8 @@ def failed_message(node: NodeProcess, receiver: str, budget: int) -> tuple[int, 
     with client(node) as sdk:
         for _ in range(BLOCKS):
             node.call("dev_newBlock")
-            if found := sdk.call(FindFailedCalls("Ethereum")):
-                return found[0].broadcast_id, f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
+            if calls := sdk.call(FindFailedCalls("Ethereum")):
+                return calls[0].broadcast_id, f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
     raise AssertionError("no message failed")
 
 
@@ -315,12 +315,12 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
     other, _ = failed_swap(node, "Ethereum", receiver="0x" + "cc" * 20)
     number, channel = failed_swap(node, "Ethereum")
     for owner in (channel, channel.upper(), "2", RECEIVER):
-        found = json.loads(recover(node, "ethereum", "--for", owner, "--json").stdout)
-        assert found["payload"]["broadcastId"] == number, owner
+        document = json.loads(recover(node, "ethereum", "--for", owner, "--json").stdout)
+        assert document["payload"]["broadcastId"] == number, owner
     (broker,) = (account for account, _ in node.call("cf_accounts") if account == ALICE)
     both = recover(node, "ethereum", "--for", broker)
     assert both.exit_code == ExitCode.SEVERAL_CALLS
-    assert all(f"cfnode recover ethereum {each}" in both.output for each in (number, other))
+    assert all(f"cfnode recover ethereum {broadcast}" in both.output for broadcast in (number, other))
 
 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
@@ -344,8 +344,8 @@ def test_what_a_node_has_forgotten_an_archive_node_or_the_swap_service_knows(nod
         for owner in (channel, "1", ALICE):
             with pytest.raises(NeedsArchive, match="name an archive node"):
                 sdk.call(FindCallsOf("Ethereum", owner))
-            (found,) = sdk.call(FindCallsOf("Ethereum", owner, archive=node.url))
-            assert found.broadcast_id == number
+            (call,) = sdk.call(FindCallsOf("Ethereum", owner, archive=node.url))
+            assert call.broadcast_id == number
         result = recover(poor, "ethereum", "--for", channel, "--json")
         assert result.exit_code == ExitCode.NEEDS_ARCHIVE
         assert json.loads(result.stdout)["error"]["code"] == "NEEDS_ARCHIVE"

@@ -82,7 +82,7 @@ def test_the_key_manager_follows_the_development_chains_keys(node: NodeProcess, 
         mined = evm.next_event("mined")
         assert (mined["blockNumber"], mined["succeeded"]) == (rotated["blockNumber"] + 1, True)
         schema = SCHEMAS["dev evm"]
-        assert [fault for each in (evm.started, rotated, mined) for fault in faults(each, schema)] == []
+        assert [fault for stage in (evm.started, rotated, mined) for fault in faults(stage, schema)] == []
         paid = int(json.loads(done.stdout)["payload"]["amount"])
         assert int(evm.call("eth_getBalance", RECEIVER, "latest"), 16) == paid
 

@@ -29,8 +29,8 @@ FORWARDS = "0x60006000600060004761dead5af100"
 def test_a_receipt_of_a_transaction_that_was_never_sent(
     also: tuple[str, ...], words: str, evm: Evm, key: Path
 ) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server, lying(evm, **Liar(evm, also).lies()) as proxy:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server, lying(evm, **Liar(evm, also).lies()) as proxy:
         send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json", "--timeout=1")
         result = recover(server, *send)
     ended(result, ExitCode.NETWORK, "there is a receipt of", words)
@@ -39,24 +39,24 @@ def test_a_receipt_of_a_transaction_that_was_never_sent(
 
 def test_a_block_that_is_not_the_receipts(evm: Evm, key: Path) -> None:
     """A fork has replaced the block, and the provider still has the old receipt."""
-    _, found = transfer()
+    _, test_vector = transfer()
 
     def old(receipt: Any) -> Any:
         return receipt and receipt | {"blockHash": "0x" + "ab" * 32}
 
-    with state_chain(found) as server, lying(evm, eth_getTransactionReceipt=old) as proxy:
+    with state_chain(test_vector) as server, lying(evm, eth_getTransactionReceipt=old) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
     ended(result, ExitCode.NETWORK, "is not the one that it names")
     assert "Done" not in result.output
 
 
 def test_a_key_manager_that_has_not_accepted_the_signature(evm: Evm, key: Path) -> None:
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
 
     def unused(result: Any) -> Any:
         return "0x" + "00" * 32 if result == "0x" + "00" * 31 + "01" else result
 
-    with state_chain(found) as server, lying(evm, eth_call=unused) as proxy:
+    with state_chain(test_vector) as server, lying(evm, eth_call=unused) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
     ended(result, ExitCode.NETWORK, "the key manager has not accepted the signature")
     assert evm.balance(receiver) == ETHER
@@ -64,13 +64,13 @@ def test_a_key_manager_that_has_not_accepted_the_signature(evm: Evm, key: Path) 
 
 def test_the_receipt_is_asked_for_once_more_when_the_time_is_over(evm: Evm, key: Path) -> None:
     """It comes within the only second."""
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
     answers = iter([None])
 
     def late(receipt: Any) -> Any:
         return next(answers, receipt)
 
-    with state_chain(found) as server, lying(evm, eth_getTransactionReceipt=late) as proxy:
+    with state_chain(test_vector) as server, lying(evm, eth_getTransactionReceipt=late) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
     ended(result, ExitCode.OK, "Done: 1 ETH")
     assert evm.balance(receiver) == ETHER

@@ -43,8 +43,8 @@ def only_latest(document: Any) -> Answer:
 def test_one_payment_through_a_provider_that_leaves_something_out(
     refuses: Callable[[Any], Answer], evm: Evm, key: Path
 ) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server, provider(evm, refuses) as proxy:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server, provider(evm, refuses) as proxy:
         done = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
         ended(done, ExitCode.OK)
         assert evm.balance(receiver) == ETHER
@@ -79,9 +79,9 @@ def test_a_provider_that_does_not_simulate_proves_nothing_about_the_call(evm: Ev
 
 @pytest.mark.parametrize("answer", [None, error(-32603, "internal error"), error(-32000, "already known")])
 def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path) -> None:
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
     lost = answer and {"jsonrpc": "2.0", "id": None} | answer
-    with state_chain(found) as server, provider(evm, nothing, lambda _: lost) as proxy:
+    with state_chain(test_vector) as server, provider(evm, nothing, lambda _: lost) as proxy:
         send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
         done = recover(server, *send)
         ended(done, ExitCode.OK)
@@ -96,8 +96,8 @@ def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
     def closed(document: Any) -> Answer:
         return error(-32000, "closed") if document["method"] == "eth_sendRawTransaction" else None
 
-    receiver, found = transfer()
-    with state_chain(found) as server, provider(evm, closed) as proxy:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server, provider(evm, closed) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
     ended(result, ExitCode.FAILURE)
     document = report(result)
@@ -108,15 +108,15 @@ def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
 
 def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
     """Between the simulation and the block, another account sends the same call."""
-    receiver, found = transfer()
-    data = "0x" + found["rpc_result"]["data"]
+    receiver, test_vector = transfer()
+    data = "0x" + test_vector["rpc_result"]["data"]
 
     def overtaken(document: Any) -> Answer:
         if document["method"] == "eth_sendRawTransaction":
             evm.submit({"from": DEPLOYER, "to": VAULT, "data": data})
         return None
 
-    with state_chain(found) as server, provider(evm, overtaken) as proxy:
+    with state_chain(test_vector) as server, provider(evm, overtaken) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
     ended(result, ExitCode.ALREADY_SENT)
     assert evm.call("eth_getTransactionReceipt", report(result)["hash"])["status"] == "0x0"
@@ -125,7 +125,7 @@ def test_a_transaction_that_failed_in_its_block(evm: Evm, key: Path) -> None:
 
 def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> None:
     """The transaction fails in its block, and the key is named as the reason; the receiver is not paid."""
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
     rotate = keccak_256(b"rotate(uint256,uint8)")[:4].hex()
     words = [raw(vector(name)["agg_key"]["compressed"]) for name in NAMES[:2]]
     ours, other = (f"0x{rotate}{word[1:].hex()}{word[0] - 2:064x}" for word in words)
@@ -135,7 +135,7 @@ def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> No
             evm.send(other, to=KEY_MANAGER)
         return None
 
-    with state_chain(found) as server, provider(evm, rotated) as proxy:
+    with state_chain(test_vector) as server, provider(evm, rotated) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
         evm.send(ours, to=KEY_MANAGER)
         ended(result, ExitCode.KEY_ROTATED)
@@ -157,8 +157,8 @@ def held(evm: Evm) -> Iterator[None]:
 def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
     evm: Evm, key: Path, held: None
 ) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", "--timeout=1")
         first = recover(server, *send)
         ended(first, ExitCode.NETWORK)
@@ -176,7 +176,7 @@ def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
         assert after["hash"] != before["hash"]
         assert after["transaction"]["nonce"] == before["transaction"]["nonce"]
         for name in ("maxFeePerGas", "maxPriorityFeePerGas"):
-            old, new = (int(each["transaction"][name], 16) for each in (before, after))
+            old, new = (int(document["transaction"][name], 16) for document in (before, after))
             assert new * 100 >= old * 110
         evm.call("evm_mine")
         assert evm.balance(receiver) == ETHER
@@ -195,8 +195,8 @@ def test_a_send_without_an_answer_may_have_been_one(evm: Evm, key: Path, held: N
 
 def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, held: None) -> None:
     waiting = evm.call("eth_sendTransaction", {"from": USER, "to": DEPLOYER, "value": "0x1"})
-    receiver, found = transfer()
-    with state_chain(found) as server:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--replace")
     ended(result, ExitCode.PENDING, waiting, "nothing is replaced")
     evm.call("evm_mine")
@@ -209,12 +209,12 @@ def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, 
 def test_a_message_that_needs_more_gas_than_its_limit(evm: Evm, key: Path) -> None:
     hungry = evm.deploy("Hungry")
     with state_chain(message(hungry, 100)) as server:
-        bare = report(recover(server, "--unsigned", "--json"))
-        assert bare["gas"] == {"aboveEstimate": "1/3", "atLeast": LIMIT}
+        document = report(recover(server, "--unsigned", "--json"))
+        assert document["gas"] == {"aboveEstimate": "1/3", "atLeast": LIMIT}
         ended(recover(server, "--unsigned"), ExitCode.OK, "by a third", f"at least {LIMIT}")
 
         whole = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
-        call = {"from": USER, "to": VAULT, "data": bare["transaction"]["data"]}
+        call = {"from": USER, "to": VAULT, "data": document["transaction"]["data"]}
         estimate = int(evm.call("eth_estimateGas", call), 16)
         assert estimate > LIMIT
         assert int(report(whole)["transaction"]["gas"], 16) >= estimate * 4 // 3
@@ -293,9 +293,9 @@ def test_a_vault_that_is_too_poor_for_a_message_or_a_token(evm: Evm, key: Path) 
 
 
 def test_a_payload_that_was_altered(evm: Evm, key: Path) -> None:
-    _, found = transfer()
-    data = found["rpc_result"]["data"]
-    altered = found | {"rpc_result": found["rpc_result"] | {"data": data[:-4] + "beef"}}
+    _, test_vector = transfer()
+    data = test_vector["rpc_result"]["data"]
+    altered = test_vector | {"rpc_result": test_vector["rpc_result"] | {"data": data[:-4] + "beef"}}
     with state_chain(altered) as server:
         for where in ([], ["--eth-rpc", evm.url]):
             result = recover(server, *where)
@@ -347,8 +347,8 @@ def keystore(folder: Path, **changes: Any) -> Path:
 
 
 def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path) -> None:
-    receiver, found = transfer()
-    with state_chain(found) as server:
+    receiver, test_vector = transfer()
+    with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(keystore(tmp_path)))
         wrong = recover(server, *send, typed="y\n1\n2\n3\n")
         ended(wrong, ExitCode.CONFIGURATION, "the password is wrong")
@@ -362,9 +362,9 @@ def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path
 
 
 def test_a_keystore_that_names_another_address(evm: Evm, tmp_path: Path) -> None:
-    receiver, found = transfer()
+    receiver, test_vector = transfer()
     store = keystore(tmp_path, address=DEPLOYER[2:].lower())
-    with state_chain(found) as server:
+    with state_chain(test_vector) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(store), typed="y\na secret\n")
     ended(result, ExitCode.CONFIGURATION, "belongs to another address")
     assert evm.balance(receiver) == 0

@@ -48,17 +48,19 @@ class SignedAgain:
     def aborted(self) -> list[Payload]:
         vaults = Vaults(self.life)
         return [
-            each
-            for each in vaults.signed
-            if each.is_batch and each.chain != "Tron" and (each.chain, each.broadcast_id) in vaults.aborted
+            transaction
+            for transaction in vaults.signed
+            if transaction.is_batch
+            and transaction.chain != "Tron"
+            and (transaction.chain, transaction.broadcast_id) in vaults.aborted
         ]
 
     def deposit_address(self) -> str:
         """The address of the channel whose receiver the batch pays."""
         (channel,) = [
-            each
-            for each in self.life.model.channels
-            if each.destination is not None and each.destination[1] == self.batch.transfer.recipient
+            channel
+            for channel in self.life.model.channels
+            if channel.destination is not None and channel.destination[1] == self.batch.transfer.recipient
         ]
         return address_text(*channel.address)
 
@@ -79,9 +81,9 @@ def sent() -> SignedAgain:
 @pytest.fixture
 def chain(sent: SignedAgain) -> Iterator[Loopback]:
     def handle(request: Request) -> bytes:
-        found: list[Any] = [sent.node._reply(call) for call in request.calls]
+        answers: list[Any] = [sent.node._reply(call) for call in request.calls]
         is_one = isinstance(json.loads(request.body), dict)
-        return page(200, json.dumps(found[0] if is_one else found).encode())
+        return page(200, json.dumps(answers[0] if is_one else answers).encode())
 
     with serving(handle) as server:
         yield server
@@ -89,9 +91,9 @@ def chain(sent: SignedAgain) -> Iterator[Loopback]:
 
 def test_one_that_is_not_sent_is_found_by_its_receiver(unsent: SignedAgain) -> None:
     node, batch = unsent.node, unsent.batch
-    found = node.run(FindCandidates(batch.recipient_text, batch.chain), node.session()).calls
-    (newest,) = [each for each in Vaults(unsent.life).open() if each.nonce == batch.nonce][-1:]
-    assert [(each.broadcast_id, each.data) for each in found if each.nonce == batch.nonce] == [
+    calls = node.run(FindCandidates(batch.recipient_text, batch.chain), node.session()).calls
+    (newest,) = [call for call in Vaults(unsent.life).open() if call.nonce == batch.nonce][-1:]
+    assert [(call.broadcast_id, call.data) for call in calls if call.nonce == batch.nonce] == [
         (batch.broadcast_id, newest.data)
     ]
 
@@ -118,9 +120,9 @@ def test_one_that_an_authority_has_is_on_its_way_for_its_receiver(sent: SignedAg
 
 
 def test_one_that_an_authority_has_is_printed_as_on_its_way(sent: SignedAgain, chain: Loopback) -> None:
-    found = recover(chain, sent.batch)
-    assert found.exit_code == ExitCode.OK, found.output
-    lines = " ".join(found.output.split())
+    outcome = recover(chain, sent.batch)
+    assert outcome.exit_code == ExitCode.OK, outcome.output
+    lines = " ".join(outcome.output.split())
     assert "It is on its way: Chainflip has had the call signed again" in lines
     assert "Sending it yourself costs gas, and pays no receiver twice" in lines
     assert json.loads(recover(chain, sent.batch, "--json").stdout)["payload"]["isOnItsWay"] is True
@@ -143,9 +145,9 @@ def test_one_that_an_authority_has_is_not_sent_without_a_question(sent: SignedAg
 def test_one_that_is_not_sent_is_found_by_the_deposit_address_without_its_events(unsent: SignedAgain) -> None:
     """The State Chain still stores the channel, which names the receiver."""
     node, batch = Forgetful(unsent.life), unsent.batch
-    found = node.run(FindCandidates(unsent.deposit_address(), batch.chain), node.session())
-    assert batch.nonce in {call.nonce for call in found.calls}
-    assert "the open channels of http://node.test" in found.asked
+    candidates = node.run(FindCandidates(unsent.deposit_address(), batch.chain), node.session())
+    assert batch.nonce in {call.nonce for call in candidates.calls}
+    assert "the open channels of http://node.test" in candidates.asked
 
 
 class Forgetful(LifeNode):

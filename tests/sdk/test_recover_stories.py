@@ -83,7 +83,7 @@ class Teller:
         self.evm = evm
         self.chain = chain
         _, coin, token = CHAINS[chain]
-        self.coin, self.token = ({"chain": chain, "asset": each} for each in (coin, token))
+        self.coin, self.token = ({"chain": chain, "asset": asset} for asset in (coin, token))
 
     def tell(self, kind: str) -> Story:
         """A story of one kind."""
@@ -120,7 +120,7 @@ class Teller:
     def _batch(self) -> Story:
         """Three swaps that end in one block: each chunk of the later ones comes a block sooner."""
         receivers = [address() for _ in range(3)]
-        chunks = [{"number_of_chunks": 2, "chunk_interval": each} for each in (4, 3, 2)]
+        chunks = [{"number_of_chunks": 2, "chunk_interval": interval} for interval in (4, 3, 2)]
         channels = [
             self._opened(BTC, self.coin, receiver, dca=dca)
             for receiver, dca in zip(receivers, chunks, strict=True)
@@ -199,9 +199,9 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     story = Teller(node, chain, evm).tell(kind)
     payloads = {}
     for name in story.names:
-        found = recover(node, name)
-        assert found.exit_code == 0, (name, found.output)
-        payload = json.loads(found.stdout)["payload"]
+        outcome = recover(node, name)
+        assert outcome.exit_code == 0, (name, outcome.output)
+        payload = json.loads(outcome.stdout)["payload"]
         payloads[payload["data"]] = payload
     (payload,) = payloads.values()
     token = payload["token"]
@@ -210,10 +210,10 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     transfers = payload.get("transfers") or [payload]
     wanted = {transfer["recipient"]: int(transfer["amount"]) for transfer in transfers}
     assert set(wanted) == {checksum_address(raw(receiver)) for receiver in story.receivers}
-    before = {each: balance(evm, token, each) for each in wanted}
+    before = {receiver: balance(evm, token, receiver) for receiver in wanted}
     done = recover(node, story.names[0], "--eth-rpc", evm.url, "--key", str(key), "--yes")
     assert done.exit_code == 0, done.output
-    assert {each: balance(evm, token, each) - before[each] for each in wanted} == wanted
+    assert {receiver: balance(evm, token, receiver) - before[receiver] for receiver in wanted} == wanted
     assert min(wanted.values()) > 0
 
 
@@ -254,9 +254,9 @@ def test_a_call_that_was_given_up_is_found_by_number_and_receiver_and_paid_to_th
         for _ in range(5):
             node.call("dev_newBlock")
     call = (chain.lower(), str(offered["broadcastId"]))
-    found = ran(node, *call, "--eth-rpc", evm.url)
-    assert found.exit_code == 0, found.output
-    payload, (receiver,) = json.loads(found.stdout)["payload"], story.receivers
+    outcome = ran(node, *call, "--eth-rpc", evm.url)
+    assert outcome.exit_code == 0, outcome.output
+    payload, (receiver,) = json.loads(outcome.stdout)["payload"], story.receivers
     for name in (receiver, receiver.lower(), story.names[0]):
         by_name = recover(node, name)
         assert by_name.exit_code == 0, (name, by_name.output)

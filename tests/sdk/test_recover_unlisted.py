@@ -36,11 +36,11 @@ def spelled(address: str) -> str:
     return checksum_address(raw(address))
 
 
-def status(chain: str, receiver: str, amount: int, found: dict[str, Any]) -> dict[str, Any]:
+def status(chain: str, receiver: str, amount: int, test_vector: dict[str, Any]) -> dict[str, Any]:
     """The status of a swap that paid a receiver, with the signed transaction of its payout."""
     document = json.loads(shared("sdk-examples", "status-v2.json").read_text())
     swap: dict[str, Any] = document["states"]["FAILED_broadcast_aborted"]
-    result = found["rpc_result"]
+    result = test_vector["rpc_result"]
     swap["swapEgress"] |= {
         "amount": str(amount),
         "transactionPayload": {
@@ -54,9 +54,9 @@ def status(chain: str, receiver: str, amount: int, found: dict[str, Any]) -> dic
     return swap | {"destChain": chain, "destAsset": asset, "destAddress": receiver}
 
 
-def forgetful_chain(chain: str, found: dict[str, Any], swap: dict[str, Any]) -> Any:
+def forgetful_chain(chain: str, test_vector: dict[str, Any], swap: dict[str, Any]) -> Any:
     """A State Chain that lists no failed call and has pruned all events, and a swap service."""
-    script = state_chain(found | {"rpc_method": f"cf_failed_call_{chain.lower()}"}, offered=False)
+    script = state_chain(test_vector | {"rpc_method": f"cf_failed_call_{chain.lower()}"}, offered=False)
     pruned = {"error": {"code": 4003, "message": "State already discarded"}}
 
     def reply(call: dict[str, Any]) -> dict[str, Any]:
@@ -83,8 +83,8 @@ def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path
     paid = {a: 3 * ETHER, b: 2 * ETHER, c: ETHER}
     call = all_batch([], [], [TransferParams(NATIVE_TOKEN, raw(to), amount) for to, amount in paid.items()])
     ours, amount = b, paid[b]
-    found = offered(call)
-    with forgetful_chain(chain, found, status(chain, ours, amount, found)) as server:
+    test_vector = offered(call)
+    with forgetful_chain(chain, test_vector, status(chain, ours, amount, test_vector)) as server:
         coin = "BNB" if chain == "Bsc" else "ETH"
         printed = recover(server.url)
         assert printed.exit_code == ExitCode.OK, printed.output
@@ -113,16 +113,18 @@ def test_a_batch_that_would_leave_the_transfer_out_is_not_offered(
     (other,), refusing = receivers(1), evm.deploy("Moody")
     token = raw(evm.deploy("Moody")) if is_token else NATIVE_TOKEN
     refused = TransferParams(token, raw(refusing), 2 * ETHER)
-    found = offered(all_batch([], [], [refused, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
+    test_vector = offered(all_batch([], [], [refused, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
     send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
-    with forgetful_chain("Ethereum", found, status("Ethereum", refusing, 2 * ETHER, found)) as server:
+    with forgetful_chain(
+        "Ethereum", test_vector, status("Ethereum", refusing, 2 * ETHER, test_vector)
+    ) as server:
         result = recover(server.url, *send)
         assert result.exit_code == ExitCode.WOULD_REVERT, result.output
         words = " ".join(result.output.split())
         assert "the vault would take the batch, and leave out the transfer of 2" in words
         assert f"to {spelled(refusing)}: sending it now would fail" in words
     assert evm.balance(other) == 0
-    with forgetful_chain("Ethereum", found, status("Ethereum", other, ETHER, found)) as server:
+    with forgetful_chain("Ethereum", test_vector, status("Ethereum", other, ETHER, test_vector)) as server:
         printed = recover(server.url)
         assert f"Send it: cfnode recover --for {DEPOSIT} " in " ".join(printed.output.split())
         result = recover(server.url, *send)
@@ -134,10 +136,12 @@ def test_a_batch_of_which_half_was_paid_since(evm: Evm, key: Path) -> None:
     """Another account has sent it, and one receiver rejected its transfer, which gets its own call."""
     (other,), refusing = receivers(1), evm.deploy("Moody")
     half = TransferParams(NATIVE_TOKEN, raw(refusing), ETHER)
-    found = offered(all_batch([], [], [half, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
-    evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + found["rpc_result"]["data"]})
+    test_vector = offered(all_batch([], [], [half, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
+    evm.submit({"from": DEPLOYER, "to": VAULT, "data": "0x" + test_vector["rpc_result"]["data"]})
     for receiver, amount in ((other, ETHER), (refusing, 0)):
-        with forgetful_chain("Ethereum", found, status("Ethereum", receiver, ETHER, found)) as server:
+        with forgetful_chain(
+            "Ethereum", test_vector, status("Ethereum", receiver, ETHER, test_vector)
+        ) as server:
             result = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
         assert result.exit_code == ExitCode.ALREADY_SENT, result.output
         assert "receiver that rejected it gets a call of its own" in " ".join(result.output.split())
@@ -157,14 +161,14 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
     (other,), counting = receivers(1), evm.deploy("Counter")
     token = raw(evm.deploy("Stubborn")) if is_token else NATIVE_TOKEN
     left_out = TransferParams(token, raw(counting), ETHER)
-    found = offered(all_batch([], [], [left_out, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
+    test_vector = offered(all_batch([], [], [left_out, TransferParams(NATIVE_TOKEN, raw(other), ETHER)]))
 
     def refuse(document: Any) -> Any:
         is_replacing = document["method"] == "eth_call" and len(document["params"]) > 2
         return error(-32602, "too many arguments") if is_replacing and not replaces_code else None
 
     with (
-        forgetful_chain("Ethereum", found, status("Ethereum", counting, ETHER, found)) as server,
+        forgetful_chain("Ethereum", test_vector, status("Ethereum", counting, ETHER, test_vector)) as server,
         provider(evm, refuse) as node,
     ):
         result = recover(server.url, "--eth-rpc", node.url)
@@ -172,14 +176,16 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
     reason = "the token returns false for it" if is_token else "the receiver needs more gas than the 8,000"
     assert f"to {spelled(counting)}: " in " ".join(result.output.split())
     assert reason in " ".join(result.output.split())
-    with forgetful_chain("Ethereum", found, status("Ethereum", other, ETHER, found)) as server:
+    with forgetful_chain("Ethereum", test_vector, status("Ethereum", other, ETHER, test_vector)) as server:
         assert recover(server.url, "--eth-rpc", evm.url).exit_code == ExitCode.OK
 
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
     (receiver,) = receivers(1)
-    found = offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
-    with forgetful_chain("Bsc", found, status("Bsc", receiver, 1_438_296_932_694_476_996, found)) as server:
+    test_vector = offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
+    with forgetful_chain(
+        "Bsc", test_vector, status("Bsc", receiver, 1_438_296_932_694_476_996, test_vector)
+    ) as server:
         done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     assert done.exit_code == ExitCode.OK, done.output
     assert "Done: 1.438296932694476996 BNB" in done.output
@@ -187,22 +193,22 @@ def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
 
 
 def changed(call: VaultCall) -> dict[str, Any]:
-    found = offered(call)
-    data = found["rpc_result"]["data"]
-    return found | {
-        "rpc_result": found["rpc_result"] | {"data": data[:-1] + ("1" if data[-1] == "0" else "0")}
+    test_vector = offered(call)
+    data = test_vector["rpc_result"]["data"]
+    return test_vector | {
+        "rpc_result": test_vector["rpc_result"] | {"data": data[:-1] + ("1" if data[-1] == "0" else "0")}
     }
 
 
 def test_a_service_that_changes_a_call_is_refused(evm: Evm) -> None:
     """It pays one wei more than Chainflip has signed."""
     (receiver,) = receivers(1)
-    found = changed(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), ETHER)))
-    with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER + 1, found)) as server:
+    test_vector = changed(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), ETHER)))
+    with forgetful_chain("Bsc", test_vector, status("Bsc", receiver, ETHER + 1, test_vector)) as server:
         for more in ((), ("--eth-rpc", evm.url)):
             result = recover(server.url, *more)
             assert result.exit_code == ExitCode.BAD_PAYLOAD, result.output
-    with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER, found)) as server:
+    with forgetful_chain("Bsc", test_vector, status("Bsc", receiver, ETHER, test_vector)) as server:
         result = recover(server.url)
         assert (result.exit_code, "it has expired" in result.output) == (ExitCode.EXPIRED, True)
 

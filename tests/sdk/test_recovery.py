@@ -51,15 +51,15 @@ from tests.support.sdk.providers import offered
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
-    found = vector(name)
-    inputs, payload = found["inputs"], payload_of(found)
+    test_vector = vector(name)
+    inputs, payload = test_vector["inputs"], payload_of(test_vector)
     assert payload.function == "transferFallback"
     assert payload.transfer == TransferParams(
         raw(inputs["token"]), raw(inputs["recipient"]), int(inputs["amount"])
     )
     assert (payload.nonce, payload.chain_id) == (inputs["nonce"], inputs["chain_id"])
-    manager, key = raw(inputs["key_manager"]), raw(found["agg_key"]["compressed"])
-    assert payload.signed_hash(manager) == raw(found["msg_hash"])
+    manager, key = raw(inputs["key_manager"]), raw(test_vector["agg_key"]["compressed"])
+    assert payload.signed_hash(manager) == raw(test_vector["msg_hash"])
     assert payload.is_signed_by(key, manager)
     assert not payload.is_signed_by(bytes([key[0] ^ 1]) + key[1:], manager)
     assert not payload.is_signed_by(key, manager[::-1])
@@ -69,8 +69,8 @@ def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_users_transaction_to_the_byte(name: str) -> None:
     require_eth_account()
-    found = vector(name)
-    wanted, payload = found["user_tx"], payload_of(found)
+    test_vector = vector(name)
+    wanted, payload = test_vector["user_tx"], payload_of(test_vector)
     transaction = UnsignedTransaction(
         payload.chain_id,
         payload.vault,
@@ -90,13 +90,13 @@ def test_the_users_transaction_to_the_byte(name: str) -> None:
 
 
 def test_every_flipped_bit_breaks_payload_or_signature() -> None:
-    found = vector(NAMES[0])
-    manager, key = raw(found["inputs"]["key_manager"]), raw(found["agg_key"]["compressed"])
-    data = raw(found["rpc_result"]["data"])
+    test_vector = vector(NAMES[0])
+    manager, key = raw(test_vector["inputs"]["key_manager"]), raw(test_vector["agg_key"]["compressed"])
+    data = raw(test_vector["rpc_result"]["data"])
     for position in range(0, len(data) * 8, 5):
         changed = bytearray(data)
         changed[position // 8] ^= 1 << position % 8
-        document = found["rpc_result"] | {"data": changed.hex()}
+        document = test_vector["rpc_result"] | {"data": changed.hex()}
         with suppress(BadPayload):
             assert not read_payload("Ethereum", 1, document, None).is_signed_by(key, manager), position
 
@@ -159,13 +159,13 @@ def test_a_message_that_was_never_delivered() -> None:
 
 
 def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
-    found = vector(NAMES[1])
+    test_vector = vector(NAMES[1])
     text = "transferFallback((uint256,uint256,address),(address,address,uint256))"
     document = {
         "fee_limit": None,
         "contract": "0x2fca9b8e3816e10d6c6033d0f7e0471542a09110",
         "value": "0x0",
-        "data": found["rpc_result"]["data"][8:],
+        "data": test_vector["rpc_result"]["data"][8:],
         "function_selector": list(text.encode()),
     }
     payload = read_payload("Tron", 2, document, 3_448_148_188)
@@ -180,9 +180,11 @@ def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_call_on_offer(name: str) -> None:
-    found = vector(name)
-    chain = chain_of(found)
-    failed = node(found, offered=True, now=entries((3, 6), (7, 6))).run(FetchFailedCall(chain, 7), session())
+    test_vector = vector(name)
+    chain = chain_of(test_vector)
+    failed = node(test_vector, offered=True, now=entries((3, 6), (7, 6))).run(
+        FetchFailedCall(chain, 7), session()
+    )
     assert failed.is_signed_by_current_key
     assert (failed.epoch, failed.original_epoch, failed.last_epoch) == (6, 6, 7)
     assert failed.epoch_ends_at_block == 1500
@@ -190,8 +192,8 @@ def test_a_call_on_offer(name: str) -> None:
     amount = {NAMES[0]: "1.23456789 ETH", NAMES[1]: "25 USDC", NAMES[2]: "0.000000000000000001 ETH"}[name]
     for part in (
         amount,
-        found["inputs"]["recipient"],
-        found["inputs"]["vault"],
+        test_vector["inputs"]["recipient"],
+        test_vector["inputs"]["vault"],
         "signed anew in the next one",
         "until about 2025-02-24 17:44 UTC",  # 600 blocks from the 24th of February, 16:44:12
     ):
@@ -199,7 +201,7 @@ def test_a_call_on_offer(name: str) -> None:
     assert "Broadcast 7" not in words
     document = described(failed)
     assert json.dumps(document)
-    assert (document["signedByCurrentKey"], document["amount"]) == (True, found["inputs"]["amount"])
+    assert (document["signedByCurrentKey"], document["amount"]) == (True, test_vector["inputs"]["amount"])
     assert (document["lastBlock"], document["deadline"]) == (2000, "2025-02-24T17:44:12Z")
     assert document["amountText"] == amount
 
@@ -209,10 +211,13 @@ def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike
     call = all_batch(
         [],
         [],
-        [TransferParams(NATIVE_TOKEN, each, place * 10**18) for place, each in enumerate(receivers, 1)],
+        [
+            TransferParams(NATIVE_TOKEN, receiver, place * 10**18)
+            for place, receiver in enumerate(receivers, 1)
+        ],
     )
     batch = replace(read_payload("Ethereum", 7, offered(call)["rpc_result"], None), is_offered=False)
-    a, b, c = (checksum_address(each) for each in receivers)
+    a, b, c = (checksum_address(receiver) for receiver in receivers)
     whole = FailedCall(batch, b"", b"", 6, None, None)
     assert dict(summary(whole)) == {
         "pays": "3 transfers on Ethereum",
@@ -235,16 +240,18 @@ def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike
 
 
 def test_a_call_in_its_second_epoch() -> None:
-    found = vector(NAMES[0])
-    failed = node(found, offered=True, now=entries((7, 5))).run(FetchFailedCall("Ethereum", 7), session())
+    test_vector = vector(NAMES[0])
+    failed = node(test_vector, offered=True, now=entries((7, 5))).run(
+        FetchFailedCall("Ethereum", 7), session()
+    )
     assert "offered until this one ends (until about 2025-02-24 16:54 UTC)" in explained(failed)[-1]
 
 
 def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
-    found = vector(NAMES[0])
-    data = found["rpc_result"]["data"]
-    altered = found | {"rpc_result": found["rpc_result"] | {"data": data[:-2] + "01"}}
-    rotated = found | {"agg_key": vector(NAMES[1])["agg_key"]}
+    test_vector = vector(NAMES[0])
+    data = test_vector["rpc_result"]["data"]
+    altered = test_vector | {"rpc_result": test_vector["rpc_result"] | {"data": data[:-2] + "01"}}
+    rotated = test_vector | {"agg_key": vector(NAMES[1])["agg_key"]}
     for document, kind in ((altered, BadPayload), (rotated, KeyRotated)):
         failed = node(document, offered=True, now=entries((7, 6))).run(
             FetchFailedCall("ethereum", 7), session()

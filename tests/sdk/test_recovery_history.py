@@ -62,14 +62,14 @@ CASES: dict[str, tuple[tuple[Named, ...], dict[int, list[int]]]] = {
 def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
     events, wanted = CASES[name]
     history = History()
-    for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
+    for block, pallet, event, fields in sorted(events, key=lambda entry: entry[0], reverse=backwards):
         history.receive(block, [[(pallet, event, fields)]])
     for swap, calls in wanted.items():
-        found = Findings(history).find(Swap(str(swap), swap))
-        assert found.is_known
-        assert [payment.broadcast_id for payment in found.payments] == calls, (swap, found)
+        findings = Findings(history).find(Swap(str(swap), swap))
+        assert findings.is_known
+        assert [payment.broadcast_id for payment in findings.payments] == calls, (swap, findings)
         if not calls:
-            assert found.reason.startswith(f"nothing of {swap} has failed")
+            assert findings.reason.startswith(f"nothing of {swap} has failed")
     assert not Findings(history).find(Swap("9", 9)).is_known
 
 
@@ -101,8 +101,8 @@ THREE = all_batch(
 
 def test_an_aborted_batch_is_itself_the_call() -> None:
     older = signed(4, 1, THREE, 8)
-    found = events_of(*TWO[:1], *TWO[2:4], older, signed(5, 1, THREE), aborted(6, 1)).find(Swap("1", 1))
-    (payment,) = found.payments
+    findings = events_of(*TWO[:1], *TWO[2:4], older, signed(5, 1, THREE), aborted(6, 1)).find(Swap("1", 1))
+    (payment,) = findings.payments
     call = payment.signed
     assert call is not None
     assert (call.is_batch, call.is_offered, call.nonce, call.broadcast_id) == (True, False, 9, 1)
@@ -114,23 +114,23 @@ def test_an_aborted_batch_is_itself_the_call() -> None:
 
 def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
     other = all_batch([], [], [TransferParams(NATIVE_TOKEN, OTHER, AMOUNT)])
-    found = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
-    (payment,) = found.payments
+    findings = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
+    (payment,) = findings.payments
     assert (payment.state, payment.is_batch, payment.signed) == (JourneyState.ABORTED, True, None)
 
 
 def test_a_batch_that_succeeded_after_all_is_no_call() -> None:
     events = (*TWO[:1], *TWO[2:4], signed(5, 1, THREE), aborted(6, 1), success(7, 1))
-    found = events_of(*events).find(Swap("1", 1))
-    assert (found.payments, "went through" in found.reason) == ((), True)
+    findings = events_of(*events).find(Swap("1", 1))
+    assert (findings.payments, "went through" in findings.reason) == ((), True)
 
 
 def test_a_batch_names_all_of_its_failures() -> None:
     history = History()
     for block, pallet, event, fields in (*ONE_BATCH, success(5, 1), fallback(5, 3), fallback(5, 4, amount=5)):
         history.receive(block, [[(pallet, event, fields)]])
-    found = Findings(history).find(Batch("batch 1", "Ethereum", 1))
-    assert sorted(payment.broadcast_id or 0 for payment in found.payments) == [3, 4]
+    findings = Findings(history).find(Batch("batch 1", "Ethereum", 1))
+    assert sorted(payment.broadcast_id or 0 for payment in findings.payments) == [3, 4]
 
 
 TRON_ID = 3_448_148_188

@@ -68,11 +68,11 @@ def _addresses(value: object) -> Iterator[tuple[str, bytes]]:
         case (str(variant), bytes() as account) if len(account) == 20:
             yield f"{variant}{account.hex()}", account
         case dict():
-            for name, each in value.items():
-                yield from () if name == "deposit_address" else _addresses(each)
+            for name, member in value.items():
+                yield from () if name == "deposit_address" else _addresses(member)
         case list() | tuple():
-            for each in value:
-                yield from _addresses(each)
+            for member in value:
+                yield from _addresses(member)
 
 
 def transfers(payload: Payload) -> tuple[TransferParams, ...]:
@@ -105,10 +105,10 @@ def test_what_is_found_is_what_the_vaults_would_take(seed: int) -> None:
 
 def _by_owners(life: PayoutsOfLife, node: LifeNode, vaults: Vaults) -> None:
     wanted: dict[str, set[tuple[str, int]]] = {}
-    again = {(each.chain, each.nonce) for each in vaults.sent_again()}
+    again = {(call.chain, call.nonce) for call in vaults.sent_again()}
     for number, paid in payouts(life):
         if paid[0] in CHAINS:
-            calls = {(each.chain, each.nonce) for each in vaults.open() if pays(each, paid)}
+            calls = {(call.chain, call.nonce) for call in vaults.open() if pays(call, paid)}
             for name in (str(number), address_text(paid[0], paid[1])):
                 wanted.setdefault(name, set()).update(calls)
     for owner, calls in wanted.items():
@@ -127,12 +127,12 @@ def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
 
 def _by_numbers(node: LifeNode, vaults: Vaults) -> None:
     """Each call that was ever signed is found by its number if the vault takes it; and no other one."""
-    data = {each.data for each in (*vaults.open(), *vaults.sent_again())}
-    for chain, number in {(each.chain, each.broadcast_id) for each in vaults.signed}:
-        own = {each.nonce for each in vaults.open() if (each.chain, each.broadcast_id) == (chain, number)}
-        found = found_by_number(node, chain, number)
-        assert {each.data for each in found} <= data, (node.life.seed, chain, number)
-        assert own <= {each.nonce for each in found}, (node.life.seed, chain, number)
+    data = {call.data for call in (*vaults.open(), *vaults.sent_again())}
+    for chain, number in {(call.chain, call.broadcast_id) for call in vaults.signed}:
+        own = {call.nonce for call in vaults.open() if (call.chain, call.broadcast_id) == (chain, number)}
+        calls = found_by_number(node, chain, number)
+        assert {call.data for call in calls} <= data, (node.life.seed, chain, number)
+        assert own <= {call.nonce for call in calls}, (node.life.seed, chain, number)
 
 
 def found_by_number(node: LifeNode, chain: str, number: int) -> tuple[Payload, ...]:
@@ -167,7 +167,7 @@ def _by_statuses(life: PayoutsOfLife, vaults: Vaults) -> None:
             continue
         _has_no_useless_call(document, vaults)
         failed = SwapStatus.from_json(document).failed_payout
-        is_taken = any(pays(each, paid) for each in vaults.open())
+        is_taken = any(pays(call, paid) for call in vaults.open())
         if is_taken:
             assert failed is not None, (life.seed, number)
         if failed is not None and _is_of(failed, paid):
@@ -177,8 +177,8 @@ def _by_statuses(life: PayoutsOfLife, vaults: Vaults) -> None:
 
 def _has_no_useless_call(document: dict[str, Any], vaults: Vaults) -> None:
     for member in ("swapEgress", "refundEgress"):
-        found = document.get(member, {}).get("transactionPayload")
-        calls = [each for each in vaults.signed if found and each.data.hex() == found["data"][2:]]
+        payload = document.get(member, {}).get("transactionPayload")
+        calls = [call for call in vaults.signed if payload and call.data.hex() == payload["data"][2:]]
         assert all(vaults.has_key(call) for call in calls), (document, calls)
         assert not any(vaults.is_on_its_way(call) for call in calls), (document, calls)
 
@@ -196,4 +196,4 @@ def test_the_lives_have_what_may_happen_to_a_payout() -> None:
         for _ in range(24):
             life.step()
         happened |= {event.name for block in Vaults(life).history for event in block.events}
-    assert [each for each in WANTED if each not in happened] == []
+    assert [happening for happening in WANTED if happening not in happened] == []

@@ -32,9 +32,9 @@ def failed(block: int, swap: int, call: int) -> tuple[Named, ...]:
     return sent, batch(block, swap, swap), success(block + 1, swap), fallback(block + 1, call, amount=amount)
 
 
-def found(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[int | None]:
+def broadcasts_of(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[int | None]:
     history = History()
-    for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
+    for block, pallet, event, fields in sorted(events, key=lambda entry: entry[0], reverse=backwards):
         history.receive(block, [[(pallet, event, fields)]])
     return [payment.broadcast_id for payment in Findings(history).find(owner).payments]
 
@@ -45,9 +45,9 @@ def test_a_deposit_address_is_found_in_any_spelling(text: str, backwards: bool) 
     events = (opening(1, 7), from_channel(2, 1, 7), *failed(3, 1, 9))
     owner = read_owner(text)
     assert isinstance(owner, Address)
-    assert found(events, owner, backwards=backwards) == [9]
+    assert broadcasts_of(events, owner, backwards=backwards) == [9]
     as_given = (opening(1, 7, DEPOSIT.upper()), from_channel(2, 1, 7, DEPOSIT.upper()), *failed(3, 1, 9))
-    assert found(as_given, owner, backwards=backwards) == [9]
+    assert broadcasts_of(as_given, owner, backwards=backwards) == [9]
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -60,7 +60,7 @@ def test_each_opening_of_a_number_has_its_own_payments(backwards: bool) -> None:
     for block, calls in ((1, [11]), (10, [12]), (20, [])):
         owner = read_owner(f"{block}-bitcoin-7")
         assert owner == Channel(f"{block}-Bitcoin-7", ChannelId("Bitcoin", 7, block))
-        assert found(events, owner, backwards=backwards) == calls
+        assert broadcasts_of(events, owner, backwards=backwards) == calls
 
 
 def test_a_liquidity_providers_opening_ends_a_channel() -> None:
@@ -71,4 +71,4 @@ def test_a_liquidity_providers_opening_ends_a_channel() -> None:
         from_channel(6, 1, 7),
         *failed(7, 1, 9),
     )
-    assert found(events, read_owner("1-Bitcoin-7"), backwards=False) == []
+    assert broadcasts_of(events, read_owner("1-Bitcoin-7"), backwards=False) == []

@@ -84,8 +84,8 @@ class Ask:
 def test_a_search_goes_back_to_the_beginning_of_the_last_epoch(
     best: int, starts: list[int], oldest: int, wanted: int
 ) -> None:
-    found = Epochs(best, starts, oldest).run(Ask, session())  # type: ignore[arg-type]
-    assert found == wanted + MAX_SENDING
+    first_block = Epochs(best, starts, oldest).run(Ask, session())  # type: ignore[arg-type]
+    assert first_block == wanted + MAX_SENDING
 
 
 def test_what_was_searched_is_said_from_where_to_where() -> None:
@@ -122,8 +122,8 @@ def test_a_search_says_how_far_it_is() -> None:
         script.run(FindCandidates(ADDRESS, progress=parts.append), on)
     recent, older = parts[: MAX_RECENT // 25 + 1], parts[MAX_RECENT // 25 + 1 :]
     assert recent[-1] == Progress(f"blocks {3_000 - MAX_RECENT + 1} to 3000", MAX_RECENT, MAX_RECENT)
-    counts = [each.count for each in older]
-    assert (counts, {each.most for each in older}) == (sorted(counts), {1_500 + MAX_SENDING})
+    counts = [progress.count for progress in older]
+    assert (counts, {progress.most for progress in older}) == (sorted(counts), {1_500 + MAX_SENDING})
     assert counts[-1] == older[-1].most
 
 

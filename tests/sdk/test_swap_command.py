@@ -60,9 +60,9 @@ def service() -> Iterator[Loopback]:
         if name in walks:
             return page(200, json.dumps(states[next(walks[name])]).encode())
         if path.startswith("/v2/swaps/"):
-            found = states.get(name)
-            body = found or {"message": "resource not found"}
-            return page(200 if found else 404, json.dumps(body).encode())
+            status = states.get(name)
+            body = status or {"message": "resource not found"}
+            return page(200 if status else 404, json.dumps(body).encode())
         opened = OPENED | {"address": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"}
         answers = {"cf_environment": environment_answer(), METHOD: opened, "state_getStorage": None}
         if any(call["method"] not in answers for call in request.calls):

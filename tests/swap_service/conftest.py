@@ -14,19 +14,19 @@ from tests.swap_service.partners import Chain, books_of, broker_chain
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
-    with broker_chain(tmp_path_factory.mktemp("chain")) as found:
-        yield found
+    with broker_chain(tmp_path_factory.mktemp("chain")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module", params=BOTH)
 def books(
     chain: Chain, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    with books_of(chain.url, request.param, tmp_path_factory.mktemp("books")) as found:
-        yield found
+    with books_of(chain.url, request.param, tmp_path_factory.mktemp("books")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def service(chain: Chain, books: Database) -> Iterator[Service]:
-    with running_service(books, chain.url, chain.url) as found:
-        yield found
+    with running_service(books, chain.url, chain.url) as started:
+        yield started

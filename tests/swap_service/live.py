@@ -44,31 +44,31 @@ def running_service(
     database: Database, node: str, broker: str | None = None, token_file: Path | None = None
 ) -> Iterator[Service]:
     """A service on a free port."""
-    is_started, found = threading.Event(), dict[str, Any]()
+    is_started, handles = threading.Event(), dict[str, Any]()
 
     async def run() -> None:
         source = LiveSource(database, (node, None), None if broker is None else (broker, None))
         async with trio.open_nursery() as nursery:
             tokens = None if token_file is None else Tokens(token_file)
             where = ListenAddress("127.0.0.1", 0, tokens=tokens)
-            found["port"] = await nursery.start(serve, source, where)
-            found["token"], found["stop"] = trio.lowlevel.current_trio_token(), nursery.cancel_scope
+            handles["port"] = await nursery.start(serve, source, where)
+            handles["token"], handles["stop"] = trio.lowlevel.current_trio_token(), nursery.cancel_scope
             is_started.set()
 
     def main() -> None:
         try:
             trio.run(run)
         except BaseException as error:
-            found["error"] = error
+            handles["error"] = error
             is_started.set()
 
     thread = threading.Thread(target=main)
     thread.start()
     is_started.wait()
-    if "error" in found:
-        raise found["error"]
+    if "error" in handles:
+        raise handles["error"]
     try:
-        yield Service(f"http://127.0.0.1:{found['port']}")
+        yield Service(f"http://127.0.0.1:{handles['port']}")
     finally:
-        trio.from_thread.run_sync(found["stop"].cancel, trio_token=found["token"])
+        trio.from_thread.run_sync(handles["stop"].cancel, trio_token=handles["token"])
         thread.join()

@@ -127,11 +127,11 @@ def _open(client: httpx.Client, urls: Sequence[str], key: str, mark: int, place:
 def marked_channels(chain: Chain) -> Counter[int]:
     """Return the number of channels that the chain has opened, by their mark."""
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
-    hashes = [chain.chain.rpc("chain_getBlockHash", each) for each in range(1, head + 1)]
+    hashes = [chain.chain.rpc("chain_getBlockHash", number) for number in range(1, head + 1)]
     return Counter(
         int(event["fields"]["refund_parameters"]["min_price"])
-        for each in hashes
-        for event in chain.chain.events(each)
+        for block_hash in hashes
+        for event in chain.chain.events(block_hash)
         if event["name"] == "SwapDepositAddressReady"
     )
 
@@ -172,9 +172,9 @@ def storm(folder: Path, chain: Chain, url: str, partners: int, channels: int, sw
         wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))
         changes = len(rows(database, "changes"))
         deadline = time.monotonic() + LIMIT_S
-        while len({each.id for each in receiver.received}) < changes and time.monotonic() < deadline:
+        while len({delivery.id for delivery in receiver.received}) < changes and time.monotonic() < deadline:
             time.sleep(0.05)
-        delivered = len({each.id for each in receiver.received})
+        delivered = len({delivery.id for delivery in receiver.received})
     marks = marked_channels(chain)
     database.close()
     return Storm(answers, seconds, max(marks.values()), len(marks), changes, delivered)

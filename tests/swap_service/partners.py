@@ -115,8 +115,8 @@ class Api:
     def of(cls, url: str, database: Database, **terms: Any) -> Api:
         """A new partner; without terms, with a commission of 15 basis points and 6,000 requests a minute."""
         name = f"partner{next(_NAMES)}"
-        given = {"commission_bps": 15, "rate": 6_000} | terms
-        return cls(url, registry.add(database, Partner(name, **given)), name)
+        settings = {"commission_bps": 15, "rate": 6_000} | terms
+        return cls(url, registry.add(database, Partner(name, **settings)), name)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -137,17 +137,19 @@ class Api:
 def code_of(answer: httpx.Response) -> tuple[int, str]:
     """Status and code of an unsuccessful answer, which has one shape."""
     assert answer.headers["content-type"] == "application/json"
-    found = answer.json()
-    assert set(found) == {"error"}, found
-    assert set(found["error"]) == {"code", "message"}
-    assert found["error"]["message"]
-    return answer.status_code, found["error"]["code"]
+    document = answer.json()
+    assert set(document) == {"error"}, document
+    assert set(document["error"]) == {"code", "message"}
+    assert document["error"]["message"]
+    return answer.status_code, document["error"]["code"]
 
 
 def channels(chain: Chain) -> int:
     """The number of SwapDepositAddressReady events of the whole chain."""
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
-    hashes = [chain.chain.rpc("chain_getBlockHash", each) for each in range(1, head + 1)]
+    hashes = [chain.chain.rpc("chain_getBlockHash", number) for number in range(1, head + 1)]
     return sum(
-        event["name"] == "SwapDepositAddressReady" for each in hashes for event in chain.chain.events(each)
+        event["name"] == "SwapDepositAddressReady"
+        for block_hash in hashes
+        for event in chain.chain.events(block_hash)
     )

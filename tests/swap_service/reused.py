@@ -43,11 +43,11 @@ REFUNDED: dict[str, Any] = {
 
 def three_channels(chain: DevChain) -> list[tuple[ChannelId, str]]:
     """Channels of one number, with their addresses: swapped (1 ether), refunded (2 ether), and not paid."""
-    found = []
+    channels = []
     for terms in ({}, REFUNDED, {}):
-        found.append(opened(chain, **terms))
-        if len(found) < 3:
-            swapped(chain, found[-1][1], ETHER * len(found), blocks=14)
+        channels.append(opened(chain, **terms))
+        if len(channels) < 3:
+            swapped(chain, channels[-1][1], ETHER * len(channels), blocks=14)
             recycled(chain)
     chain.finalize()
-    return found
+    return channels

@@ -22,12 +22,12 @@ from tests.support.ledger.reused import ETHER, NUMBER, OTHERS, OURS, opening
 def books(tmp_path: Path) -> Books:
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
-    found = Books(database)
-    found.begin(GENESIS, "Development", ALL_ACCOUNTS, block(0, []), {})
-    return found
+    new_books = Books(database)
+    new_books.begin(GENESIS, "Development", ALL_ACCOUNTS, block(0, []), {})
+    return new_books
 
 
-def found(books: Books, channel: ChannelId) -> dict[str, Any] | None:
+def channel_status(books: Books, channel: ChannelId) -> dict[str, Any] | None:
     with books.database.reading() as connection:
         try:
             return status(BookRecord(SwapEvents(connection)), str(channel))
@@ -45,11 +45,11 @@ def announced(books: Books, number: int) -> ChannelId:
 
 def test_a_channel_is_waiting_until_its_block_comes(books: Books) -> None:
     channel = announced(books, 1)
-    early = found(books, channel)
+    early = channel_status(books, channel)
     assert early is not None
     assert (early["state"], early["depositChannel"]["expectedDepositAmount"]) == ("WAITING", str(ETHER))
     books.write([block(1, [opening(0, OURS)])], {})
-    later = found(books, channel)
+    later = channel_status(books, channel)
     assert later is not None
     assert later["depositChannel"]["expectedDepositAmount"] == str(ETHER)
 
@@ -58,15 +58,15 @@ def test_a_fork_that_has_replaced_its_block_ends_it(books: Books) -> None:
     """The channel is opened by the block after, with another id."""
     channel = announced(books, 1)
     books.write([block(1, [])], {})
-    assert found(books, channel) is None
+    assert channel_status(books, channel) is None
     books.write([block(2, [opening(0, OURS)])], {})
-    assert found(books, channel) is None
-    assert found(books, ChannelId("Ethereum", NUMBER, 2)) is not None
+    assert channel_status(books, channel) is None
+    assert channel_status(books, ChannelId("Ethereum", NUMBER, 2)) is not None
 
 
 def test_a_fork_may_have_given_the_number_to_another_account(books: Books) -> None:
     channel = announced(books, 1)
     books.write([block(1, [opening(0, OTHERS)])], {})
-    other = found(books, channel)
+    other = channel_status(books, channel)
     assert other is not None
     assert [broker["commissionBps"] for broker in other["brokers"]] == [10]

@@ -26,15 +26,15 @@ def test_ledger_and_services_go_on(chain: Chain, tmp_path: Path) -> None:
     with following(tmp_path, chain.url, database) as ledger:
         ledger.wait_for("The books begin")
         with serving(tmp_path, chain, database) as open_, serving(tmp_path, chain, database, flag) as closed:
-            for each, text in (
+            for program, text in (
                 (ledger, "SIGHUP: no file to reload\n"),
                 (open_, "SIGHUP: no file to reload; --auth-token-file names none"),
                 (closed, "SIGHUP: read 1 tokens"),
             ):
-                each.process.send_signal(signal.SIGHUP)
-                until(lambda: text in each.log_path.read_text())  # noqa: B023
+                program.process.send_signal(signal.SIGHUP)
+                until(lambda: text in program.log_path.read_text())  # noqa: B023
             for service in (open_, closed):
                 assert httpx.get(f"{service.url}/healthcheck").status_code == 200
-            for each in (ledger, open_, closed):
-                each.process.send_signal(signal.SIGTERM)
-                assert each.process.wait(timeout=60) == 0
+            for program in (ledger, open_, closed):
+                program.process.send_signal(signal.SIGTERM)
+                assert program.process.wait(timeout=60) == 0

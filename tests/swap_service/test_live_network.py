@@ -49,14 +49,14 @@ def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
     """The books of the day, of both kinds in turn."""
-    with books_of(day.url, request.param, tmp_path_factory.mktemp("books")) as found:
-        yield found
+    with books_of(day.url, request.param, tmp_path_factory.mktemp("books")) as opened:
+        yield opened
 
 
 @pytest.fixture
 def service(day: Day, books: Database) -> Iterator[Service]:
-    with running_service(books, day.url, day.url) as found:
-        yield found
+    with running_service(books, day.url, day.url) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +68,16 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def references(day: Day) -> list[str]:
     """All names under which the swaps of a chain can be asked for."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     head = int(day.chain.rpc("chain_getHeader")["number"], 16)
     for number in range(1, head + 1):
         for event in day.chain.events(day.chain.rpc("chain_getBlockHash", number)):
             fields = event["fields"]
             if event["name"] == "SwapDepositAddressReady":
-                found[f"{number}-{ASSETS[fields['source_asset']].chain}-{fields['channel_id']}"] = None
+                names[f"{number}-{ASSETS[fields['source_asset']].chain}-{fields['channel_id']}"] = None
             elif event["name"] == "SwapRequested":
-                found[str(fields["swap_request_id"])] = None
-    return list(found)
+                names[str(fields["swap_request_id"])] = None
+    return list(names)
 
 
 def transactions(service: Service, names: list[str]) -> list[str]:

@@ -33,9 +33,9 @@ def nowhere() -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def service(nowhere: Database) -> Iterator[Service]:
-    with pytest.MonkeyPatch.context() as patch, running_service(nowhere, GONE) as found:
+    with pytest.MonkeyPatch.context() as patch, running_service(nowhere, GONE) as started:
         patch.setattr(link, "WAIT_FOR_CONNECTION_S", 0.2)
-        yield found
+        yield started
 
 
 def test_only_local_hosts_and_pages_are_answered(service: Service) -> None:
@@ -94,9 +94,9 @@ def test_tokens_open_what_their_group_may_call(nowhere: Database, tmp_path: Path
     with running_service(nowhere, GONE, token_file=tokens) as service:
         assert service.get("/healthcheck").status_code == 200
         assert service.get("/v2/quote", amount="x" * 5_000).status_code == 401
-        given = {name: {"authorization": f"Bearer {token}"} for name, token in TOKENS.items()}
-        assert service.post(PATH, [], **given["reader"]).status_code == 401
-        assert service.post(PATH, [], **given["shop"]).status_code == 400
+        headers = {name: {"authorization": f"Bearer {token}"} for name, token in TOKENS.items()}
+        assert service.post(PATH, [], **headers["reader"]).status_code == 401
+        assert service.post(PATH, [], **headers["shop"]).status_code == 400
         assert service.post(PATH, [], authorization="Bearer unknown").status_code == 401
 
 

@@ -58,15 +58,15 @@ def test_a_partner_goes_from_the_quote_to_the_statement(
     assert code_of(other.get(f"/v1/swaps/{channel.id}")) == (404, "not_found")
     chain.swap(channel.deposit_address)
     followed(books, chain.url)
-    found = api.get(f"/v1/swaps/{channel.id}")
-    swap = msgspec.json.decode(found.content, type=schema.Swap)
-    assert swap.state == "COMPLETED", found.text
+    status_answer = api.get(f"/v1/swaps/{channel.id}")
+    swap = msgspec.json.decode(status_answer.content, type=schema.Swap)
+    assert swap.state == "COMPLETED", status_answer.text
     assert swap.swap_egress is not None
     assert int(swap.swap_egress.amount) > int(quote.egress_amount) * 99 // 100
     assert [broker.commission_bps for broker in swap.brokers] == [15, 7]
     assert {fee.type for fee in swap.fees} == {"INGRESS", "NETWORK", "BROKER", "EGRESS"}
     for reference in (swap.swap_id, swap.deposit and swap.deposit.tx_ref):
-        assert api.get(f"/v1/swaps/{reference}").content == found.content
+        assert api.get(f"/v1/swaps/{reference}").content == status_answer.content
         assert code_of(other.get(f"/v1/swaps/{reference}")) == (404, "not_found")
     statement_equals_the_books(api, books)
     empty = msgspec.json.decode(other.get("/v1/statement", month=MONTH).content, type=schema.Statement)
@@ -80,10 +80,10 @@ def statement_equals_the_books(api: Api, books: Database) -> None:
     lines = list(own.lines())
     answer = api.get("/v1/statement", month=month)
     assert answer.headers["content-type"] == "application/json"
-    found = msgspec.json.decode(answer.content, type=schema.Statement)
-    assert len(found.lines) == len(lines) > 5
-    assert {line.line for line in found.lines} == {"swap", "fee", "payout", "commission"}
-    assert [msgspec.to_builtins(total) for total in found.totals] == [
+    decoded = msgspec.json.decode(answer.content, type=schema.Statement)
+    assert len(decoded.lines) == len(lines) > 5
+    assert {line.line for line in decoded.lines} == {"swap", "fee", "payout", "commission"}
+    assert [msgspec.to_builtins(total) for total in decoded.totals] == [
         total.document() for total in own.totals
     ]
     text = api.get("/v1/statement", month=month, format="csv")
@@ -92,7 +92,7 @@ def statement_equals_the_books(api: Api, books: Database) -> None:
     text = api.get("/v1/statement", month=month, format="csv-totals")
     assert text.headers["content-type"] == "text/csv; charset=utf-8"
     table = list(csv.DictReader(io.StringIO(text.text)))
-    assert [each["amount"] for each in table] == [str(total.amount) for total in own.totals]
+    assert [row["amount"] for row in table] == [str(total.amount) for total in own.totals]
 
 
 def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database, service: Service) -> None:
@@ -197,7 +197,7 @@ def test_a_budget_ends(
     partner = registry.require(books, api.name)
     assert isinstance(access.reserve(books, partner, 10), access.Reservation)
     place = idempotency.place
-    monkeypatch.setattr(idempotency, "place", lambda *given: place(*given[:-2], 1, given[-1]))
+    monkeypatch.setattr(idempotency, "place", lambda *arguments: place(*arguments[:-2], 1, arguments[-1]))
     before = channels(chain)
     answer = api.open()
     assert code_of(answer) == (402, "budget_used_up")
@@ -268,8 +268,12 @@ def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Serv
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     document = answer.json()
     declared = {(operation.path, operation.method.lower()) for operation in OPERATIONS}
-    assert declared == {(path, method) for path, each in document["paths"].items() for method in each}
-    described = str([each["responses"] for path in document["paths"].values() for each in path.values()])
+    assert declared == {
+        (path, method) for path, operations in document["paths"].items() for method in operations
+    }
+    described = str(
+        [operation["responses"] for path in document["paths"].values() for operation in path.values()]
+    )
     used = {name for operation in OPERATIONS for name in operation.codes}
     assert used | {"method_not_allowed"} == set(CODES)
     assert [name for name in used if f"`{name}`: " not in described] == []

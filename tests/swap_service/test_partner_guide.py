@@ -21,8 +21,8 @@ GUIDE = "docs/guide/partners.md"
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
-    with broker_chain(tmp_path_factory.mktemp("chain")) as found:
-        yield found
+    with broker_chain(tmp_path_factory.mktemp("chain")) as started:
+        yield started
 
 
 @pytest.mark.world
@@ -35,7 +35,7 @@ def test_the_partners_program_opens_a_channel(chain: Chain, tmp_path: Path) -> N
     line = block(GUIDE, "cfnode service run").replace("http://127.0.0.1:9944", chain.url).split()
     code, _, err = run(*line[1:], "--database", url)
     assert code == 0, err
-    (program,) = (each.runnable for each in blocks(GUIDE, "python"))
+    (program,) = (block.runnable for block in blocks(GUIDE, "python"))
     with running_service(database, chain.url, chain.url) as service:
         done = subprocess.run(
             [sys.executable, "-c", program],

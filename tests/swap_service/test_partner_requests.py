@@ -129,11 +129,11 @@ def test_after_the_death_of_a_process_its_request_is_unknown(
     assert taken.status_code == 201
     unknown = api.open(document, "sent")
     assert code_of(unknown) == (502, "outcome_unknown")
-    again = [api.open(document, each).content for each in ("accepted", "sent")]
+    again = [api.open(document, key).content for key in ("accepted", "sent")]
     assert again == [taken.content, unknown.content]
     assert channels(chain) == before + 1
     kept = [row for row in rows(books, "partner_channels") if row["partner"] == api.name]
-    assert sorted(each["state"] for each in kept) == ["opened", "released", "reserved"]
+    assert sorted(request["state"] for request in kept) == ["opened", "released", "reserved"]
 
 
 def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
@@ -142,9 +142,9 @@ def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
     api, before = Api.of(service.url, books), channels(chain)
     place = idempotency.place
 
-    def placed(*given: Any) -> Any:
+    def placed(*arguments: Any) -> Any:
         registry.revoke(books, api.name)
-        return place(*given)
+        return place(*arguments)
 
     monkeypatch.setattr(idempotency, "place", placed)
     assert code_of(api.open(key="revoked")) == (401, "unauthorized")
@@ -273,10 +273,10 @@ def is_open(port: int) -> bool:
 def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> idempotency.Order:
     """A request that was sent, and whose answer was lost with its process."""
     partner = registry.require(books, api.name)
-    found = idempotency.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
-    assert isinstance(found, idempotency.Order)
-    idempotency.lose(books, found)
-    return found
+    order = idempotency.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
+    assert isinstance(order, idempotency.Order)
+    idempotency.lose(books, order)
+    return order
 
 
 def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, service: Service) -> None:
@@ -293,11 +293,11 @@ def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, ser
     assert code_of(api.open(document, "lost-0")) == (502, "outcome_unknown"), "it is not in the books yet"
     followed(books, chain.url)
     before = channels(chain)
-    found = api.open(document, "lost-0")
-    assert found.status_code == 201, found.text
-    channel = msgspec.json.decode(found.content, type=schema.Channel)
+    answer = api.open(document, "lost-0")
+    assert answer.status_code == 201, answer.text
+    channel = msgspec.json.decode(answer.content, type=schema.Channel)
     assert (channel.deposit_address, channel.issued_block) == (sent["address"], sent["issued_block"])
-    assert api.open(document, "lost-0").content == found.content
+    assert api.open(document, "lost-0").content == answer.content
     assert code_of(api.open(document, "lost-1")) == (502, "outcome_unknown"), "one channel is for one request"
     status = msgspec.json.decode(api.get(f"/v1/swaps/{channel.id}").content, type=schema.Swap)
     assert (status.state, status.deposit_channel.expected_amount) == ("WAITING", str(BITCOIN))
@@ -327,7 +327,7 @@ def test_what_was_never_executed_may_be_sent_again(
     assert api.open(document, "gone").status_code == 201
     assert channels(chain) == before + 1
     kept = [row for row in rows(books, "partner_channels") if row["partner"] == api.name]
-    assert sorted(each["state"] for each in kept) == ["opened", "released"]
+    assert sorted(request["state"] for request in kept) == ["opened", "released"]
 
 
 def test_an_equal_request_that_is_being_sent_may_own_the_channel(books: Database, service: Service) -> None:

@@ -70,21 +70,21 @@ async def refusal(block: Block, **changes: Any) -> RequestRefusal:
 
 
 async def test_a_quote_has_the_figures_of_the_simulation() -> None:
-    found = await quote(Block(), QUERY)
-    assert (found["type"], found["depositAmount"]) == ("REGULAR", str(BITCOIN))
+    document = await quote(Block(), QUERY)
+    assert (document["type"], document["depositAmount"]) == ("REGULAR", str(BITCOIN))
     dollars = (BITCOIN - 1_000) * 50_000 * DOLLAR // BITCOIN
-    assert found["intermediateAmount"] == str(dollars)
-    assert found["egressAmount"] == str(dollars * ETHER // (2_500 * DOLLAR))
-    assert found["estimatedPrice"].startswith("20"), "of whole units"
-    assert [included_fee["type"] for included_fee in found["includedFees"]] == [
+    assert document["intermediateAmount"] == str(dollars)
+    assert document["egressAmount"] == str(dollars * ETHER // (2_500 * DOLLAR))
+    assert document["estimatedPrice"].startswith("20"), "of whole units"
+    assert [included_fee["type"] for included_fee in document["includedFees"]] == [
         "INGRESS",
         "NETWORK",
         "EGRESS",
     ]
-    assert found["lowLiquidityWarning"] is False
-    assert found["recommendedRetryDurationMinutes"] == 30
-    times = found["estimatedDurationsSeconds"]
-    assert found["estimatedDurationSeconds"] == sum(times.values())
+    assert document["lowLiquidityWarning"] is False
+    assert document["recommendedRetryDurationMinutes"] == 30
+    times = document["estimatedDurationsSeconds"]
+    assert document["estimatedDurationSeconds"] == sum(times.values())
     assert times["swap"] == 12
 
 
@@ -93,8 +93,8 @@ async def test_each_pool_of_the_route_takes_its_fee() -> None:
     assert (first["baseAsset"]["asset"], second["baseAsset"]["asset"]) == ("BTC", "ETH")
     assert first["fee"] == {"chain": "Bitcoin", "asset": "BTC", "amount": str((BITCOIN - 1_000) // 1_000)}
     assert second["fee"]["asset"] == "USDC"
-    one = Block(simulation={"intermediary": None, "output": 50_000 * DOLLAR})
-    (pool,) = (await quote(one, QUERY | {"destAsset": "USDC"}))["poolInfo"]
+    block = Block(simulation={"intermediary": None, "output": 50_000 * DOLLAR})
+    (pool,) = (await quote(block, QUERY | {"destAsset": "USDC"}))["poolInfo"]
     assert pool["baseAsset"]["asset"] == "BTC"
 
 
@@ -122,15 +122,15 @@ async def test_an_amount_has_to_cover_its_fees() -> None:
 
 async def test_on_the_chain_itself_nothing_is_dust() -> None:
     block = Block(simulation={"output": 4})
-    (found,) = await quotes(block, QUERY | {"isOnChain": "true"})
-    assert found["egressAmount"] == "4"
+    (document,) = await quotes(block, QUERY | {"isOnChain": "true"})
+    assert document["egressAmount"] == "4"
     assert block.asked[0]["exclude_fees"] == ["IngressDepositChannel", "Egress"]
 
 
 async def test_a_vault_swap_pays_no_deposit_channel() -> None:
     block = Block()
-    (found,) = await quotes(block, QUERY | {"isVaultSwap": "true"})
-    assert found["isVaultSwap"] is True
+    (document,) = await quotes(block, QUERY | {"isVaultSwap": "true"})
+    assert document["isVaultSwap"] is True
     assert block.asked[0]["exclude_fees"] == ["IngressDepositChannel"]
 
 
@@ -175,11 +175,14 @@ async def test_a_pool_without_liquidity_and_a_runtime_without_the_method() -> No
 )
 async def test_a_chunk_has_at_most_3000_dollars_and_a_swap_lasts_no_day(dollars: int, chunks: int) -> None:
     block = Block(simulation={"intermediary": dollars * DOLLAR})
-    found = await quotes(block, QUERY | {"dcaEnabled": "true"})
-    assert [each["type"] for each in found] == ["REGULAR", "DCA"][: min(chunks, 2)]
+    documents = await quotes(block, QUERY | {"dcaEnabled": "true"})
+    assert [document["type"] for document in documents] == ["REGULAR", "DCA"][: min(chunks, 2)]
     if chunks > 1:
-        assert found[1]["dcaParams"] == {"numberOfChunks": chunks, "chunkIntervalBlocks": 2}
-        later = found[1]["estimatedDurationsSeconds"]["swap"] - found[0]["estimatedDurationsSeconds"]["swap"]
+        assert documents[1]["dcaParams"] == {"numberOfChunks": chunks, "chunkIntervalBlocks": 2}
+        later = (
+            documents[1]["estimatedDurationsSeconds"]["swap"]
+            - documents[0]["estimatedDurationsSeconds"]["swap"]
+        )
         assert later == 12 * (chunks - 1)
         assert later < 86_400
 
@@ -200,8 +203,8 @@ def pools(*rows: tuple[int, int, str]) -> list[dict[str, Any]]:
 
 async def test_the_cheapest_pool_that_holds_enough_boosts_the_deposit() -> None:
     depth = pools((30, 9 * BITCOIN, "Btc"), (10, BITCOIN, "Btc"), (5, BITCOIN - 1, "Btc"), (1, 10**20, "Eth"))
-    found = await quote(Block(cf_boost_pools_depth=depth), QUERY)
-    boosted = found["boostQuote"]
+    document = await quote(Block(cf_boost_pools_depth=depth), QUERY)
+    boosted = document["boostQuote"]
     assert (boosted["estimatedBoostFeeBps"], boosted["maxBoostFeeBps"]) == (10, 30)
     assert boosted["includedFees"][0] == {
         "type": "BOOST",
@@ -209,8 +212,8 @@ async def test_the_cheapest_pool_that_holds_enough_boosts_the_deposit() -> None:
         "asset": "BTC",
         "amount": "100000",
     }
-    assert int(boosted["egressAmount"]) < int(found["egressAmount"])
-    assert boosted["estimatedDurationSeconds"] < found["estimatedDurationSeconds"]
+    assert int(boosted["egressAmount"]) < int(document["egressAmount"])
+    assert boosted["estimatedDurationSeconds"] < document["estimatedDurationSeconds"]
 
 
 @pytest.mark.parametrize(
@@ -247,6 +250,6 @@ async def test_a_swap_that_moves_the_price_by_a_twentieth_gets_a_warning(share: 
     ],
 )
 def test_a_price_in_whole_units(fixed: int, source: str, target: str, price: str) -> None:
-    found = price_of(fixed, source, target)
-    assert "e" not in found.lower()
-    assert float(found) == pytest.approx(float(price), rel=1e-9)
+    price_text = price_of(fixed, source, target)
+    assert "e" not in price_text.lower()
+    assert float(price_text) == pytest.approx(float(price), rel=1e-9)

@@ -34,21 +34,21 @@ class Reused:
 def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
     with broker_chain(tmp_path_factory.mktemp("chain")) as chain:
         made = three_channels(chain.chain)
-        yield Reused(chain, [each for each, _ in made], [each for _, each in made])
+        yield Reused(chain, [channel for channel, _ in made], [request for _, request in made])
 
 
 @pytest.fixture(scope="module", params=BOTH)
 def books(
     reused: Reused, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    with books_of(reused.chain.url, request.param, tmp_path_factory.mktemp("books")) as found:
-        yield found
+    with books_of(reused.chain.url, request.param, tmp_path_factory.mktemp("books")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def service(reused: Reused, books: Database) -> Iterator[Service]:
-    with running_service(books, reused.chain.url, reused.chain.url) as found:
-        yield found
+    with running_service(books, reused.chain.url, reused.chain.url) as started:
+        yield started
 
 
 def status(url: str, reference: Any) -> httpx.Response:
@@ -70,16 +70,16 @@ def test_a_channel_that_was_never_paid_is_waiting(reused: Reused, service: Servi
 
 def test_the_channels_before_it_keep_their_swaps(reused: Reused, service: Service) -> None:
     for url in (reused.chain.url, service.url):
-        first, second = (status(url, each).json() for each in reused.channels[:2])
+        first, second = (status(url, channel).json() for channel in reused.channels[:2])
         assert (first["state"], first["deposit"]["amount"]) == ("COMPLETED", str(ETHER))
         assert ("swapEgress" in first, "refundEgress" in first) == (True, False)
         assert (second["state"], second["deposit"]["amount"]) == ("COMPLETED", str(2 * ETHER))
         assert ("swapEgress" in second, "refundEgress" in second) == (False, True)
-        for channel, found in zip(reused.channels, (first, second), strict=False):
-            assert found["depositChannel"]["id"] == str(channel)
-            by_swap = status(url, found["swapId"]).json()
+        for channel, document in zip(reused.channels, (first, second), strict=False):
+            assert document["depositChannel"]["id"] == str(channel)
+            by_swap = status(url, document["swapId"]).json()
             assert by_swap["depositChannel"]["id"] == str(channel)
-            by_transaction = status(url, found["deposit"]["txRef"]).json()
+            by_transaction = status(url, document["deposit"]["txRef"]).json()
             assert by_transaction["depositChannel"]["id"] == str(channel)
 
 
@@ -134,10 +134,10 @@ def test_a_partner_reads_and_is_paid_for_its_own_channel_only(
     chain.finalize()
     followed(books, reused.chain.url)
     for api, own, others in ((one, first, second), (other, second, first)):
-        found = api.get(f"/v1/swaps/{own['id']}").json()
-        assert (found["state"], found["deposit_channel"]["id"]) == ("COMPLETED", own["id"])
-        assert found["deposit"]["amount"] == str(ETHER if api is one else 3 * ETHER)
-        assert api.get(f"/v1/swaps/{found['swap_id']}").json() == found
+        document = api.get(f"/v1/swaps/{own['id']}").json()
+        assert (document["state"], document["deposit_channel"]["id"]) == ("COMPLETED", own["id"])
+        assert document["deposit"]["amount"] == str(ETHER if api is one else 3 * ETHER)
+        assert api.get(f"/v1/swaps/{document['swap_id']}").json() == document
         assert code_of(api.get(f"/v1/swaps/{others['id']}")) == (404, "not_found")
     assert code_of(one.get(f"/v1/swaps/{reused.channels[0]}")) == (404, "not_found")
 
@@ -164,6 +164,6 @@ def test_a_channel_of_the_service_is_found_before_its_block_is_in_the_books(
     later = status(service.url, channel["id"]).json()
     unknown = {"brokers", "lastStatechainUpdateAt"}
     assert {name: early.json()[name] for name in later if name not in unknown} == {
-        name: each for name, each in later.items() if name not in unknown
+        name: value for name, value in later.items() if name not in unknown
     }
     assert later["depositChannel"]["openedThroughBackend"] is True

@@ -45,26 +45,28 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         chain.chain.new_block()
         chain.chain.finalize()
         wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))
-        opened = [each for each in answers if each.status == 201]
-        unknown = [each for each in answers if each.status == 502]
+        opened = [answer for answer in answers if answer.status == 201]
+        unknown = [answer for answer in answers if answer.status == 502]
         assert len(opened) + len(unknown) == CHANNELS
-        assert {each.body["error"]["code"] for each in unknown} <= {"outcome_unknown"}
+        assert {answer.body["error"]["code"] for answer in unknown} <= {"outcome_unknown"}
         on_chain = marked_channels(chain)
         again = {
-            each.mark: partners[(each.mark - 1) % PARTNERS].open(marked(each.mark), f"order-{each.mark}")
-            for each in unknown
+            answer.mark: partners[(answer.mark - 1) % PARTNERS].open(
+                marked(answer.mark), f"order-{answer.mark}"
+            )
+            for answer in unknown
         }
-        found = {mark for mark, answer in again.items() if answer.status_code == 201}
-        assert found == set(again) & set(on_chain)
+        repeated = {mark for mark, answer in again.items() if answer.status_code == 201}
+        assert repeated == set(again) & set(on_chain)
         assert marked_channels(chain) == on_chain, "it was looked up, not sent"
         assert max(on_chain.values()) == 1, "a request was sent twice"
-        assert {each.mark for each in opened} <= set(on_chain)
-        assert set(on_chain) <= {each.mark for each in answers}
-        assert len({each.body["id"] for each in opened}) == len(opened)
+        assert {answer.mark for answer in opened} <= set(on_chain)
+        assert set(on_chain) <= {answer.mark for answer in answers}
+        assert len({answer.body["id"] for answer in opened}) == len(opened)
         in_the_books = {(row["chain"], row["channel"]) for row in rows(database, "channels")}
         kept = [row for row in rows(database, "partner_channels") if row["state"] == "opened"]
-        assert {(each["chain"], each["channel"]) for each in kept} <= in_the_books
-        assert len(kept) == len(opened) + len(found) == len(on_chain)
+        assert {(row["chain"], row["channel"]) for row in kept} <= in_the_books
+        assert len(kept) == len(opened) + len(repeated) == len(on_chain)
         owner = partners[(opened[-1].mark - 1) % PARTNERS]
         status = owner.get(f"/v1/swaps/{opened[-1].body['id']}")
         assert status.json()["state"] == "WAITING"
@@ -89,16 +91,16 @@ def test_the_database_crashes_under_load(tmp_path: Path) -> None:
             if len(answers) == CHANNELS // 4:
                 server.crash()
                 server.start()
-        assert {each.status for each in answers} <= {201, 502}
+        assert {answer.status for answer in answers} <= {201, 502}
         chain.chain.new_block()
         chain.chain.finalize()
         followed(database, chain.url)
         on_chain = marked_channels(chain)
         assert max(on_chain.values()) == 1
-        for each in answers:
-            owner = partners[(each.mark - 1) % PARTNERS]
-            again = owner.open(marked(each.mark), f"order-{each.mark}")
-            assert (again.status_code == 201) == (each.mark in on_chain), again.text
-            assert each.status != 201 or again.json() == each.body
+        for first_answer in answers:
+            owner = partners[(first_answer.mark - 1) % PARTNERS]
+            again = owner.open(marked(first_answer.mark), f"order-{first_answer.mark}")
+            assert (again.status_code == 201) == (first_answer.mark in on_chain), again.text
+            assert first_answer.status != 201 or again.json() == first_answer.body
         assert marked_channels(chain) == on_chain
         database.close()

@@ -36,7 +36,7 @@ class Record:
     now: int = 0
 
     def add(self, block: int, pallet: str, name: str, fields: dict[str, Any], *keys: Key) -> None:
-        index = sum(len(each) for each in self.found.values())
+        index = sum(len(entries) for entries in self.found.values())
         entry = Entry(BlockRef(bytes(32), block), block * 6_000, index, pallet, name, fields)
         for key in keys:
             self.found.setdefault(key, []).append(entry)
@@ -118,11 +118,11 @@ def test_a_message_that_cannot_be_sent_has_failed() -> None:
     assert status(record, str(CHANNEL))["state"] == "SENDING"
     error = {"egress_id": ("Bitcoin", 3), "error": ("FailedToBuildCcm", {})}
     record.add(23, "BitcoinIngressEgress", "CcmEgressInvalid", error, ("egress", "Bitcoin", 3))
-    found = status(record, str(CHANNEL))
-    assert found["state"] == "FAILED"
-    failure = found["swapEgress"]["failure"]
+    document = status(record, str(CHANNEL))
+    assert document["state"] == "FAILED"
+    failure = document["swapEgress"]["failure"]
     assert (failure["mode"], failure["reason"]["name"]) == ("SENDING_FAILED", "FailedToBuildCcm")
-    assert flat_status(found)["state"] == "BROADCAST_ABORTED"
+    assert flat_status(document)["state"] == "BROADCAST_ABORTED"
 
 
 def test_a_deposit_that_was_sent_back_at_once_is_a_refund() -> None:
@@ -133,8 +133,8 @@ def test_a_deposit_that_was_sent_back_at_once_is_a_refund() -> None:
         20,
         ("Refund", {"egress_id": ("Ethereum", 4), "amount": 9, "reason": "InvalidRefundParameters"}),
     )
-    found = status(record, str(CHANNEL))
-    assert (found["state"], found["refundEgress"]["amount"]) == ("SENDING", "9")
+    document = status(record, str(CHANNEL))
+    assert (document["state"], document["refundEgress"]["amount"]) == ("SENDING", "9")
     batch = {"broadcast_id": 2, "egress_ids": (("Ethereum", 4),)}
     record.add(21, "EthereumIngressEgress", "BatchBroadcastRequested", batch, ("egress", "Ethereum", 4))
     end = {"broadcast_id": 2, "transaction_ref": bytes(32)}
@@ -156,8 +156,8 @@ def test_liquidity_of_a_later_channel_with_the_number_is_not_the_swaps() -> None
     keys = [("channel", CHANNEL.chain, CHANNEL.number), ("address", ("Eth", EVM))]
     record.add(5_000, "LiquidityProvider", "LiquidityDepositAddressReady", fields, *keys)
     deposited(record, 5_010, ("LiquidityProvision", {"lp_account": bytes(32)}))
-    found = status(record, str(CHANNEL))
-    assert (found["state"], found["depositChannel"]["isExpired"], "deposit" in found) == (
+    document = status(record, str(CHANNEL))
+    assert (document["state"], document["depositChannel"]["isExpired"], "deposit" in document) == (
         "WAITING",
         True,
         False,
@@ -198,8 +198,8 @@ def test_a_number_that_is_opened_for_another_asset_keeps_both_channels_apart() -
 def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> None:
     record = Record()
     requested(record, 30)
-    found = status(record, "1")
-    assert (found["state"], "depositChannel" in found) == ("SWAPPING", False)
+    document = status(record, "1")
+    assert (document["state"], "depositChannel" in document) == ("SWAPPING", False)
     with pytest.raises(RequestRefusal):
         status(record, str(CHANNEL))
 
@@ -220,7 +220,7 @@ def test_each_of_equal_transfers_of_a_batch_has_a_call_of_its_own(failed: int) -
     for number, egress in ((1, 4), (2, 5)):
         requested(record, 20, number)
         refunded(record, 22, number, egress)
-    keys = [("egress", "Ethereum", each) for each in (4, 5)]
+    keys = [("egress", "Ethereum", number) for number in (4, 5)]
     record.add(23, "EthereumIngressEgress", "BatchBroadcastRequested", batch, *keys)
     end = {"broadcast_id": 2, "transaction_ref": bytes(32)}
     record.add(24, "EthereumBroadcaster", "BroadcastSuccess", end, ("broadcast", "Ethereum", 2))
@@ -241,7 +241,7 @@ def test_each_of_equal_transfers_of_a_batch_has_a_call_of_its_own(failed: int) -
     payouts = [status(record, number)["refundEgress"] for number in ("1", "2")]
     data = [payout.get("transactionPayload", {}).get("data") for payout in payouts]
     assert data == [*["0x03", "0x04"][:failed], None, None][:2]
-    assert ["txRef" in payout for payout in payouts] == [each is None for each in data]
+    assert ["txRef" in payout for payout in payouts] == [call is None for call in data]
 
 
 def test_an_expired_call_is_not_handed_out() -> None:
@@ -280,9 +280,9 @@ def test_an_expired_call_is_not_handed_out() -> None:
     record.add(
         90, "EthereumIngressEgress", "FailedForeignChainCallExpired", expired, ("broadcast", "Ethereum", 3)
     )
-    found = status(record, "1")
-    assert (found["state"], "transactionPayload" in found["refundEgress"]) == ("FAILED", False)
-    failure = found["refundEgress"]["failure"]
+    document = status(record, "1")
+    assert (document["state"], "transactionPayload" in document["refundEgress"]) == ("FAILED", False)
+    failure = document["refundEgress"]["failure"]
     assert failure["reason"]["name"] == "FailedForeignChainCallExpired"
     assert failure["failedBlockIndex"].startswith("24-")
 
@@ -296,8 +296,8 @@ def test_the_rate_of_a_boost_is_the_one_that_was_charged() -> None:
               "prewitnessed_deposit_id": 1, "action": ("Swap", {"swap_request_id": 1})}  # fmt: skip
     key = ("channel", CHANNEL.chain, CHANNEL.number)
     record.add(20, "EthereumIngressEgress", "DepositBoosted", fields, key)
-    found = status(record, str(CHANNEL))
-    assert (found["state"], found["boost"]["effectiveBoostFeeBps"]) == ("SWAPPING", 5)
+    document = status(record, str(CHANNEL))
+    assert (document["state"], document["boost"]["effectiveBoostFeeBps"]) == ("SWAPPING", 5)
 
 
 @pytest.mark.parametrize("side", ["destination", "refund"])
@@ -328,8 +328,8 @@ def test_one_letter_in_the_wrong_case_is_refused(side: str) -> None:
 def test_receivers_are_answered_with_their_checksum_and_expiry_by_the_chains_time() -> None:
     record = Record()
     opened(record)
-    found = status(record, str(CHANNEL))
-    assert found["fillOrKillParams"]["refundAddress"] == checksum_address(EVM) != f"0x{EVM.hex()}"
-    channel = found["depositChannel"]
+    document = status(record, str(CHANNEL))
+    assert document["fillOrKillParams"]["refundAddress"] == checksum_address(EVM) != f"0x{EVM.hex()}"
+    channel = document["depositChannel"]
     assert channel["depositAddress"] == f"0x{EVM.hex()}"
     assert channel["estimatedExpiryTime"] - channel["createdAt"] == 6_171 * 12_000

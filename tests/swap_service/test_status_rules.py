@@ -38,9 +38,9 @@ def hex_of(data: bytes) -> str:
 @pytest.fixture
 def record() -> Record:
     """A channel that is open."""
-    found = Record()
-    found.opened()
-    return found
+    new_record = Record()
+    new_record.opened()
+    return new_record
 
 
 def swapping(record: Record, **request: Any) -> None:
@@ -90,8 +90,8 @@ def test_a_swap_that_ends_without_an_egress_is_completed(record: Record) -> None
 
 def test_an_open_channel_names_its_terms(record: Record) -> None:
     record.expectations[CHANNEL] = 1_000
-    found = status(record, CHANNEL)
-    channel = found["depositChannel"]
+    document = status(record, CHANNEL)
+    channel = document["depositChannel"]
     assert (channel["id"], channel["depositAddress"]) == (CHANNEL, hex_of(DEPOSIT_ADDRESS[1]))
     assert (channel["createdAt"], channel["estimatedExpiryTime"]) == (
         60_000,
@@ -99,14 +99,16 @@ def test_an_open_channel_names_its_terms(record: Record) -> None:
     )
     assert (channel["openedThroughBackend"], channel["expectedDepositAmount"]) == (True, "1000")
     assert channel["affiliateBrokers"] == [{"account": ss58.encode(AFFILIATE), "commissionBps": 5}]
-    assert found["brokers"][0] == {"account": ss58.encode(BROKER), "commissionBps": 15}
-    assert (found["srcAsset"], found["destAsset"], found["destChain"]) == ("ETH", "USDC", "Arbitrum")
-    assert found["destAddress"] == checksum_address(DESTINATION[1])
-    assert found["fillOrKillParams"]["refundAddress"] == checksum_address(REFUND_ADDRESS[1])
-    assert found["fillOrKillParams"]["minPrice"] == "1000000000000", "USDC has 12 decimals fewer than ether"
-    assert "deposit" not in found
-    assert "boost" not in found
-    assert found["lastStatechainUpdateAt"] == record.now
+    assert document["brokers"][0] == {"account": ss58.encode(BROKER), "commissionBps": 15}
+    assert (document["srcAsset"], document["destAsset"], document["destChain"]) == ("ETH", "USDC", "Arbitrum")
+    assert document["destAddress"] == checksum_address(DESTINATION[1])
+    assert document["fillOrKillParams"]["refundAddress"] == checksum_address(REFUND_ADDRESS[1])
+    assert document["fillOrKillParams"]["minPrice"] == "1000000000000", (
+        "USDC has 12 decimals fewer than ether"
+    )
+    assert "deposit" not in document
+    assert "boost" not in document
+    assert document["lastStatechainUpdateAt"] == record.now
 
 
 def test_a_channel_of_a_broker_has_no_expected_amount(record: Record) -> None:
@@ -158,12 +160,12 @@ def test_a_rejected_deposit_is_a_failure_with_its_reason(
     record: Record, reason: Any, name: str, words: str
 ) -> None:
     record.rejected(reason)
-    found = status(record, CHANNEL)
-    assert found["state"] == "FAILED"
-    assert found["deposit"]["failure"]["mode"] == "DEPOSIT_IGNORED"
-    assert found["deposit"]["failure"]["reason"]["name"] == name
-    assert words in found["deposit"]["failure"]["reason"]["message"]
-    assert found["fees"] == []
+    document = status(record, CHANNEL)
+    assert document["state"] == "FAILED"
+    assert document["deposit"]["failure"]["mode"] == "DEPOSIT_IGNORED"
+    assert document["deposit"]["failure"]["reason"]["name"] == name
+    assert words in document["deposit"]["failure"]["reason"]["message"]
+    assert document["fees"] == []
 
 
 def test_fees_are_summed_by_kind_and_asset_and_nothing_is_left_out(record: Record) -> None:
@@ -227,10 +229,10 @@ def test_an_aborted_broadcast_is_a_failure_with_the_call_that_may_be_submitted(r
     record.broadcast()
     record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
     record.about_broadcast("BroadcastAborted")
-    found = status(record, CHANNEL)
-    assert found["state"] == "FAILED"
-    assert found["swapEgress"]["failure"]["mode"] == "SENDING_FAILED"
-    assert found["swapEgress"]["transactionPayload"] == {
+    document = status(record, CHANNEL)
+    assert document["state"] == "FAILED"
+    assert document["swapEgress"]["failure"]["mode"] == "SENDING_FAILED"
+    assert document["swapEgress"]["transactionPayload"] == {
         "contract": hex_of(b"\xcc" * 20), "value": "0", "chainId": "421614", "data": "0x0102",
     }  # fmt: skip
 
@@ -280,8 +282,8 @@ def test_an_aborted_batch_that_is_sent_again_is_on_its_way(record: Record) -> No
     record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
     record.about_broadcast("BroadcastAborted")
     record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
-    found = status(record, CHANNEL)
-    assert (found["state"], "failure" in found["swapEgress"]) == ("SENT", False)
+    document = status(record, CHANNEL)
+    assert (document["state"], "failure" in document["swapEgress"]) == ("SENT", False)
     record.about_broadcast("BroadcastAborted")
     assert status(record, CHANNEL)["state"] == "FAILED"
 
@@ -291,9 +293,9 @@ def test_an_aborted_broadcast_that_succeeds_after_all_is_completed(record: Recor
     record.broadcast()
     record.about_broadcast("BroadcastAborted")
     record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
-    found = status(record, CHANNEL)
-    assert (found["state"], found["swapEgress"]["txRef"]) == ("COMPLETED", hex_of(SENT))
-    assert "failure" not in found["swapEgress"]
+    document = status(record, CHANNEL)
+    assert (document["state"], document["swapEgress"]["txRef"]) == ("COMPLETED", hex_of(SENT))
+    assert "failure" not in document["swapEgress"]
 
 
 def fallback(record: Record, block: int, asset: str = "ArbUsdc", amount: int = 900) -> None:
@@ -312,10 +314,10 @@ def test_a_transfer_that_its_receiver_does_not_take_is_a_failure(record: Record)
     success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
     fallback(record, success.block.number)
     record.about_broadcast("TransactionBroadcastRequest", number=31, transaction_payload=PAYLOAD)
-    found = status(record, CHANNEL)
-    assert found["state"] == "FAILED"
-    assert found["swapEgress"]["failure"]["reason"]["name"] == "TransferFallbackRequested"
-    assert found["swapEgress"]["transactionPayload"]["data"] == "0x0102"
+    document = status(record, CHANNEL)
+    assert document["state"] == "FAILED"
+    assert document["swapEgress"]["failure"]["reason"]["name"] == "TransferFallbackRequested"
+    assert document["swapEgress"]["transactionPayload"]["data"] == "0x0102"
 
 
 def test_a_fallback_of_another_block_is_of_another_transfer(record: Record) -> None:
@@ -329,10 +331,10 @@ def test_a_fallback_of_another_block_is_of_another_transfer(record: Record) -> N
 def test_an_output_below_the_egress_fee_is_a_failure(record: Record) -> None:
     swapping(record)
     record.add("Swapping", "SwapEgressIgnored", ("request", 12), amount=1, asset="ArbUsdc", reason=None)
-    found = status(record, CHANNEL)
-    assert found["state"] == "FAILED"
-    assert found["swapEgress"]["failure"]["mode"] == "SWAP_OUTPUT_TOO_SMALL"
-    assert found["swapEgress"]["failure"]["reason"]["name"] == "BelowEgressDustLimit"
+    document = status(record, CHANNEL)
+    assert document["state"] == "FAILED"
+    assert document["swapEgress"]["failure"]["mode"] == "SWAP_OUTPUT_TOO_SMALL"
+    assert document["swapEgress"]["failure"]["reason"]["name"] == "BelowEgressDustLimit"
 
 
 def test_a_swap_with_a_refund_is_completed_when_both_are_witnessed(record: Record) -> None:
@@ -345,9 +347,9 @@ def test_a_swap_with_a_refund_is_completed_when_both_are_witnessed(record: Recor
     record.about_broadcast("TransactionBroadcastRequest", "Ethereum", 40, transaction_payload=None)
     assert state(record) == "SENT"
     record.about_broadcast("BroadcastSuccess", "Ethereum", 40, transaction_ref=TRANSACTION)
-    found = status(record, CHANNEL)
-    assert found["state"] == "COMPLETED"
-    assert (found["swapEgress"]["txRef"], found["refundEgress"]["txRef"]) == (
+    document = status(record, CHANNEL)
+    assert document["state"] == "COMPLETED"
+    assert (document["swapEgress"]["txRef"], document["refundEgress"]["txRef"]) == (
         hex_of(SENT),
         hex_of(TRANSACTION),
     )
@@ -378,11 +380,11 @@ def boosted(record: Record) -> None:
 def test_a_boosted_deposit_names_its_fee_and_is_witnessed_later() -> None:
     record = Record()
     boosted(record)
-    found = status(record, CHANNEL)
-    assert found["boost"]["maxBoostFeeBps"] == 30
-    assert (found["boost"]["effectiveBoostFeeBps"], found["boost"]["boostedBlockIndex"]) == (20, "12-2")
-    assert found["deposit"] == {"amount": "1000", "txRef": hex_of(TRANSACTION)}
-    assert {fee["type"]: fee["amount"] for fee in found["fees"]} == {"BOOST": "2", "INGRESS": "3"}
+    document = status(record, CHANNEL)
+    assert document["boost"]["maxBoostFeeBps"] == 30
+    assert (document["boost"]["effectiveBoostFeeBps"], document["boost"]["boostedBlockIndex"]) == (20, "12-2")
+    assert document["deposit"] == {"amount": "1000", "txRef": hex_of(TRANSACTION)}
+    assert {fee["type"]: fee["amount"] for fee in document["fees"]} == {"BOOST": "2", "INGRESS": "3"}
     record.add("EthereumIngressEgress", "DepositFinalised", ("credited", "Ethereum", 9))
     assert status(record, CHANNEL)["deposit"]["witnessedBlockIndex"] == "13-2"
 
@@ -451,6 +453,6 @@ def test_a_vault_swap_has_no_channel() -> None:
     record = Record()
     record.requested(origin=("Vault", {"tx_id": ("Evm", TRANSACTION)}))
     record.deposited()
-    found = status(record, "12")
-    assert "depositChannel" not in found
-    assert (found["state"], found["swapId"]) == ("SWAPPING", "12")
+    document = status(record, "12")
+    assert "depositChannel" not in document
+    assert (document["state"], document["swapId"]) == ("SWAPPING", "12")

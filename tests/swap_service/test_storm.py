@@ -17,11 +17,11 @@ pytestmark = pytest.mark.world
 PARTNERS, CHANNELS, SWAPS = repeats(100, 10), repeats(1_000, 40), repeats(100, 4)
 
 
-def is_whole(found: Storm) -> None:
-    assert [answer.status for answer in found.answers] == [201] * CHANNELS
-    assert len({answer.body["id"] for answer in found.answers}) == CHANNELS
-    assert (found.on_chain, found.most_on_chain) == (CHANNELS, 1)
-    assert found.delivered == found.changes >= 2 * SWAPS
+def is_whole(outcome: Storm) -> None:
+    assert [answer.status for answer in outcome.answers] == [201] * CHANNELS
+    assert len({answer.body["id"] for answer in outcome.answers}) == CHANNELS
+    assert (outcome.on_chain, outcome.most_on_chain) == (CHANNELS, 1)
+    assert outcome.delivered == outcome.changes >= 2 * SWAPS
 
 
 def test_on_sqlite(tmp_path: Path) -> None:

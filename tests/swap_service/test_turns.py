@@ -50,14 +50,14 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
     both = [ProcessTurns(Database(url)) for _ in range(2)]
     with trio.fail_after(120):
         async with trio.open_nursery() as servers:
-            for each in both:
-                servers.start_soon(each.run)
+            for service in both:
+                servers.start_soon(service.run)
             async with trio.open_nursery() as calls:
                 for number in range(CALLS):
                     for process, own in enumerate(both):
                         calls.start_soon(call, process, own, number * 0.02)
             servers.cancel_scope.cancel()
-    assert [order.count(each) for each in (0, 1)] == [CALLS, CALLS]
+    assert [order.count(number) for number in (0, 1)] == [CALLS, CALLS]
     assert min(most) > 1, "a turn is for many calls"
 
 

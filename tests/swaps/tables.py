@@ -34,7 +34,7 @@ def _transitions(steps: Mapping[Any, JourneyState]) -> str:
     before: dict[tuple[str, str], list[str]] = {}
     for (state, step), after in steps.items():
         before.setdefault((step.value, after.value), []).append("none" if state is None else state.value)
-    rows = ((step, ", ".join(found), after) for (step, after), found in before.items())
+    rows = ((step, ", ".join(sources), after) for (step, after), sources in before.items())
     return _table(("step", "from", "to"), rows)
 
 

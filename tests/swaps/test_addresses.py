@@ -43,7 +43,7 @@ def test_other_chains_keep_their_text() -> None:
 def test_a_channels_lifetime_follows_from_the_one_table_of_block_times() -> None:
     assert set(BLOCK_TIMES) == set(CHAINS)
     hours = {chain: lifetime_ms(chain) / 3_600_000 for chain in CHAINS}
-    assert {chain: round(each, 1) for chain, each in hours.items() if round(each, 1) != 24} == {
+    assert {chain: round(length, 1) for chain, length in hours.items() if round(length, 1) != 24} == {
         "Ethereum": 20.6,
         "Arbitrum": 25.0,
         "Solana": 48.0,

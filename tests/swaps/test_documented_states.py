@@ -32,10 +32,10 @@ def test_the_names_of_events_about_swaps_stand_in_one_place() -> None:
     """
     rooms = ("swaps", "swap_service", "ledger", "dashboard", "devchain/swaps")
     names = {f'"{name.value}"' for name in Name}
-    found = {
+    names_by_path = {
         str(path.relative_to(ROOT)): sorted(name for name in names if name in path.read_text())
         for room in rooms
         for path in (ROOT / "cfnode" / room).rglob("*.py")
         if any(name in path.read_text() for name in names)
     }
-    assert set(found) == {"cfnode/swaps/events.py"}, found
+    assert set(names_by_path) == {"cfnode/swaps/events.py"}, names_by_path

@@ -22,15 +22,15 @@ LIVES, STEPS = 400, 16
 
 def moments() -> list[PayoutLife]:
     """Each moment of random lives."""
-    found = []
+    copies = []
     for seed in range(LIVES):
         random = Random(seed)
         life = PayoutLife(random, is_message=seed % 3 == 0)
         for _ in range(STEPS):
             life.step()
             assert life.paid <= 1
-            found.append(replace(life, steps=[*life.steps], signed=[*life.signed], used={*life.used}))
-    return found
+            copies.append(replace(life, steps=[*life.steps], signed=[*life.signed], used={*life.used}))
+    return copies
 
 
 MOMENTS = moments()
@@ -39,18 +39,21 @@ MOMENTS = moments()
 def test_with_all_evidence_the_fate_is_what_the_vault_does() -> None:
     said = set()
     for life in MOMENTS:
-        found, taken = fate(life.evidence()), [each for each in life.signed if life.takes(each)]
-        said.add(found)
-        about = (found, life)
+        verdict, taken = (
+            fate(life.evidence()),
+            [transaction for transaction in life.signed if life.takes(transaction)],
+        )
+        said.add(verdict)
+        about = (verdict, life)
         if life.state in UNDERWAY and not life.used:
-            assert found is Fate.ON_ITS_WAY, about
+            assert verdict is Fate.ON_ITS_WAY, about
             continue
-        assert found.has_call is bool(taken), about
-        assert {each.is_batch for each in taken} <= {found is Fate.BATCH_ON_OFFER}, about
-        assert life.paid == 1 or found is not Fate.PAID, about
-        assert life.paid == 0 or found in (Fate.PAID, Fate.ON_ITS_WAY), about
-        assert found is not Fate.UNSIGNED or life.waits or life.is_listed, about
-        assert found not in (Fate.UNKNOWN, Fate.WITHOUT_CALL), about
+        assert verdict.has_call is bool(taken), about
+        assert {transaction.is_batch for transaction in taken} <= {verdict is Fate.BATCH_ON_OFFER}, about
+        assert life.paid == 1 or verdict is not Fate.PAID, about
+        assert life.paid == 0 or verdict in (Fate.PAID, Fate.ON_ITS_WAY), about
+        assert verdict is not Fate.UNSIGNED or life.waits or life.is_listed, about
+        assert verdict not in (Fate.UNKNOWN, Fate.WITHOUT_CALL), about
     assert said == set(Fate) - {Fate.UNKNOWN, Fate.WITHOUT_CALL}
 
 
@@ -61,7 +64,7 @@ def test_nothing_comes_after_an_expiry() -> None:
         later = deepcopy(life)
         for _ in range(4):
             assert not later.waits
-            assert not any(later.takes(each) for each in later.signed), life
+            assert not any(later.takes(transaction) for transaction in later.signed), life
             later.rotate()
 
 
@@ -78,10 +81,10 @@ def test_with_less_evidence_nothing_is_said_to_be_lost_that_is_not() -> None:
             Evidence("Ethereum", is_listed=life.is_listed),
             Evidence("Ethereum"),
         ):
-            found, about = fate(known), (known, life)
-            assert found is not Fate.PAID or life.paid == 1, about
-            if life.state not in UNDERWAY and any(life.takes(each) for each in life.signed):
-                assert found.may_have_call, about
+            verdict, about = fate(known), (known, life)
+            assert verdict is not Fate.PAID or life.paid == 1, about
+            if life.state not in UNDERWAY and any(life.takes(transaction) for transaction in life.signed):
+                assert verdict.may_have_call, about
 
 
 def test_without_evidence_nothing_is_said() -> None:
@@ -117,7 +120,7 @@ def test_the_fate_is_decided_in_one_place() -> None:
             continue
         for node in ast.walk(ast.parse(text)):
             chosen = [*_chosen(node)]
-            deciding += [f"{path.relative_to(ROOT)}:{each.lineno}" for each in chosen if _is_fate(each)]
+            deciding += [f"{path.relative_to(ROOT)}:{node.lineno}" for node in chosen if _is_fate(node)]
     assert deciding == []
 
 
@@ -131,7 +134,7 @@ def _chosen(node: ast.AST) -> Iterator[ast.expr]:
         ):
             yield value
         case ast.Call(args=arguments, keywords=keywords):
-            yield from (*arguments, *(each.value for each in keywords))
+            yield from (*arguments, *(keyword.value for keyword in keywords))
         case ast.IfExp(body=body, orelse=orelse):
             yield from (body, orelse)
 

@@ -85,8 +85,8 @@ def test_payouts_tell_an_output_from_a_refund(
     payouts: list[tuple[PayoutKind, JourneyState]], state: str
 ) -> None:
     journey = Journey(JourneyState.SWAPPING)
-    for kind, each in payouts:
-        journey.receive_payout(kind, each)
+    for kind, payout in payouts:
+        journey.receive_payout(kind, payout)
     assert journey.state == state
 
 

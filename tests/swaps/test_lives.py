@@ -35,7 +35,7 @@ def test_the_model_has_an_owner_for_each_deposit_that_counted() -> None:
     life = lived(8, 20)
     counted = [deposit for deposit in life.model.deposits if deposit.place is not None]
     assert counted
-    for each in counted:
-        assert each.fate in ("swap", "rejected", "liquidity")
-        assert (each.fate == "swap") == (each.swap is not None)
-        assert each.channel is None or each.channel.block < each.place[0]  # type: ignore[index]
+    for deposit in counted:
+        assert deposit.fate in ("swap", "rejected", "liquidity")
+        assert (deposit.fate == "swap") == (deposit.swap is not None)
+        assert deposit.channel is None or deposit.channel.block < deposit.place[0]  # type: ignore[index]

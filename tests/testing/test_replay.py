@@ -55,19 +55,19 @@ def timeline(tmp_path_factory: pytest.TempPathFactory) -> Timeline:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory, timeline: Timeline) -> Iterator[DevNode]:
-    with running_node(tmp_path_factory.mktemp("node"), *flags_at(timeline)) as found:
-        with DevChain(found.url) as chain:
+    with running_node(tmp_path_factory.mktemp("node"), *flags_at(timeline)) as running:
+        with DevChain(running.url) as chain:
             chain.new_block()
-        yield found
+        yield running
 
 
 @pytest.fixture
 def stage(node: DevNode) -> Iterator[Stage]:
     """The chain with its first block, in which the accounts were registered."""
-    with Stage(node.url, ACCOUNT) as found:
-        snapshot = found.chain.snapshot()
-        yield found
-        found.chain.revert(snapshot)
+    with Stage(node.url, ACCOUNT) as opened:
+        snapshot = opened.chain.snapshot()
+        yield opened
+        opened.chain.revert(snapshot)
 
 
 def played(stage: Stage, timeline: Timeline, strategy: Strategy = quotes) -> Report:
@@ -85,7 +85,7 @@ def events_between(chain: DevChain, after: str, last: str) -> Iterator[Event]:
 
 def balance_changes(chain: DevChain, after: str, last: str) -> dict[str, int]:
     """Return the provider's credits less its debits by asset, between two blocks."""
-    account, found = "0x" + ss58.decode(ACCOUNT)[1].hex(), dict[str, int]()
+    account, changes = "0x" + ss58.decode(ACCOUNT)[1].hex(), dict[str, int]()
     signed = {"AccountCredited": ("amount_credited", 1), "AccountDebited": ("amount_debited", -1)}
     for event in events_between(chain, after, last):
         fields = event["fields"]
@@ -93,23 +93,23 @@ def balance_changes(chain: DevChain, after: str, last: str) -> dict[str, int]:
             name, sign = signed[event["name"]]
             amount = fields[name]
             units = int(amount, 16) if isinstance(amount, str) else amount
-            found[fields["asset"]] = found.get(fields["asset"], 0) + sign * units
-    return found
+            changes[fields["asset"]] = changes.get(fields["asset"], 0) + sign * units
+    return changes
 
 
 def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
     stage: Stage, timeline: Timeline
 ) -> None:
     before = stage.chain.snapshot()
-    seen = list[Market]()
+    markets = list[Market]()
 
     def watched(market: Market) -> Sequence[Order]:
-        seen.append(market)
+        markets.append(market)
         return quotes(market)
 
     report = played(stage, timeline, watched)
-    assert [market.time for market in seen] == [timeline.start + 6_000 * n for n in range(5)]
-    assert [market.price("ETH") for market in seen] == [
+    assert [market.time for market in markets] == [timeline.start + 6_000 * n for n in range(5)]
+    assert [market.price("ETH") for market in markets] == [
         3000,
         3000,
         3000,
@@ -118,10 +118,10 @@ def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
     ]
 
     # Inventory: what the events of all blocks after the first say.
-    moved = balance_changes(stage.chain, seen[0].block_hash, report.last_block)
+    moved = balance_changes(stage.chain, markets[0].block_hash, report.last_block)
     held = {holding.asset: holding for holding in report.holdings}
-    assert {asset: each.end - each.start for asset, each in held.items()} == moved
-    assert stage.provider.get_balances() | {asset: each.end for asset, each in held.items()} == (
+    assert {asset: balance.end - balance.start for asset, balance in held.items()} == moved
+    assert stage.provider.get_balances() | {asset: balance.end for asset, balance in held.items()} == (
         stage.provider.get_balances()
     )
     assert stage.provider.get_orders() == ()
@@ -134,7 +134,7 @@ def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
             for asset, amount in fill.bought.items():
                 filled[asset] = filled.get(asset, 0) + amount
     assert moved["Eth"] != 0
-    assert all(abs(moved[asset] - filled[asset]) <= 3 * len(seen) for asset in moved)  # rounding of orders
+    assert all(abs(moved[asset] - filled[asset]) <= 3 * len(markets) for asset in moved)  # rounding of orders
     # Profit: the last prices, in fractions.
     values = {"Eth": Fraction("2997.25"), "Usdc": Fraction("0.999")}
     units = {"Eth": 10**18, "Usdc": 10**6}
@@ -142,7 +142,7 @@ def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
     assert report.trading_profit == microdollars
     assert report.transaction_fees > 0
     assert report.profit == microdollars - floor(Fraction(report.transaction_fees * 500_000, 10**18))
-    assert [(each.swap.line, each.reason) for each in report.refused] == [(4, "BelowMinimumDeposit")]
+    assert [(refusal.swap.line, refusal.reason) for refusal in report.refused] == [(4, "BelowMinimumDeposit")]
 
     stage.chain.revert(before)
     with Stage(stage.chain.url, ACCOUNT) as again:

@@ -95,10 +95,10 @@ def test_every_bad_line_is_named(tmp_path: Path) -> None:
     file.write_text("\n".join(["time,from,to,amount", *lines]))
     with pytest.raises(BadRecords) as refused:
         read_swaps(file)
-    found = str(refused.value).splitlines()
+    error_lines = str(refused.value).splitlines()
     expected = [(number, reason) for number, reason in enumerate(lines.values(), start=2) if reason]
-    assert len(found) == len(expected)
-    for line, (number, reason) in zip(sorted(found, key=_line_of), expected, strict=True):
+    assert len(error_lines) == len(expected)
+    for line, (number, reason) in zip(sorted(error_lines, key=_line_of), expected, strict=True):
         assert line.startswith(f"{file}: line {number}: ")
         assert reason in line
 
@@ -271,4 +271,4 @@ def test_a_strategy_that_cannot_be_found(tmp_path: Path, name: str, reason: str)
 def test_values_are_rounded_down_to_the_microdollar() -> None:
     held = Holding("Eth", 10**18, 10**18 - 1, 3_000_000_000, 3_000_000_001)
     assert (held.start_value, held.end_value, held.profit) == (3_000_000_000, 3_000_000_000, -1)
-    assert [dollars(each) for each in (-1, 0, 1_500_000)] == ["-0.000001", "0.000000", "1.500000"]
+    assert [dollars(amount) for amount in (-1, 0, 1_500_000)] == ["-0.000001", "0.000000", "1.500000"]

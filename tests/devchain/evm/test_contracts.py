@@ -142,9 +142,9 @@ def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
     receipt = local.send(VAULT, local.signed(call))
     assert receipt["status"] == "0x1"
     assert local.balance(receiver) == ETHER
-    given = bytes.fromhex(receipt["logs"][1]["data"][2:])
-    assert given[:4] == selector("cfReceive(uint32,bytes,bytes,address,uint256)")
-    arguments = given[4:]
+    message = bytes.fromhex(receipt["logs"][1]["data"][2:])
+    assert message[:4] == selector("cfReceive(uint32,bytes,bytes,address,uint256)")
+    arguments = message[4:]
     assert arguments[:32] == word(3)
     assert arguments[96:160] == word(NATIVE_TOKEN) + word(ETHER)
     assert b"hello" in arguments

@@ -69,7 +69,8 @@ def test_states_of_earlier_blocks_stay(shared_evm: LocalEvm) -> None:
     at = [shared_evm.call("eth_getBalance", hexed(RECEIVER), block) for block in ("0x0", "earliest", "0x1")]
     assert at == ["0x0", "0x0", hex(ETHER)]
     counts = [
-        shared_evm.call("eth_getTransactionCount", hexed(PAYER.address), each) for each in ("0x0", "pending")
+        shared_evm.call("eth_getTransactionCount", hexed(PAYER.address), block)
+        for block in ("0x0", "pending")
     ]
     assert counts == ["0x0", "0x1"]
     assert shared_evm.call("eth_getCode", hexed(PAYER.address), "latest") == "0x"

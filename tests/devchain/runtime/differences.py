@@ -71,8 +71,8 @@ def everything(metadata: Metadata) -> Iterator[Missing]:
         yield Missing("pallet", pallet.name, pallet.name)
         for kind, enum in (("call", pallet.calls), ("event", pallet.events), ("error", pallet.errors)):
             definition = None if enum is None else metadata.registry.type(enum).definition
-            for each in definition.variants if isinstance(definition, Variants) else ():
-                yield Missing(kind, pallet.name, each.name)
+            for variant in definition.variants if isinstance(definition, Variants) else ():
+                yield Missing(kind, pallet.name, variant.name)
         for entry in pallet.storage.entries if pallet.storage else ():
             yield Missing("storage", pallet.name, entry.name)
         for constant in pallet.constants:
@@ -116,10 +116,10 @@ class Versus:
     def __init__(self, version: str, mine: Metadata, theirs: Metadata) -> None:
         self.version = version
         comparison = Comparison(mine, theirs)
-        found = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
-        self.shapes = [line.replace("[]", "") for line in found]
+        differences = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
+        self.shapes = [line.replace("[]", "") for line in differences]
         there = set(everything(mine))
-        self.missing = [each for each in everything(theirs) if each not in there]
+        self.missing = [thing for thing in everything(theirs) if thing not in there]
 
     def shape_reasons(self, rows: list[Row]) -> dict[str, Row | None]:
         """Each line with the first row that explains it."""
@@ -127,14 +127,14 @@ class Versus:
 
     def missing_reasons(self, rows: list[Row]) -> dict[Missing, Row | None]:
         """Each missing thing with the first row that explains it."""
-        return {each: self._reason(rows, each.kind, each.pallet, each.name) for each in self.missing}
+        return {thing: self._reason(rows, thing.kind, thing.pallet, thing.name) for thing in self.missing}
 
     def _reason(self, rows: list[Row], kind: str, pallet: str, name: str) -> Row | None:
         return next((row for row in rows if row.explains(self.version, kind, pallet, name)), None)
 
     def report(self) -> Iterator[str]:
         """The differences as text, those without a reason first."""
-        kinds = Counter(each.kind for each in self.missing)
+        kinds = Counter(thing.kind for thing in self.missing)
         amounts = ", ".join(f"{kinds[kind]} of kind {kind}" for kind in sorted(kinds))
         yield f"# {self.version}: {len(self.shapes)} other shapes; missing: {amounts}"
         yield "\n## Other shapes"
@@ -143,8 +143,8 @@ class Versus:
             yield f"{line[:MAX_LINE]}\n    {because(row)}"
         yield "\n## Missing"
         missing = self.missing_reasons(missing_rows()).items()
-        for each, row in sorted(missing, key=lambda item: (item[1] is not None, item[0].kind)):
-            yield f"{each.kind} {each.pallet}.{each.name}: {because(row)}"
+        for thing, row in sorted(missing, key=lambda item: (item[1] is not None, item[0].kind)):
+            yield f"{thing.kind} {thing.pallet}.{thing.name}: {because(row)}"
 
 
 def because(row: Row | None) -> str:

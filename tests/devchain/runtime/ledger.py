@@ -57,10 +57,10 @@ class Ledger:
 
     def missing(self) -> dict[str, int]:
         """Return the excess of the chain's contents by asset; empty if all is right."""
-        found = inside(self.world)
-        found.subtract(self._begin)
-        found.subtract(self.flows)
-        return {asset: amount for asset, amount in found.items() if amount}
+        unaccounted = inside(self.world)
+        unaccounted.subtract(self._begin)
+        unaccounted.subtract(self.flows)
+        return {asset: amount for asset, amount in unaccounted.items() if amount}
 
     def _receive(self, name: str, fields: Mapping[str, Any]) -> None:
         if name == "DepositFinalised":
@@ -75,7 +75,7 @@ class Ledger:
         elif name in _IGNORED and fields["asset"] == "Btc":  # elsewhere the fee takes what is too little
             self.flows["Btc"] -= max(0, fields["amount"] - BTC_EGRESS)
         elif name == "BatchBroadcastRequested":
-            self.announced.update(tuple(each) for each in fields["egress_ids"])
+            self.announced.update(tuple(egress_id) for egress_id in fields["egress_ids"])
         elif name == "CcmBroadcastRequested":
             self.announced[tuple(fields["egress_id"])] += 1
 
@@ -84,7 +84,7 @@ class Ledger:
         source, target = leg["from"], leg["to"]
         side, asset = ("input_asset", source) if target == USDC else ("output_asset", target)
         mine = [swap for swap in swaps if swap[side] == asset]
-        got = sum(_gross(each) if target == USDC else each["output_amount"] for each in mine)
+        got = sum(_gross(swap) if target == USDC else swap["output_amount"] for swap in mine)
         left_over = leg["output_amount"] - got
         assert 0 <= left_over < max(1, len(mine)), (leg, mine)
         self.flows[source] -= leg["input_amount"]

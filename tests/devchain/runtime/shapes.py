@@ -80,7 +80,7 @@ class Comparison:
         yield from self.types(ours.kind.value, theirs.kind.value, place)
 
     def apis(self) -> Iterator[str]:
-        known = {f"{api.name}_{each.name}": each for api in self.theirs.apis for each in api.methods}
+        known = {f"{api.name}_{method.name}": method for api in self.theirs.apis for method in api.methods}
         for api in self.ours.apis:
             for method in api.methods:
                 place = f"{api.name}_{method.name}"
@@ -88,7 +88,10 @@ class Comparison:
                 if other is None:
                     yield f"{place}: no method of theirs"
                     continue
-                names = [each.name for each in method.inputs], [each.name for each in other.inputs]
+                names = (
+                    [argument.name for argument in method.inputs],
+                    [argument.name for argument in other.inputs],
+                )
                 if names[0] != names[1]:
                     yield f"{place}: takes {names[0]}, theirs {names[1]}"
                     continue
@@ -141,7 +144,7 @@ class Comparison:
                 yield f"{place}: {a}, theirs {b}"
 
     def fields(self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: str) -> Iterator[str]:
-        names = [each.name for each in ours], [each.name for each in theirs]
+        names = [field.name for field in ours], [field.name for field in theirs]
         if names[0] != names[1]:
             yield f"{place}: fields {names[0]}, theirs {names[1]}"
             return
@@ -151,17 +154,17 @@ class Comparison:
     def variants(
         self, ours: tuple[Variant, ...], theirs: tuple[Variant, ...], place: str, *, partial: bool
     ) -> Iterator[str]:
-        known = {each.name: each for each in theirs}
-        if not partial and (missing := set(known) - {each.name for each in ours}):
+        known = {variant.name: variant for variant in theirs}
+        if not partial and (missing := set(known) - {variant.name for variant in ours}):
             yield f"{place}: lacks {sorted(missing)}"
-        for each in ours:
-            other = known.get(each.name)
+        for variant in ours:
+            other = known.get(variant.name)
             if other is None:
-                yield f"{place}.{each.name}: no variant of theirs"
-            elif other.index != each.index:
-                yield f"{place}.{each.name}: index {each.index}, theirs {other.index}"
+                yield f"{place}.{variant.name}: no variant of theirs"
+            elif other.index != variant.index:
+                yield f"{place}.{variant.name}: index {variant.index}, theirs {other.index}"
             else:
-                yield from self.fields(each.fields, other.fields, f"{place}.{each.name}")
-                own_text, other_text = " ".join(each.docs), " ".join(other.docs)
+                yield from self.fields(variant.fields, other.fields, f"{place}.{variant.name}")
+                own_text, other_text = " ".join(variant.docs), " ".join(other.docs)
                 if place.endswith(".errors") and own_text != other_text:
-                    yield f"{place}.{each.name}: is {own_text!r}, theirs {other_text!r}"
+                    yield f"{place}.{variant.name}: is {own_text!r}, theirs {other_text!r}"

@@ -49,11 +49,11 @@ class Swapper(Broker):
 
     def blocks(self, count: int) -> list[list[str]]:
         """Let empty blocks go by; what happened at the end of each."""
-        found = []
+        blocks = []
         for _ in range(count):
             self.world.block()
-            found.append(self.happened())
-        return found
+            blocks.append(self.happened())
+        return blocks
 
     def happened(self) -> list[str]:
         """The events of the block's end, without those of the chains' clocks."""

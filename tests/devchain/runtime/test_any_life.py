@@ -150,7 +150,7 @@ def stored_values(player: Player) -> int:
     runtime, count = player.world.runtime.composition, 0
     assert len(runtime.kept) > 200
     with runtime.on(player.world.journal):
-        for item in (each for pallet in runtime.pallets for each in pallet.stored().values()):
+        for item in (stored for pallet in runtime.pallets for stored in pallet.stored().values()):
             for key in item._walk(item.prefix):
                 encoded = runtime.host.get(key) or b""
                 kept = runtime.kept.decoded(key, encoded, item.codec.decode)

@@ -257,7 +257,7 @@ def test_the_monitoring_data_equals_the_answers_of_its_parts(broker: Broker) -> 
         "activating_key_broadcast_ids": "cf_rotation_broadcast_ids",
         "pending_broadcasts": "cf_pending_broadcasts_count",
     }
-    assert {name: data[name] for name in parts} == {name: watch(world, each) for name, each in parts.items()}
+    assert {name: data[name] for name in parts} == {name: watch(world, part) for name, part in parts.items()}
     assert data["open_deposit_channels"]["ethereum"] == 1
     assert data["epoch"]["rotation_phase"] == "Idle"
     assert data["authorities"]["authorities"] == len(world.stored("Validator", "CurrentAuthorities"))
@@ -281,9 +281,9 @@ def test_a_witnessed_deposit_is_listed_in_its_block_alone() -> None:
     swapper = Swapper()
     channel = swapper.opened(**request())["deposit_address"]
     swapper.pay(channel, "Eth", ETHER)
-    kind, seen = ask(swapper.world, "cf_ingress_events", "Ethereum")
-    assert (kind, seen["vault_deposits"]) == ("Ok", [])
-    (deposit,) = seen["deposits"]
+    kind, events = ask(swapper.world, "cf_ingress_events", "Ethereum")
+    assert (kind, events["vault_deposits"]) == ("Ok", [])
+    (deposit,) = events["deposits"]
     assert (deposit["deposit_address"], deposit["amount"], deposit["asset"]) == (channel, ETHER, "Eth")
     assert deposit["deposit_details"][0] == "Ethereum"
     assert ask(swapper.world, "cf_ingress_events", "Bitcoin") == (

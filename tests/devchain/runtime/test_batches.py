@@ -121,15 +121,15 @@ def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
 
 def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]]]:
     """The tokens of each Ethereum transaction of the next blocks: of contracts it deploys, and of others."""
-    found = []
+    batches = []
     for _ in range(blocks):
         broker.blocks(1)
         for sent in broker.all_of("TransactionBroadcastRequest"):
             _, call = broker.world.stored("EthereumBroadcaster", "PendingApiCalls", sent["broadcast_id"])
             lists = (call["call"][name] for name in ("fetch_deploy_params", "fetch_params"))
             deploys, calls = ([fetch["asset"] for fetch in fetches] for fetches in lists)
-            found.append((deploys, calls))
-    return found
+            batches.append((deploys, calls))
+    return batches
 
 
 @pytest.mark.parametrize(

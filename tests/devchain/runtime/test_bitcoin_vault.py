@@ -48,7 +48,7 @@ def hold(broker: Swapper, outputs: list[values.Utxo], threshold: int = 200, size
 
 
 def held(broker: Swapper) -> list[int]:
-    return [each["amount"] for each in broker.world.stored("Environment", "BitcoinAvailableUtxos")]
+    return [output["amount"] for output in broker.world.stored("Environment", "BitcoinAvailableUtxos")]
 
 
 def withdraw(broker: Swapper, amount: int) -> int:
@@ -113,11 +113,11 @@ def test_change_comes_back_under_the_transactions_own_name(broker: Swapper) -> N
 def test_the_smallest_that_do_are_taken(
     broker: Swapper, amounts: list[int], limit: int, needed: int, taken: list[int]
 ) -> None:
-    hold(broker, [output(each + VAULT, at) for at, each in enumerate(amounts)], limit)
+    hold(broker, [output(amount + VAULT, at) for at, amount in enumerate(amounts)], limit)
     with broker.arranging() as runtime:
         made = spend(runtime.pallet(EnvironmentStorage), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
         assert made is not None
-        assert [each.amount - VAULT for each in made.inputs] == taken
+        assert [utxo.amount - VAULT for utxo in made.inputs] == taken
         change = sum(taken) - needed
         assert [amount for _, amount in made.outputs][1:] == ([change] if change >= 600 else [])
 
@@ -134,7 +134,7 @@ def test_change_below_the_dust_limit_is_left_to_the_miners(
 
 
 def test_outputs_are_joined_when_there_are_too_many(broker: Swapper) -> None:
-    small = [output(1_000, each) for each in range(3)] + [output(100, 9)]
+    small = [output(1_000, index) for index in range(3)] + [output(100, 9)]
     hold(broker, small, threshold=4, size=2)
     broker.world.block()
     assert broker.happened() == [], "one of the four is worth nothing"
@@ -155,12 +155,12 @@ def test_the_vault_covers_the_liquidity_of_the_pool(broker: Swapper) -> None:
 
 
 def test_many_inputs_and_long_scripts_are_counted_as_bitcoin_does() -> None:
-    inputs = [output(1, each % 256) for each in range(253)]
+    inputs = [output(1, index % 256) for index in range(253)]
     future = ("OtherSegwit", {"version": 2, "program": bytes(2)})
     made = VaultTransaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])
     plain = bytes.fromhex("02000000fdfd00")
-    for each in inputs:
-        plain += each.id.tx_id + each.id.vout.to_bytes(4, "little") + bytes.fromhex("00fdffffff")
+    for utxo in inputs:
+        plain += utxo.id.tx_id + utxo.id.vout.to_bytes(4, "little") + bytes.fromhex("00fdffffff")
     plain += bytes.fromhex("030100000000000000045202000002000000000000001976a914")
     plain += bytes(20) + bytes.fromhex("88ac030000000000000017a914") + bytes(20) + b"\x87" + bytes(4)
     assert made.id == sha2_256(sha2_256(plain))

@@ -113,7 +113,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "options", "reason"), WRONG, ids=[each[0] for each in WRONG])
+@pytest.mark.parametrize(("what", "options", "reason"), WRONG, ids=[case[0] for case in WRONG])
 def test_an_extrinsic_signed_for_other_data_does_not_enter_a_block(
     world: World, what: str, options: dict[str, Any], reason: str
 ) -> None:
@@ -265,8 +265,8 @@ def _wrong_block(world: World, **changes: Any) -> None:
     journal = world.journal
     world.begin(journal)
     body = world.inherents(journal, FIRST_SLOT + 1, [])
-    for each in body:
-        world.apply(journal, each)
+    for extrinsic in body:
+        world.apply(journal, extrinsic)
     header = Header.decode(world.runtime.call("BlockBuilder_finalize_block", b"", journal))
     extrinsics = changes.pop("body", body)
     world.execute(replace(header, **changes), extrinsics)

@@ -282,8 +282,8 @@ def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapp
     due = broker.world.header.number + 3
     assert status(broker) == values.BoostStatusBoostPending(amount=BITCOIN, process_at_block=due)
     ((place, waiting),) = [
-        (each["boost_status_lookup"], each["deposit"])
-        for each in broker.world.stored("BitcoinIngressEgress", "PendingPrewitnessedDeposits", due)
+        (deposit["boost_status_lookup"], deposit["deposit"])
+        for deposit in broker.world.stored("BitcoinIngressEgress", "PendingPrewitnessedDeposits", due)
     ]
     assert place[0] == "Channel"
     assert place[1] == {"deposit_address": waiting["deposit_address"]}

@@ -28,8 +28,8 @@ def boosted_vault_swap(broker: Swapper) -> tuple[Any, dict[str, Any]]:
 
 
 def timeouts(broker: Swapper) -> list[Any]:
-    found: list[Any] = broker.world.stored("BitcoinIngressEgress", "BoostedVaultTransactionTimeout")
-    return found
+    by_block: list[Any] = broker.world.stored("BitcoinIngressEgress", "BoostedVaultTransactionTimeout")
+    return by_block
 
 
 def pass_height(broker: Swapper, height: int) -> None:

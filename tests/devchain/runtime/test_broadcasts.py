@@ -84,14 +84,16 @@ def test_every_authority_is_asked_before_a_broadcast_is_given_up(three: Swapper)
         again = three.event("BroadcastRetryScheduled")
         assert again["retry_block"] == three.world.header.number + 1
         failed = three.world.stored("EthereumBroadcaster", "FailedBroadcasters", asked[0]["broadcast_id"])
-        assert failed == sorted(each["nominee"] for each in asked)
+        assert failed == sorted(request["nominee"] for request in asked)
         assert len(failed) == failures
         three.blocks(1)
         asked.append(three.event("TransactionBroadcastRequest"))
     until(three, "BroadcastTimeout")
     assert emitted_by(three) == ["BroadcastTimeout", "BroadcastAborted"]
-    assert {each["nominee"] for each in asked} == set(three.world.stored("Validator", "CurrentAuthorities"))
-    assert len({each["transaction_payload"]["data"] for each in asked}) == 1
+    assert {request["nominee"] for request in asked} == set(
+        three.world.stored("Validator", "CurrentAuthorities")
+    )
+    assert len({request["transaction_payload"]["data"] for request in asked}) == 1
     number = asked[0]["broadcast_id"]
     assert three.world.stored("EthereumBroadcaster", "FailedBroadcasters", number) == []
     three.blocks(5)
@@ -108,7 +110,7 @@ def test_each_attempt_pays_the_fees_of_its_time(three: Swapper) -> None:
         dearer = replace(fees, base_fee=3 * fees.base_fee)
         tracking.CurrentChainState.put(replace(state, tracked_data=dearer))
     second = until(three, "TransactionBroadcastRequest")
-    fees = [each["transaction_payload"]["max_fee_per_gas"] for each in (first, second)]
+    fees = [request["transaction_payload"]["max_fee_per_gas"] for request in (first, second)]
     assert fees == [2 * 2 * 10**9 + 10**8, 2 * 6 * 10**9 + 10**8]
     known = three.world.stored("EthereumBroadcaster", "TransactionMetadata", first["broadcast_id"])
     assert known["max_fee_per_gas"] == fees[1]
@@ -226,7 +228,7 @@ def test_an_authority_that_cannot_send_says_so_and_another_is_asked(three: Swapp
         assert emitted_by(three) == ["BroadcastRetryScheduled"]
         assert three.event("BroadcastRetryScheduled")["retry_block"] == three.world.header.number + 1
         asked.append(until(three, "TransactionBroadcastRequest", 1))
-    assert len({each["nominee"] for each in asked}) == 3
+    assert len({request["nominee"] for request in asked}) == 3
     assert three.dev("fail_broadcast", chain="Ethereum", broadcast_id=number) == "Ok"
     assert emitted_by(three) == ["BroadcastAborted"]
     for gone in (number, IMPOSSIBLE_ID):
@@ -341,7 +343,7 @@ def test_governance_has_an_aborted_transaction_signed_and_sent_again(broker: Swa
     assert broker.world.stored("EthereumBroadcaster", "PendingBroadcasts") == [number]
     second = until(broker, "TransactionBroadcastRequest")
     assert second["broadcast_id"] == number
-    before, after = (each["transaction_payload"]["data"] for each in (first, second))
+    before, after = (request["transaction_payload"]["data"] for request in (first, second))
     nonces = [int.from_bytes(data[36:68], "big") for data in (before, after)]
     assert nonces[1] > nonces[0]
     assert before[100:] == after[100:]

@@ -74,8 +74,10 @@ def test_a_broker_becomes_a_provider_and_a_broker_again_and_its_channels_stay(br
         """Return the purpose and the owner of each open channel."""
         with broker.arranging() as runtime:
             lookups = (runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelLookup for chain in CHAINS)
-            found = [each for lookup in lookups for _, each in lookup.items()]
-        return [(type(each.action).__name__.removeprefix("ChannelAction"), each.owner) for each in found]
+            opened = [channel for lookup in lookups for _, channel in lookup.items()]
+        return [
+            (type(channel.action).__name__.removeprefix("ChannelAction"), channel.owner) for channel in opened
+        ]
 
     def role() -> object:
         return broker.world.api("CustomRuntimeApi_cf_account_role", broker.account)
@@ -173,8 +175,8 @@ def test_an_affiliate_is_an_account_derived_from_its_broker(broker: Broker) -> N
     assert event["affiliate_id"] == blake2_256(b"chainflip/affiliate" + broker.account + b"\x00")
     assert (event["short_id"], event["withdrawal_address"]) == (0, WALLET)
     details = {"short_id": 0, "withdrawal_address": WALLET}
-    found = broker.world.api("CustomRuntimeApi_cf_affiliate_details", broker.account, None)
-    assert found == [(event["affiliate_id"], details)]
+    answer = broker.world.api("CustomRuntimeApi_cf_affiliate_details", broker.account, None)
+    assert answer == [(event["affiliate_id"], details)]
 
 
 def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:

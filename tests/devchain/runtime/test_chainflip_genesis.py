@@ -89,10 +89,10 @@ def test_free_balances_stand_by_chain_and_symbol() -> None:
     with broker.arranging() as runtime:
         for asset in ASSETS.values():
             runtime.pallet(AssetBalances).credit(broker.account, asset.name, 1_000 + asset.index)
-    found = broker.world.api(API + "free_balances", broker.account)
-    assert list(found) == ["eth", "dot", "btc", "arb", "sol", "hub", "tron", "bsc"]
-    assert found["hub"] == {"dot": 1_011, "usdt": 1_012, "usdc": 1_013}
-    assert sum(len(symbols) for symbols in found.values()) == 21
+    balances = broker.world.api(API + "free_balances", broker.account)
+    assert list(balances) == ["eth", "dot", "btc", "arb", "sol", "hub", "tron", "bsc"]
+    assert balances["hub"] == {"dot": 1_011, "usdt": 1_012, "usdc": 1_013}
+    assert sum(len(symbols) for symbols in balances.values()) == 21
     info = broker.world.api(API + "broker_info", broker.account)
     assert dict(info["earned_fees"]) == {name: 1_000 + asset.index for name, asset in ASSETS.items()}
     assert (info["btc_vault_deposit_address"], info["affiliates"], info["bond"]) == (None, [], 0)

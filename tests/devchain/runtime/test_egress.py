@@ -243,7 +243,7 @@ def test_a_fallback_is_signed_anew_in_the_next_epoch_and_gone_in_the_one_after(b
     assert broker.event("CallResigned")["broadcast_id"] == broadcast_id
     second = broker.world.api(API + "failed_call_ethereum", broadcast_id)
     (nonce, signature, transfer), (nonce2, signature2, transfer2) = (
-        signed_transfer(each["data"]) for each in (first, second)
+        signed_transfer(transaction["data"]) for transaction in (first, second)
     )
     assert (nonce, transfer) == (nonce2, transfer2)
     assert signature != signature2

@@ -156,7 +156,7 @@ def test_only_a_deployed_contract_serves_again(broker: Channels, before: Any, af
     address = broker.opened(**request("Eth"))["deposit_address"][1]
     broker.set_state("Ethereum", address, before)
     broker.let_expire("Ethereum")
-    assert [each.state for each in broker.pool("Ethereum").values()] == ([after] if after else [])
+    assert [contract.state for contract in broker.pool("Ethereum").values()] == ([after] if after else [])
 
 
 @pytest.mark.parametrize(("asset", "serves_again"), [("HubDot", True), ("Btc", False), ("Sol", False)])

@@ -169,7 +169,7 @@ def test_a_pallet_has_the_items_and_calls_of_its_parts_before_its_own(runtime: C
     assert list(safe.stored()) == ["Gold", "Doors", "Key"]
     assert safe.stored()["Gold"] is safe.storage.Gold is runtime.pallet(SafeStorage).Gold
     assert safe.storage.Doors.prefix == twox_128(b"Safe") + twox_128(b"Doors")
-    assert {name: (each.index, each.docs) for name, each in safe.calls.items()} == {
+    assert {name: (call.index, call.docs) for name, call in safe.calls.items()} == {
         "open": (7, ("Open the safe for an account that has gold in it.",)),
         "fill": (3, ("Put gold into the safe.",)),
     }
@@ -193,7 +193,7 @@ def test_what_takes_no_part_in_a_runtime_is_named(runtime: Composition) -> None:
 
 
 def test_errors_with_the_same_text_stay_two_errors() -> None:
-    assert [(each.name, each.value) for each in Purse.Error] == [("TooRich", 0), ("TooPoor", 1)]
+    assert [(error.name, error.value) for error in Purse.Error] == [("TooRich", 0), ("TooPoor", 1)]
 
 
 def test_a_call_for_signers_refuses_others(runtime: Composition) -> None:

@@ -76,10 +76,12 @@ def test_authorities_are_alice_and_friends_and_then_numbered() -> None:
     assert made[0].aura == Keypair.from_suri("//Alice").public
     assert made[0].grandpa == Keypair.from_suri("//Alice", "ed25519").public
     assert made[7].aura == Keypair.from_suri("//Authority//7").public
-    assert [each.weight for each in made] == [5, 1, 1, 1, 1, 1, 1, 1]
+    assert [authority.weight for authority in made] == [5, 1, 1, 1, 1, 1, 1, 1]
     world = World(DevGenesis(authorities=made))
-    assert world.api("AuraApi_authorities") == [each.aura for each in made]
-    assert world.api("GrandpaApi_grandpa_authorities") == [(each.grandpa, each.weight) for each in made]
+    assert world.api("AuraApi_authorities") == [authority.aura for authority in made]
+    assert world.api("GrandpaApi_grandpa_authorities") == [
+        (authority.grandpa, authority.weight) for authority in made
+    ]
     assert world.api("GrandpaApi_current_set_id") == 0
 
 

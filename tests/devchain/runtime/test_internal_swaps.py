@@ -65,8 +65,8 @@ def test_a_swap_is_taken_from_a_balance_and_given_to_another(market: Market) -> 
 
 
 def test_one_that_misses_its_price_goes_back_to_where_it_came_from(market: Market) -> None:
-    given = asked(price_limits=NEVER_MET, retry_duration=4)
-    assert market.provide("schedule_swap", **given) == "Ok"
+    request = asked(price_limits=NEVER_MET, retry_duration=4)
+    assert market.provide("schedule_swap", **request) == "Ok"
     happened = [name for block in market.blocks(7) for name in block]
     assert "Swapping.RefundedOnChain" in happened
     assert "EthereumIngressEgress.BatchBroadcastRequested" not in happened
@@ -75,9 +75,9 @@ def test_one_that_misses_its_price_goes_back_to_where_it_came_from(market: Marke
 
 
 def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
-    given = asked(dca_params={"number_of_chunks": 3, "chunk_interval": 2}, output_asset="Usdc")
+    request = asked(dca_params={"number_of_chunks": 3, "chunk_interval": 2}, output_asset="Usdc")
     before = market.owned("Usdc")
-    assert market.provide("schedule_swap", **given) == "Ok"
+    assert market.provide("schedule_swap", **request) == "Ok"
     outputs = []
     for _ in range(6):
         market.world.block()
@@ -87,8 +87,8 @@ def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
 
 
 def test_the_longest_times_of_all_stop_no_block(market: Market) -> None:
-    given = asked(retry_duration=2**32 - 1, price_limits=NEVER_MET)
-    assert market.provide("schedule_swap", **given) == "Ok"
+    request = asked(retry_duration=2**32 - 1, price_limits=NEVER_MET)
+    assert market.provide("schedule_swap", **request) == "Ok"
     for interval in (0, 2**32 - 1):
         pieces = {"number_of_chunks": 2**32 - 1, "chunk_interval": interval}
         assert market.provide("schedule_swap", **asked(dca_params=pieces)) == "Ok"
@@ -103,8 +103,8 @@ def test_the_longest_times_of_all_stop_no_block(market: Market) -> None:
 )
 def test_an_asset_is_swapped_for_itself_and_pays_for_it(market: Market, asset: str, gives: int) -> None:
     amount, before = {"Eth": ETHER, "Usdc": 10**9}[asset], market.owned(asset)
-    given = asked(input_asset=asset, output_asset=asset, amount=amount)
-    assert market.provide("schedule_swap", **given) == "Ok"
+    request = asked(input_asset=asset, output_asset=asset, amount=amount)
+    assert market.provide("schedule_swap", **request) == "Ok"
     market.blocks(2)
     back = market.event("CreditedOnChain")["amount"]
     assert market.owned(asset) == before - amount + back
@@ -166,13 +166,13 @@ def test_governance_sends_balances_back(market: Market) -> None:
     ((_, outcome),) = market.world.block(bare_extrinsic(call))
     assert outcome == ("Ok", ())
     sent, failed = market.all_of("AssetBalancePurged"), market.all_of("AssetBalancePurgeFailed")
-    assert [(each["asset"], each["destination_address"]) for each in sent] == [
+    assert [(payout["asset"], payout["destination_address"]) for payout in sent] == [
         ("Eth", address_on("Ethereum")),
         ("Btc", address_on("Bitcoin")),
     ]
     assert sent[0]["amount"] + sent[0]["fee"] == 3 * ETHER
     assert (market.owned("Eth"), market.owned("Btc")) == (997 * ETHER, 0)
-    errors = [market.error_name(each["error"]) for each in failed]
+    errors = [market.error_name(failure["error"]) for failure in failed]
     assert errors == [
         "LiquidityProvider.NoLiquidityRefundAddressRegistered",
         "LiquidityProvider.DestinationAccountNotLiquidityProvider",

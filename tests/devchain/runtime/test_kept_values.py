@@ -21,7 +21,7 @@ from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.runtime.journal import Journal
 from tests.runtime.memory_state import MemoryState
 
-OWNERS = [bytes([each]) * 32 for each in range(4)]
+OWNERS = [bytes([index]) * 32 for index in range(4)]
 FRESH = values.AccountInfo(nonce=0, consumers=0, providers=0, sufficients=0, data=())
 
 

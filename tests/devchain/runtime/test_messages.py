@@ -79,8 +79,8 @@ def test_the_token_program_is_there_for_tokens_only(world: World) -> None:
 
 
 def test_address_tables_shrink_the_accounts_and_cost_room_themselves(world: World) -> None:
-    tables = [key(100 + each) for each in range(4)]
-    many = [key(each) for each in range(1, 11)]
+    tables = [key(100 + index) for index in range(4)]
+    many = [key(index) for index in range(1, 11)]
     three = b"\x01" + accounts_bytes(*many) + b"\x0c" + b"".join(tables[:3])
     room = 783 - 10 - 10 - 3 * 34 + 62
     assert refusal(world, "Sol", ccm(bytes(room), three)) is None

@@ -33,11 +33,11 @@ def versus(theirs: dict[str, Metadata]) -> dict[str, Versus]:
     return {name: Versus(name, ours(name), metadata) for name, metadata in theirs.items()}
 
 
-def faults(found: dict[tuple[str, str], Row | None], rows: list[Row]) -> dict[str, object]:
+def faults(explained: dict[tuple[str, str], Row | None], rows: list[Row]) -> dict[str, object]:
     """Return the differences that the tables lack, and the rows that match none."""
-    used = list(found.values())
+    used = list(explained.values())
     return {
-        "differences without a row": [key for key, row in found.items() if row is None],
+        "differences without a row": [key for key, row in explained.items() if row is None],
         "rows that explain nothing: delete them": [row for row in rows if row not in used],
     }
 
@@ -47,20 +47,22 @@ NONE = {"differences without a row": [], "rows that explain nothing: delete them
 
 def test_each_other_shape_has_one_reason_and_each_reason_a_shape(versus: dict[str, Versus]) -> None:
     rows = shape_rows()
-    found = {
-        (name, line): row for name, each in versus.items() for line, row in each.shape_reasons(rows).items()
+    explained = {
+        (name, line): row
+        for name, comparison in versus.items()
+        for line, row in comparison.shape_reasons(rows).items()
     }
-    assert faults(found, rows) == NONE
+    assert faults(explained, rows) == NONE
 
 
 def test_each_thing_that_is_missing_has_one_reason_and_each_reason_a_thing(versus: dict[str, Versus]) -> None:
     rows = missing_rows()
-    found = {
+    explained = {
         (name, f"{thing.kind} {thing.pallet}.{thing.name}"): row
-        for name, each in versus.items()
-        for thing, row in each.missing_reasons(rows).items()
+        for name, comparison in versus.items()
+        for thing, row in comparison.missing_reasons(rows).items()
     }
-    assert faults(found, rows) == NONE
+    assert faults(explained, rows) == NONE
 
 
 @pytest.mark.parametrize("name", RELEASES)

@@ -29,8 +29,8 @@ def swapped(broker: Swapper, source: str, target: str, amount: int, **terms: Any
 
 
 def executed(broker: Swapper, target: str) -> Any:
-    (found,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == target]
-    return found
+    (swap_event,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == target]
+    return swap_event
 
 
 def test_without_a_price_nothing_is_compared(broker: Swapper) -> None:

@@ -51,7 +51,8 @@ def test_the_earnings_of_orders_are_listed_before_they_are_paid_out() -> None:
     common = ask(market.world, "cf_common_account_info", BOB.account, "Yes")["asset_balances"]
     assert common["eth"]["usdc"] == before + earned
     infos = {
-        each["common_items"]["account_id"]: each for each in ask(market.world, "cf_all_account_infos", None)
+        account["common_items"]["account_id"]: account
+        for account in ask(market.world, "cf_all_account_infos", None)
     }
     role, mine = infos[BOB.account]["role"]
     assert (role, mine["earned_fees"]["eth"]["usdc"]) == ("LiquidityProvider", earned)

@@ -56,9 +56,9 @@ def test_an_asset_is_withdrawn_and_given_away(market: Market) -> None:
 
 
 def test_an_order_needs_a_role_an_address_and_money(market: Market) -> None:
-    given = PAIR | {"side": "Sell", "id": 1, "option_tick": 0, "sell_amount": ETHER}
-    given |= {"dispatch_at": None, "close_order_at": None}
-    assert market.submit("LiquidityPools", "set_limit_order", **given) == "BadOrigin"
+    order = PAIR | {"side": "Sell", "id": 1, "option_tick": 0, "sell_amount": ETHER}
+    order |= {"dispatch_at": None, "close_order_at": None}
+    assert market.submit("LiquidityPools", "set_limit_order", **order) == "BadOrigin"
     no_address = "AssetBalances.NoLiquidityRefundAddressRegistered"
     assert market.limit("Sell", 0, ETHER, base_asset="Sol") == no_address
     assert market.limit("Sell", None, ETHER) == "LiquidityPools.UnspecifiedOrderPrice"
@@ -97,8 +97,8 @@ def test_a_swap_buys_from_a_better_limit_order_first(market: Market) -> None:
 
     assert market.limit("Sell", None, 0) == "Ok"
     closed = market.all_of("LimitOrderUpdated")
-    assert [each["sell_amount_change"] for each in closed][-1] == ("Decrease", order["sell_amount"])
-    bought = sum(each["bought_amount"] for each in closed)
+    assert [order["sell_amount_change"] for order in closed][-1] == ("Decrease", order["sell_amount"])
+    bought = sum(order["bought_amount"] for order in closed)
     assert paid - bought in (0, 1)
     assert market.owned("Usdc") == 10**13 + bought
     assert market.owned("Eth") == 999 * ETHER + order["sell_amount"]

@@ -40,8 +40,8 @@ def test_the_rate_is_taken_from_the_input_and_stated_as_that_of_the_dollars(
     amount = 2 * BITCOIN
     answer = quote(world, "Btc", "Eth", amount, chunks=chunks)
     taken = round(amount * rate(world) / 10**6)
-    rest = quote(world, "Btc", "Eth", amount - taken, chunks=chunks, without=["Network"])
-    assert (answer["output"], answer["intermediary"]) == (rest["output"], rest["intermediary"])
+    quoted = quote(world, "Btc", "Eth", amount - taken, chunks=chunks, without=["Network"])
+    assert (answer["output"], answer["intermediary"]) == (quoted["output"], quoted["intermediary"])
     dollars = quote(world, "Btc", "Usdc", amount, chunks=chunks, without=["Network"])["output"]
     assert answer["network_fee"] == pytest.approx(dollars * rate(world) / 10**6, abs=chunks)
 
@@ -49,7 +49,7 @@ def test_the_rate_is_taken_from_the_input_and_stated_as_that_of_the_dollars(
 def test_the_least_fee_is_taken_in_the_input_where_it_is_more_than_the_rate(world: World) -> None:
     least = world.stored("Swapping", "NetworkFee")["minimum"]
     amount = ETHER // 100
-    answer, free = (quote(world, "Eth", "Usdc", amount, without=each) for each in ([], ["Network"]))
+    answer, free = (quote(world, "Eth", "Usdc", amount, without=left_out) for left_out in ([], ["Network"]))
     assert answer["network_fee"] == least > 0
     assert free["output"] - answer["output"] == pytest.approx(least, rel=0.02)
 
@@ -74,5 +74,5 @@ def test_a_quote_that_fails_names_no_leg(world: World, source: str, target: str,
 def test_the_two_ways_agree_but_for_rounding_where_the_price_does_not_move(world: World) -> None:
     later = World(DevGenesis(release="2.2.9"))
     small = BITCOIN // 100
-    old, new = (quote(each, "Btc", "Eth", small, commission=10) for each in (world, later))
+    old, new = (quote(moment, "Btc", "Eth", small, commission=10) for moment in (world, later))
     assert old["output"] == pytest.approx(new["output"], rel=1e-2)

@@ -70,7 +70,7 @@ def test_flip_is_signed_away_and_paid_out(owner: Owner) -> None:
     gateway = owner.world.stored("Environment", "EthereumStateChainGatewayAddress")
     assert transaction["contract"] == gateway
     _, *arguments = decode(ARGUMENTS, transaction["data"][4:])
-    texts = [f"0x{each.hex()}" for each in (ADDRESS, EXECUTOR)]
+    texts = [f"0x{address.hex()}" for address in (ADDRESS, EXECUTOR)]
     assert arguments == [CHARLIE.account, 10 * FLIP, texts[0], asked["expiry_time"], texts[1]]
 
     assert owner.settle() == "Ok"

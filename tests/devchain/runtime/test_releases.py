@@ -80,8 +80,8 @@ def test_a_name_is_common_to_all_releases_or_belongs_to_one() -> None:
     ],
 )
 def test_a_spec_version_selects_the_last_release_up_to_it(stated: int, expected: str) -> None:
-    found = release_for(stated)
-    assert (found.name, found.spec_version) == (expected, stated)
+    release = release_for(stated)
+    assert (release.name, release.spec_version) == (expected, stated)
 
 
 class Ledger(Pallet):
@@ -166,7 +166,7 @@ def test_a_pallet_declares_what_each_release_has(
             for part in ("Call", "Event", "Error")
         )
     ]
-    assert (list(ledger.stored()), variants[0], variants[1], [each for _, each in variants[2]]) == parts
+    assert (list(ledger.stored()), variants[0], variants[1], [variant for _, variant in variants[2]]) == parts
     assert list(runtime.apis[0].offered) == (["old"] if name == "2.2.3" else ["old", "new"])
     with runtime.on(MemoryHost()):
         runtime.pallet(System).begin_block(1, bytes(32), values.Digest([]))

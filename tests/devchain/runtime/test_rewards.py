@@ -59,7 +59,7 @@ def test_fees_are_kept_for_the_authorities_from_the_epoch_on_that_is_named(three
         kept + bought,
         (kept + bought) // 3,
     )
-    assert [each["reward"] for each in estimate["reward_pool"]] == [(kept + bought) // 3] * 3
+    assert [authority["reward"] for authority in estimate["reward_pool"]] == [(kept + bought) // 3] * 3
 
 
 def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(three: Swapper) -> None:

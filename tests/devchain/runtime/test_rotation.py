@@ -68,8 +68,8 @@ def each_signer(event: str) -> list[str]:
 
 def phases(broker: Swapper) -> list[str]:
     """The phases that the block's events name."""
-    found = [event["new_phase"] for event in broker.all_of("RotationPhaseUpdated")]
-    return [each if isinstance(each, str) else each[0] for each in found]
+    raw_phases = [event["new_phase"] for event in broker.all_of("RotationPhaseUpdated")]
+    return [phase if isinstance(phase, str) else phase[0] for phase in raw_phases]
 
 
 def compressed(key: dict[str, Any]) -> bytes:
@@ -318,8 +318,10 @@ def test_a_call_that_anybody_may_send_is_signed_anew_by_the_new_key(broker: Swap
         protection = ReplayProtection(nonce, ETHEREUM.chain_id, ETHEREUM.key_manager, ETHEREUM.vault)
         message = transfer_fallback(transfer).message_hash(protection)
         keys = {"old": asdict(evm_key()), "new": asdict(evm_key(2))}
-        (found,) = [name for name, key in keys.items() if schnorr.verify(compressed(key), message, signature)]
-        return found
+        (key_name,) = [
+            name for name, key in keys.items() if schnorr.verify(compressed(key), message, signature)
+        ]
+        return key_name
 
     assert signer() == "old"
     assert force(broker) == "Ok"
@@ -383,8 +385,8 @@ def test_epochs_that_end_by_themselves_keep_the_keys_of_the_last_rotation(broker
 
 def outputs(broker: Swapper) -> list[tuple[bytes, int]]:
     """The keys and amounts of the vault's outputs."""
-    found = broker.world.stored("Environment", "BitcoinAvailableUtxos")
-    return [(each["deposit_address"]["pubkey_x"], each["amount"]) for each in found]
+    utxos = broker.world.stored("Environment", "BitcoinAvailableUtxos")
+    return [(utxo["deposit_address"]["pubkey_x"], utxo["amount"]) for utxo in utxos]
 
 
 def test_outputs_of_the_old_key_are_moved_to_the_new_one_and_older_ones_given_up(broker: Swapper) -> None:
@@ -412,4 +414,4 @@ def test_addresses_made_in_advance_are_of_the_present_key(broker: Swapper) -> No
     script = taproot.deposit(bitcoin_public_key(2), number).script
     assert broker.world.stored("BitcoinIngressEgress", "DepositChannelLookup", script) is not None
     kept = broker.world.stored("BitcoinIngressEgress", "PreallocatedChannels", broker.account)
-    assert {each["state"]["pubkey_x"] for each in kept} == {bitcoin_public_key(2)}
+    assert {utxo["state"]["pubkey_x"] for utxo in kept} == {bitcoin_public_key(2)}

@@ -39,10 +39,10 @@ def comparison(ours: Metadata, metadata_v15: bytes) -> Comparison:
 def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
     comparison: Comparison,
 ) -> None:
-    found = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
-    unexplained = [line for line in found if not line.startswith(tuple(EXCEPTIONS))]
+    differences = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
+    unexplained = [line for line in differences if not line.startswith(tuple(EXCEPTIONS))]
     assert unexplained == []
-    assert all(any(line.startswith(exception) for line in found) for exception in EXCEPTIONS)
+    assert all(any(line.startswith(exception) for line in differences) for exception in EXCEPTIONS)
 
 
 def test_no_question_has_two_answers(ours: Metadata) -> None:
@@ -63,7 +63,7 @@ def absent(rows: list[tuple[list[str], list[str]]], pallet: str, name: str) -> l
     return [
         at
         for at, (pallets, calls) in enumerate(rows)
-        if any(fnmatchcase(pallet, each) for each in pallets)
+        if any(fnmatchcase(pallet, pattern) for pattern in pallets)
         and any(fnmatchcase(name, call) for call in calls)
     ]
 
@@ -73,10 +73,10 @@ def test_each_call_that_is_not_there_is_in_the_list_of_those(ours: Metadata, met
     lines = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
     rows = [tuple([word.strip() for word in cell.split(",")] for cell in line[1:3]) for line in lines]
     there = {(pallet, name) for pallet, name in calls_of(ours)}
-    missing = [each for each in calls_of(decode_metadata(metadata_v15)) if each not in there]
-    found = {each: absent(rows, *each) for each in missing}
-    assert {each: at for each, at in found.items() if len(at) != 1} == {}
-    assert {at for each in found.values() for at in each} == set(range(len(rows)))
+    missing = [call for call in calls_of(decode_metadata(metadata_v15)) if call not in there]
+    rows_by_name = {call: absent(rows, *call) for call in missing}
+    assert {call: at for call, at in rows_by_name.items() if len(at) != 1} == {}
+    assert {at for places in rows_by_name.values() for at in places} == set(range(len(rows)))
 
 
 def calls_of(metadata: Metadata) -> list[tuple[str, str]]:

@@ -55,7 +55,7 @@ def names_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for api in metadata.apis:
         for method in api.methods:
             yield api.name, method.name
-            yield from ((f"{api.name}_{method.name}", each.name) for each in method.inputs)
+            yield from ((f"{api.name}_{method.name}", argument.name) for argument in method.inputs)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -88,11 +88,11 @@ def is_boxed(field: Field) -> bool:
 def unsized_types(metadata: Metadata) -> list[str]:
     """The types that contain themselves."""
     done: set[int] = set()
-    found: list[str] = []
+    paths: list[str] = []
 
     def visit(number: int, path: tuple[int, ...]) -> None:
         if number in path:
-            found.append("::".join(metadata.registry.type(number).path))
+            paths.append("::".join(metadata.registry.type(number).path))
         elif number not in done:
             for inner in contained(metadata, number):
                 visit(inner, (*path, number))
@@ -100,7 +100,7 @@ def unsized_types(metadata: Metadata) -> list[str]:
 
     for row in metadata.registry.types:
         visit(row.id, ())
-    return found
+    return paths
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -110,20 +110,20 @@ def test_each_type_has_a_size(release: str) -> None:
 
 def boxed_arguments(metadata: Metadata) -> set[str]:
     """`Pallet.call.argument` of each argument whose type is in a box."""
-    found = set()
+    boxed = set()
     for pallet in metadata.pallets:
         if pallet.calls is not None:
             definition = metadata.registry.type(pallet.calls).definition
             assert isinstance(definition, Variants)
             for call in definition.variants:
-                found |= {
+                boxed |= {
                     f"{pallet.name}.{call.name}.{field.name}" for field in call.fields if is_boxed(field)
                 }
-    return found
+    return boxed
 
 
 def test_the_boxes_are_those_of_the_recorded_runtime(metadata_v15: bytes) -> None:
     theirs, ours = boxed_arguments(decode_metadata(metadata_v15)), boxed_arguments(metadata_of("2.2.3"))
-    assert {each for each in ours if not each.startswith("Dev.")} <= theirs
+    assert {name for name in ours if not name.startswith("Dev.")} <= theirs
     assert {"Environment.non_native_signed_call.chainflip_extrinsic"} <= ours
     assert {"Dev.as_governance.call", "Dev.as_root.call"} <= ours

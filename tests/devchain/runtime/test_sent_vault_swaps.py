@@ -140,17 +140,17 @@ def test_solanas_instruction_leaves_an_account_that_tells_the_swap(
     instruction, known = details["instruction"], solana_environment()
     assert instruction["program_id"] == known.swap_endpoint_program
     assert len(instruction["accounts"]) == (6 if asset == "Sol" else 10)
-    (payer,) = [each for each in instruction["accounts"] if each["is_signer"]]
+    (payer,) = [account for account in instruction["accounts"] if account["is_signer"]]
     assert payer["pubkey"] == address_on("Solana")[1]
     seeds = [b"swap_event", payer["pubkey"], b"\x01" * 32]
     account, _ = program_address(seeds, known.swap_endpoint_program)
     assert instruction["accounts"][3 if asset == "Sol" else 4]["pubkey"] == account
     assert send(broker, (chain, details)) == "Ok"
     finalised = broker.event("DepositFinalised")
-    seen = (account, finalised["block_height"])
-    assert finalised["deposit_details"] == ("VaultSwapAccount", seen)
+    witnessed = (account, finalised["block_height"])
+    assert finalised["deposit_details"] == ("VaultSwapAccount", witnessed)
     own = [event for event in broker.all_of("SwapRequested") if event["output_asset"] == "Eth"]
-    assert own[0]["origin"] == ("Vault", {"tx_id": ("Solana", seen), "broker_id": broker.account})
+    assert own[0]["origin"] == ("Vault", {"tx_id": ("Solana", witnessed), "broker_id": broker.account})
     assert (finalised["amount"], own[0]["input_amount"]) == (amount, amount - finalised["ingress_fee"])
     if asset == "Sol":
         assert finalised["ingress_fee"] == 5_000 + 39_000 * 10
@@ -164,9 +164,9 @@ def test_solanas_instruction_reads_back(broker: Swapper) -> None:
     kind, read = broker.world.api("CustomRuntimeApi_cf_decode_vault_swap_parameter", broker.account, details)
     assert kind == "Ok"
     assert (read["source_asset"], read["destination_asset"]) == ("SolUsdc", "ArbEth")
-    given = read["extra_parameters"][1]
-    assert given.pop("from_token_account")[0] == "Sol"
-    assert given == {name: value for name, value in extra[1].items() if name != "from_token_account"}
+    parameters = read["extra_parameters"][1]
+    assert parameters.pop("from_token_account")[0] == "Sol"
+    assert parameters == {name: value for name, value in extra[1].items() if name != "from_token_account"}
     assert (read["dca_parameters"], read["channel_metadata"]) == (dca, message)
     assert (read["broker_commission"], read["affiliate_fees"]) == (10, [])
 
@@ -384,12 +384,12 @@ def test_a_witnessed_deposit_is_listed_in_its_block_only(broker: Swapper) -> Non
     details = opened(broker)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
     assert send(broker, details, **sent, is_final=False) == "Ok"
-    kind, seen = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
-    assert (kind, seen["deposits"]) == ("Ok", [])
-    (deposit,) = seen["vault_deposits"]
+    kind, events = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
+    assert (kind, events["deposits"]) == ("Ok", [])
+    (deposit,) = events["vault_deposits"]
     assert (deposit["tx_id"], deposit["amount"]) == (("Bitcoin", TRANSACTION), BITCOIN)
     assert (deposit["input_asset"], deposit["output_asset"]) == ("Btc", "Eth")
     assert deposit["destination_address"] == address_on("Ethereum")
     broker.world.block()
-    _, seen = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
-    assert seen == {"deposits": [], "vault_deposits": []}
+    _, events = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
+    assert events == {"deposits": [], "vault_deposits": []}

@@ -68,10 +68,10 @@ def test_an_output_equal_to_the_least_is_enough_and_one_unit_less_is_not(
     limits = refund("Ethereum", retry_duration=0, min_price=price_for(output + more, amount))
     broker.deposit("Eth", "Btc", ETHER, refund_parameters=limits)
     broker.blocks(2)
-    found = swapped(broker, 1)
-    assert (found is not None) is runs
+    swap = swapped(broker, 1)
+    assert (swap is not None) is runs
     if runs:
-        assert found["output_amount"] == output
+        assert swap["output_amount"] == output
     else:
         assert broker.event("SwapAborted")["reason"] == "MinPriceViolation"
 
@@ -147,9 +147,9 @@ def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
         ((script, channel),) = pallet.DepositChannelLookup.items()
         last = pallet.tracking.height() - after
         pallet.DepositChannelLookup.put(script, replace(channel, expires_at=last))
-    seen = {"deposit_address": address, "asset": "Btc", "amount": BITCOIN, "transaction": None}
-    assert broker.dev("witness_deposit", **seen) == outcome
-    assert broker.dev("prewitness_deposit", **seen) == outcome
+    deposit = {"deposit_address": address, "asset": "Btc", "amount": BITCOIN, "transaction": None}
+    assert broker.dev("witness_deposit", **deposit) == outcome
+    assert broker.dev("prewitness_deposit", **deposit) == outcome
 
 
 # Messages of what does not run

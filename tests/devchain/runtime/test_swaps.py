@@ -30,8 +30,8 @@ def broker() -> Swapper:
 
 def part(millionths: int, amount: int) -> int:
     """A share to the nearest unit, halves down."""
-    whole, rest = divmod(millionths * amount, 10**6)
-    return whole + (rest > 500_000)
+    whole, remainder = divmod(millionths * amount, 10**6)
+    return whole + (remainder > 500_000)
 
 
 def error_of(broker: Swapper, pallet: str, name: str) -> Any:
@@ -244,7 +244,7 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
 
 
 def test_a_deposit_while_witnessing_is_disabled_is_witnessed_later(broker: Swapper) -> None:
-    ours, other = (broker.opened(**request(each, "Usdc"))["deposit_address"] for each in ("Eth", "Btc"))
+    ours, other = (broker.opened(**request(asset, "Usdc"))["deposit_address"] for asset in ("Eth", "Btc"))
     watch(broker, "ingress_egress_ethereum", on=False)
     assert broker.pay(ours, "Eth", ETHER) == []
     assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(other, "Btc", BITCOIN)
@@ -429,7 +429,7 @@ def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
     broker.blocks(2)
     assert broker.event("SwapRescheduled")["reason"] == "MinPriceViolation"
     broker.blocks(5)
-    names = [each for each in broker.happened() if each.startswith("Swapping")]
+    names = [event for event in broker.happened() if event.startswith("Swapping")]
     assert names == [
         "Swapping.SwapAborted",
         "Swapping.SwapRequested",  # of the refund's fee

@@ -86,7 +86,7 @@ def test_a_multiplier_scales_all_fees_but_that_of_a_message_on_tron(
         with_message = egress_estimate(pallet, asset, typed_ccm())
         pallet.tracking.FeeMultiplier.put(FIXED_ONE * 3 // 2)
         after = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
-        assert after == [each * 3 // 2 for each in before]
+        assert after == [fee * 3 // 2 for fee in before]
         assert egress_estimate(pallet, asset, typed_ccm()) == (
             with_message * 3 // 2 if doubled else with_message
         )
@@ -128,7 +128,7 @@ def test_tron_took_less_energy_in_2_2_3() -> None:
     swapper = Swapper(config=DevGenesis(release="2.2.3"))
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Tron"])
-        found = [
+        estimates = [
             (
                 ingress_estimate(pallet, asset),
                 egress_estimate(pallet, asset),
@@ -136,7 +136,7 @@ def test_tron_took_less_energy_in_2_2_3() -> None:
             )
             for asset in ("Trx", "TrxUsdt")
         ]
-    assert found == [(5_136_000, 5_668_000, 15_673_000), (11_136_000, 12_168_000, 22_173_000)]
+    assert estimates == [(5_136_000, 5_668_000, 15_673_000), (11_136_000, 12_168_000, 22_173_000)]
 
 
 def test_the_price_of_solanas_compute_units_has_a_floor() -> None:

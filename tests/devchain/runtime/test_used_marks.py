@@ -20,11 +20,11 @@ def outcomes(release: str) -> list[str]:
     deposit = {"deposit_address": address, "asset": "Eth", "amount": ETHER, "transaction": TRANSACTION}
     two = [bare_extrinsic(broker.world.call("Dev", "witness_deposit", **deposit)) for _ in range(2)]
     assert broker.world.block(*two) == [("Ok", ("Ok", ()))] * 2
-    found = deposits(broker)
+    first_outcomes = deposits(broker)
     broker.blocks(1)
     assert broker.world.stored(*HELD, broker.account, TRANSACTION) is None
     broker.pay(address, "Eth", ETHER, TRANSACTION)
-    return found + deposits(broker)
+    return first_outcomes + deposits(broker)
 
 
 def deposits(broker: Swapper) -> list[str]:

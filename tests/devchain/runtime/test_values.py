@@ -29,7 +29,7 @@ def test_classes_and_dicts_are_the_same_bytes(release: str) -> None:
     """Of every type that the runtime uses: its zero, and each variant of an enum with zeros."""
     table: TypeTable = DevRuntime(RELEASES[release]).composition.types
     own, described = table.registry, table.described
-    seen = set()
+    class_names = set()
     for row in table.types:
         if not row.path or "MultiAddress" in row.path:  # an index of an account has no bytes at all
             continue
@@ -37,8 +37,13 @@ def test_classes_and_dicts_are_the_same_bytes(release: str) -> None:
             value = own.codec(row.id).decode(encoded)
             assert own.codec(row.id).encode(value) == encoded
             assert described.codec(row.id).encode(described.codec(row.id).decode(encoded)) == encoded
-            seen.add(type(value).__name__)
-    assert {"SwapRequest", "SwapRequestStateUserSwap", "DepositChannelDetails", "BoostStatusBoosted"} <= seen
+            class_names.add(type(value).__name__)
+    assert {
+        "SwapRequest",
+        "SwapRequestStateUserSwap",
+        "DepositChannelDetails",
+        "BoostStatusBoosted",
+    } <= class_names
 
 
 def zeros(table: TypeTable, row: PortableType) -> list[bytes]:

@@ -129,7 +129,7 @@ def test_a_call_waits_for_the_one_before_it() -> None:
     first, second = (to_be_signed(world, ("System", ("remark", {"remark": b"a"})), nonce) for nonce in (0, 1))
     late = submitted(world, second, wallet.sign(second))
     (_, waits), (_, ready) = (
-        world.validate(each) for each in (late, submitted(world, first, wallet.sign(first)))
+        world.validate(extrinsic) for extrinsic in (late, submitted(world, first, wallet.sign(first)))
     )
     assert (waits["requires"], ready["requires"]) == (ready["provides"], [])
     assert waits["provides"] != ready["provides"]

@@ -92,12 +92,12 @@ class World:
 
     def events(self) -> list[tuple[Any, str, str, Any]]:
         """(phase, pallet, event, fields) of the best block."""
-        found = []
+        events = []
         for record in self.stored("System", "Events"):
             pallet, inner = record["event"]
             name, fields = (inner, None) if isinstance(inner, str) else inner
-            found.append((record["phase"], pallet, name, fields))
-        return found
+            events.append((record["phase"], pallet, name, fields))
+        return events
 
     def names(self, index: int | None = None) -> list[str]:
         """The events of one extrinsic (or of all), as `Pallet.Event`."""
@@ -150,7 +150,7 @@ class World:
         journal, slot = self.journal, self.next_slot
         self.begin(journal)
         body = [*self.inherents(journal, slot, extra or []), *extrinsics]
-        outcomes = [self.apply(journal, each) for each in body]
+        outcomes = [self.apply(journal, extrinsic) for extrinsic in body]
         header = Header.decode(self.runtime.call("BlockBuilder_finalize_block", b"", journal))
         if self.verifies:
             self.execute(header, body)

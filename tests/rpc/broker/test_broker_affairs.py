@@ -164,7 +164,7 @@ async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Ser
     terms |= {"chain": "Solana", "refund_parameters": REFUND | {"refund_address": SOLANA}}
     sol = {"chain": "Solana", "asset": "SOL"}
     swap = await broker.call("broker_request_swap_parameter_encoding", sol, ETH, PAYEE, 10, terms)
-    assert vaults["Solana"][-1]["address"] in [each["pubkey"] for each in swap["accounts"]]
+    assert vaults["Solana"][-1]["address"] in [account["pubkey"] for account in swap["accounts"]]
     (mine,) = (await broker.call("cf_controlled_vault_addresses", "Bitcoin", True)).values()
     assert [set(entry) for entry in mine] == [{"name", "address", "next_predicted_rotation"}] * 2
     header = broker.node.chain.header(broker.node.chain.best.hash)

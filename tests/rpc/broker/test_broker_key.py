@@ -96,12 +96,12 @@ async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
 def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any], advice: str) -> None:
     further = ADVICE[BROKER_ROLE] if options.get("dev") else ""
     options = {name: value for name, value in options.items() if name != "dev"}
-    found = find_signing_key(
+    signing_key = find_signing_key(
         BROKER_KEY, Keystore(tmp_path / "keys"), Config(tmp_path, **options), GivenKey(advice=further)
     )
-    assert found.pair is None
-    assert advice in found.missing
-    assert str(tmp_path) not in found.missing
+    assert signing_key.pair is None
+    assert advice in signing_key.missing
+    assert str(tmp_path) not in signing_key.missing
 
 
 @pytest.mark.parametrize(

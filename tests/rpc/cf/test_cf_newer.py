@@ -64,9 +64,9 @@ def newer() -> Metadata:
 
 
 async def test_a_whitelist_has_its_addresses_with_their_chains(newer: Metadata) -> None:
-    found = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistDestination="ExternalAddress")
+    whitelist = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistDestination="ExternalAddress")
     address = {"ExternalAddress": {"chain": "Ethereum", "address": "0x" + "11" * 20}}
-    assert found == {
+    assert whitelist == {
         "active": {"timelock_secs": 7, "allowed": [address]},
         "pending": [{"activates_at": 7, "update": {"Allow": address}}],
     }
@@ -75,21 +75,21 @@ async def test_a_whitelist_has_its_addresses_with_their_chains(newer: Metadata) 
         "EncodedAddress": "Btc",
         "WhitelistUpdate": "Remove",
     }
-    found = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, **bitcoin)
+    whitelist = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, **bitcoin)
     address = {"ExternalAddress": {"chain": "Bitcoin", "address": "\x01\x02\x03"}}
-    assert found["pending"] == [{"activates_at": 7, "update": {"Remove": address}}]
+    assert whitelist["pending"] == [{"activates_at": 7, "update": {"Remove": address}}]
 
 
 async def test_a_whitelist_has_its_accounts_and_timelocks(newer: Metadata) -> None:
-    found = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistUpdate="Timelock")
-    assert found["active"]["allowed"] == [{"InternalAccount": ss58.encode(b"\x11" * 32, 2112)}]
-    assert found["pending"] == [{"activates_at": 7, "update": {"Timelock": 7}}]
+    whitelist = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistUpdate="Timelock")
+    assert whitelist["active"]["allowed"] == [{"InternalAccount": ss58.encode(b"\x11" * 32, 2112)}]
+    assert whitelist["pending"] == [{"activates_at": 7, "update": {"Timelock": 7}}]
 
 
 async def test_a_failed_call_on_bsc_is_as_one_on_another_evm_chain(newer: Metadata) -> None:
-    found = await ask(newer, "cf_failed_call_bsc", 1)
-    assert found == await ask(newer, "cf_failed_call_ethereum", 1)
-    assert found["data"] == "010203"
+    failed_call = await ask(newer, "cf_failed_call_bsc", 1)
+    assert failed_call == await ask(newer, "cf_failed_call_ethereum", 1)
+    assert failed_call["data"] == "010203"
 
 
 @pytest.mark.parametrize("name", ["cf_withdrawal_whitelist", "cf_failed_call_bsc"])

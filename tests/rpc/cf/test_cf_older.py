@@ -147,7 +147,7 @@ def test_a_provider_has_balances_refund_addresses_and_nothing_boosted_or_lent(no
 
 
 def test_an_asset_of_a_later_runtime_is_no_asset_here(node: NodeProcess) -> None:
-    assert [each["asset"] for each in node.call("cf_supported_assets")] == [
+    assert [supported["asset"] for supported in node.call("cf_supported_assets")] == [
         "ETH",
         "FLIP",
         "USDC",

@@ -44,8 +44,8 @@ OPTIONAL = {"account_id", "bound_redeem_address", "restricted_balances", "curren
 async def test_members_and_value_forms_are_those_of_the_official_node(metadata: Metadata, case: str) -> None:
     name, params, cases = CASES[case]
     ours = await ask(metadata, name, *params, **cases)
-    found = differences(ours, example(case), "", case in LOOSE)
-    assert [line for line in found if line.partition(" ")[0].rpartition(".")[2] not in OPTIONAL] == []
+    mismatches = differences(ours, example(case), "", case in LOOSE)
+    assert [line for line in mismatches if line.partition(" ")[0].rpartition(".")[2] not in OPTIONAL] == []
 
 
 async def test_the_environment_names_the_chains_and_assets_of_its_runtime(metadata: Metadata) -> None:
@@ -58,7 +58,7 @@ async def test_the_environment_names_the_chains_and_assets_of_its_runtime(metada
     assert answer["minimum_deposit_amounts"].keys() == chains
     # One asset is in the runtime's map; of each other one unit may be added.
     minimums = [
-        each for chain in answer["boost_minimum_add_funds_amounts"].values() for each in chain.values()
+        minimum for chain in answer["boost_minimum_add_funds_amounts"].values() for minimum in chain.values()
     ]
     assert sorted(set(minimums)) == ["0x1", hex(AMOUNT)]
     assert minimums.count(hex(AMOUNT)) == 1
@@ -139,7 +139,9 @@ async def test_what_a_newer_runtime_has_seen_of_assethub(
     monkeypatch.setattr(witnessed, "value", seen)
     name = "cf_ingress_egress_events"
     answer = await ask(metadata, name, "Assethub")
-    assert answer["deposits"] == [each for each in example(name)["deposits"] if "Assethub" in str(each)]
+    assert answer["deposits"] == [
+        deposit for deposit in example(name)["deposits"] if "Assethub" in str(deposit)
+    ]
     assert answer["broadcasts"] == [
         {
             "broadcast_chain_block_height": 3,

@@ -39,7 +39,7 @@ async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider:
                 pass
     assert await served.call("cf_lp_get_order_fills", message["block_hash"]) == message
     said = await events_of(served, message["block_hash"])
-    (swapped,) = [each for _, name, each in said if name == "AssetSwapped" and each["to"] == "Eth"]
+    (swapped,) = [fields for _, name, fields in said if name == "AssetSwapped" and fields["to"] == "Eth"]
     limit = next(fill["limit_order"] for fill in message["fills"] if "limit_order" in fill)
     sold, bought = int(limit.pop("sold"), 16), int(limit.pop("bought"), 16)
     # What fees have bought from the order before makes it a difference of two rounded shares.
@@ -97,9 +97,9 @@ async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) ->
         await instant.call("dev_deposit", channel["address"], ETH, ETHER, "0x" + "77" * 32)
         results = [(await ws.notification())["result"] for _ in range(2)]
     assert results[0] == results[1]
-    (seen,) = results[0]["deposits"]
-    assert seen.pop("deposit_chain_block_height") > 0
-    assert seen == {
+    (deposit,) = results[0]["deposits"]
+    assert deposit.pop("deposit_chain_block_height") > 0
+    assert deposit == {
         "deposit_address": {"Eth": list(bytes.fromhex(channel["address"][2:]))},
         "amount": hex(ETHER),
         "asset": ETH,

@@ -60,8 +60,8 @@ async def test_a_seed_on_solana_has_at_most_32_bytes(served_node: Served) -> Non
     terms = {"chain": "Solana", "from": SOLANA_ADDRESS, "input_amount": 1, "refund_parameters": refund}
 
     async def encode(seed: str) -> Any:
-        given = (ALICE, SOL, ETH, "0x" + "11" * 20, 0, terms | {"seed": seed})
-        return await served_node.http.call("cf_request_swap_parameter_encoding", *given)
+        arguments = (ALICE, SOL, ETH, "0x" + "11" * 20, 0, terms | {"seed": seed})
+        return await served_node.http.call("cf_request_swap_parameter_encoding", *arguments)
 
     assert (await encode("0x" + "01" * 32))["result"]["chain"] == "Solana"
     assert (await encode("0x" + "01" * 33))["error"]["code"] == -32602

@@ -31,8 +31,8 @@ async def test_new_deposits_and_broadcasts_are_reported(instant: Served, broker:
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
     )
     await instant.call("dev_deposit", channel["address"], ETH, ETHER, HASH)
-    seen = await instant.call("cf_ingress_egress_events", "Ethereum")
-    (deposit,) = seen["deposits"]
+    events = await instant.call("cf_ingress_egress_events", "Ethereum")
+    (deposit,) = events["deposits"]
     assert deposit.pop("deposit_chain_block_height") > 0
     assert deposit == {
         "deposit_address": channel["address"],
@@ -40,7 +40,7 @@ async def test_new_deposits_and_broadcasts_are_reported(instant: Served, broker:
         "asset": ETH,
         "deposit_details": {"tx_hashes": [HASH]},
     }
-    assert seen["broadcasts"] == seen["vault_deposits"] == []
+    assert events["broadcasts"] == events["vault_deposits"] == []
     await instant.call("dev_newBlock")  # the fetch is signed and sent
     (broadcast,) = (await instant.call("cf_ingress_egress_events", "Ethereum"))["broadcasts"]
     assert (broadcast["broadcast_id"], set(broadcast["tx_out_id"])) == (1, {"signature"})
@@ -63,9 +63,9 @@ async def test_a_vault_swap_is_reported_with_all_its_terms(instant: Served, brok
     shares = [{"account": affiliate, "bps": 7}]
     details = await vault_swap(instant, ETH, BTC, BTC_ADDRESS, extra, None, 0, shares)
     await instant.call("dev_sendToVault", details, None, None, HASH, False)
-    (seen,) = (await instant.call("cf_ingress_egress_events", "Ethereum"))["vault_deposits"]
-    assert seen.pop("deposit_chain_block_height") > 0
-    assert seen == {
+    (deposit,) = (await instant.call("cf_ingress_egress_events", "Ethereum"))["vault_deposits"]
+    assert deposit.pop("deposit_chain_block_height") > 0
+    assert deposit == {
         "tx_id": HASH,
         "input_asset": ETH,
         "output_asset": BTC,
@@ -94,11 +94,11 @@ async def test_a_deposit_on_a_private_channel_has_the_transaction_id_of_explorer
     terms = {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}
     details = await vault_swap(instant, BTC, ETH, EVM_ADDRESS, terms)
     await instant.call("dev_sendToVault", details, 10**8, BTC_ADDRESS, "0x" + "12" + "77" * 31)
-    (seen,) = (await instant.call("cf_ingress_egress_events", "Bitcoin"))["vault_deposits"]
-    assert seen["tx_id"] == "0x" + "12" + "77" * 31  # of all chains alike
-    assert seen["deposit_details"] == {"tx_id": "77" * 31 + "12", "vout": 0}
-    assert (seen["refund_params"]["refund_address"], seen["destination_address"]) == (
+    (deposit,) = (await instant.call("cf_ingress_egress_events", "Bitcoin"))["vault_deposits"]
+    assert deposit["tx_id"] == "0x" + "12" + "77" * 31  # of all chains alike
+    assert deposit["deposit_details"] == {"tx_id": "77" * 31 + "12", "vout": 0}
+    assert (deposit["refund_params"]["refund_address"], deposit["destination_address"]) == (
         BTC_ADDRESS,
         EVM_ADDRESS,
     )
-    assert seen["dca_params"] == {"number_of_chunks": 1, "chunk_interval": 2}
+    assert deposit["dca_params"] == {"number_of_chunks": 1, "chunk_interval": 2}

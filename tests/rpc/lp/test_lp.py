@@ -189,17 +189,17 @@ async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
     sent = REFUND | {"refund_address": BTC_ADDRESS}
     by_bitcoin = await served.call("broker_request_swap_deposit_address", BTC, ETH, *terms, sent)
     by_ethereum = await served.call("broker_request_swap_deposit_address", USDC, ETH, *terms, REFUND)
-    found = await served.call("lp_get_open_swap_channels", await best(served))
-    assert list(found) == ["ethereum", "bitcoin", "polkadot", "arbitrum", "solana"]
-    assert found["bitcoin"] == [
+    channels = await served.call("lp_get_open_swap_channels", await best(served))
+    assert list(channels) == ["ethereum", "bitcoin", "polkadot", "arbitrum", "solana"]
+    assert channels["bitcoin"] == [
         {"deposit_address": by_bitcoin["address"], "source_asset": BTC, "destination_asset": ETH}
     ]
-    assert found["ethereum"] == [
+    assert channels["ethereum"] == [
         {"deposit_address": by_ethereum["address"], "source_asset": USDC, "destination_asset": ETH}
     ]
-    assert shape(found["ethereum"][0]) == shape(recorded("lp_get_open_swap_channels.channel.json"))
+    assert shape(channels["ethereum"][0]) == shape(recorded("lp_get_open_swap_channels.channel.json"))
     genesis = await served.call("chain_getBlockHash", 0)
-    assert await served.call("lp_get_open_swap_channels", genesis) == {chain: [] for chain in found}
+    assert await served.call("lp_get_open_swap_channels", genesis) == {chain: [] for chain in channels}
 
 
 async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(

@@ -159,7 +159,7 @@ async def an_id_twice(served: Served) -> None:
     assert (order["tick"], order["sell_amount"]) == (tick + 1, hex(ETHER))
     close = {"base_asset": ETH, "quote_asset": USDC, "side": "sell", "id": 5}
     closed = response(await served.call("lp_cancel_orders_batch", [close, close], NOW))
-    assert [each["LimitOrder"]["sell_amount_change"] for each in closed] == [{"decrease": hex(ETHER)}]
+    assert [order["LimitOrder"]["sell_amount_change"] for order in closed] == [{"decrease": hex(ETHER)}]
 
 
 async def a_nonce_that_is_stale(served: Served) -> None:

@@ -72,7 +72,7 @@ async def test_a_limit_order_is_set_updated_and_taken_back(of_each_release: Serv
     assert (closed["tick"], closed["sell_amount_total"]) == (tick + 500, "0x0")
     assert (opened["tick"], opened["sell_amount_total"]) == (tick + 600, hex(4 * ETHER))
     gone = response(await maker.call("lp_set_limit_order", ETH, USDC, "sell", 7, None, 0, None, NOW))
-    assert [each["sell_amount_total"] for each in gone] == ["0x0"]
+    assert [order["sell_amount_total"] for order in gone] == ["0x0"]
     assert await free(maker, ETH) == before
 
 
@@ -99,10 +99,10 @@ async def test_a_range_order_is_set_updated_and_taken_back(of_each_release: Serv
     (smaller,) = response(await maker.call("lp_update_range_order", ETH, USDC, 9, None, less, NOW))
     assert smaller["size_change"]["decrease"]["liquidity"] == hex(half)
     wider = {"start": tick - 2000, "end": tick + 2000}
-    one = {"Liquidity": {"liquidity": 10**9}}
-    orders = response(await maker.call("lp_set_range_order", ETH, USDC, 9, wider, one))
-    assert [each["liquidity_total"] for each in orders] == ["0x0", hex(10**9)]
-    assert [each["tick_range"] for each in orders] == [ticks, wider]
+    liquidity = {"Liquidity": {"liquidity": 10**9}}
+    orders = response(await maker.call("lp_set_range_order", ETH, USDC, 9, wider, liquidity))
+    assert [order["liquidity_total"] for order in orders] == ["0x0", hex(10**9)]
+    assert [order["tick_range"] for order in orders] == [ticks, wider]
 
 
 async def test_a_scheduled_order_responds_with_nothing_and_comes_in_its_block(maker: Served) -> None:
@@ -148,7 +148,7 @@ async def test_a_fill_reaches_the_subscriber_and_the_order_pays_out(maker: Serve
                 pass
         assert "result" in await ws.call("lp_unsubscribe_order_fills", "0")
     assert await maker.call("lp_order_fills", message["block_hash"]) == message
-    fill = next(each["limit_order"] for each in message["fills"] if "limit_order" in each)
+    fill = next(fill["limit_order"] for fill in message["fills"] if "limit_order" in fill)
     example = recorded("lp_order_fills.json")
     assert list(message) == list(example)
     assert shape(fill) == shape(example["fills"][0]["limit_order"])
@@ -157,7 +157,7 @@ async def test_a_fill_reaches_the_subscriber_and_the_order_pays_out(maker: Serve
     left = int(earlier["sell_amount"], 16) - int(fill["sold"], 16)
     assert abs(left - int(fill["remaining"], 16)) <= 1, "a difference of two rounded shares"
     (closed,) = map(response, await maker.call("lp_cancel_all_orders", NOW))
-    (order,) = (each["LimitOrder"] for each in closed)
+    (order,) = (order["LimitOrder"] for order in closed)
     assert int(order["bought_amount"], 16) >= int(fill["bought"], 16) > 0
     assert order["sell_amount_change"] == {"decrease": fill["remaining"]}
     final = await all_final(maker)
@@ -180,7 +180,7 @@ async def test_orders_are_cancelled_in_a_batch(of_each_release: Served) -> None:
         {**pair, "side": "buy", "id": 77},
     ]
     closed = response(await maker.call("lp_cancel_orders_batch", orders, NOW))
-    assert [list(each) for each in closed] == [["LimitOrder"], ["RangeOrder"]]
+    assert [list(order) for order in closed] == [["LimitOrder"], ["RangeOrder"]]
     assert shape(closed[0]) == shape(
         {"LimitOrder": example_of("LimitOrder") | {"sell_amount_change": {"decrease": "0x"}}}
     )

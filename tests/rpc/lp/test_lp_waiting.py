@@ -55,37 +55,37 @@ async def executed(served: Served) -> None:
 
 async def answers(served: Served, wait_for: object, table: list[Step]) -> dict[str, Any]:
     """The answer of each method, one after the other."""
-    found = {}
+    by_method = {}
     for method, params in table:
-        found[method] = await served.call(method, *params, *([] if wait_for is MISSING else [wait_for]))
+        by_method[method] = await served.call(method, *params, *([] if wait_for is MISSING else [wait_for]))
         await executed(served)
-    return found
+    return by_method
 
 
 async def pending_answers(served: Served, wait_for: object, table: list[Step]) -> dict[str, Any]:
     """Return the answers of methods that wait for finality: none answers before a block is final."""
-    found: dict[str, Any] = {}
+    by_method: dict[str, Any] = {}
 
     async def ask(method: str, params: list[Any]) -> None:
         async with Http(served.port) as http:
-            found[method] = (await http.call(method, *params))["result"]
+            by_method[method] = (await http.call(method, *params))["result"]
 
     await served.call("dev_holdFinality", True)
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             for method, params in table:
                 before = served.node.chain.best.number
-                given = params if wait_for is MISSING else [*params, wait_for]
-                nursery.start_soon(ask, method, given)
+                arguments = params if wait_for is MISSING else [*params, wait_for]
+                nursery.start_soon(ask, method, arguments)
                 with served.node.chain.subscribe() as blocks:
                     while served.node.chain.best.number == before:
                         await anext(aiter(blocks))
                 await executed(served)
-            assert found == {}
+            assert by_method == {}
             await served.call("dev_holdFinality", False)
-            while len(found) < len(table):
+            while len(by_method) < len(table):
                 await served.call("dev_newBlock")
-    return found
+    return by_method
 
 
 def test_the_methods_that_wait_are_those_of_this_table() -> None:

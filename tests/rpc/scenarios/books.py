@@ -80,8 +80,8 @@ class Stored:
         """(key, …, value) of a map."""
         storage = self._metadata.storage(pallet, item)
         with self._chain.state(self._block) as state:
-            found = [(key, state.get(key)) for key in keys_after(state, storage.key(), None)]
-        for key, data in found:
+            entries = [(key, state.get(key)) for key in keys_after(state, storage.key(), None)]
+        for key, data in entries:
             yield *storage.decode_key(key), storage.decode(data)
 
 
@@ -158,7 +158,7 @@ class Outside:
         for chain in ("Ethereum", "Arbitrum", "Tron"):
             known = stored.items("Environment", f"{chain}SupportedAssets")
             native = next(
-                each.name for each in ASSETS.values() if (each.chain, each.chain_index) == (chain, 0)
+                asset.name for asset in ASSETS.values() if (asset.chain, asset.chain_index) == (chain, 0)
             )
             tokens[chain] = {NATIVE: native} | {token: asset for asset, token in known}
         return cls(tokens)
@@ -174,7 +174,7 @@ class Outside:
                 self._note_egress(fields)
             case "BatchBroadcastRequested" if chain == "Bitcoin":
                 # Its transactions have no bytes here: the numbers of its transfers say what is in them.
-                transfers = [self._egresses.pop(each) for each in fields["egress_ids"]]
+                transfers = [self._egresses.pop(egress_id) for egress_id in fields["egress_ids"]]
                 self._sent[chain, fields["broadcast_id"]] = transfers
             case "TransactionBroadcastRequest" if chain in self.tokens:
                 data = fields["transaction_payload"]["data"]
@@ -196,12 +196,12 @@ class Outside:
         """Return the payments of a call of a chain's vault."""
         selector, arguments = data[:4].hex(), data[4:]
         if selector == "5f8c0f9a":  # allBatch
-            found = decode(_BATCH, arguments)[3]
+            transfers = decode(_BATCH, arguments)[3]
         else:  # executexSwapAndCall, transferFallback
-            found = [decode(_MESSAGE if selector == "5293178e" else _FALLBACK, arguments)[1]]
+            transfers = [decode(_MESSAGE if selector == "5293178e" else _FALLBACK, arguments)[1]]
         return [
             (address_text(chain, to), self.tokens[chain][bytes.fromhex(token[2:])], amount)
-            for token, to, amount in found
+            for token, to, amount in transfers
         ]
 
     def _note_egress(self, fields: Any) -> None:

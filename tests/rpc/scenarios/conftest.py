@@ -50,8 +50,8 @@ def databases(tmp_path: Path, server_of_books: Server | None) -> Iterator[dict[s
     if server_of_books is not None:
         made["PostgreSQL"] = Database(server_of_books.new_database(f"story{next(_NUMBERS)}", MIGRATED))
     yield made
-    for each in made.values():
-        each.close()
+    for database in made.values():
+        database.close()
 
 
 @pytest.fixture

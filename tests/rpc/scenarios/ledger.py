@@ -79,8 +79,8 @@ async def running_ledgers(
     everyone, own = Source(url, first=1), Source(url, first=1, accounts=(account_text(broker),))
     books = {name: AwaitedBooks(database) for name, database in databases.items()}
     async with trio.open_nursery() as nursery:
-        for name, each in books.items():
-            nursery.start_soon(Follower(own if name == "own" else everyone, each).run)
+        for name, book in books.items():
+            nursery.start_soon(Follower(own if name == "own" else everyone, book).run)
         yield RunningLedgers(url, books)
         nursery.cancel_scope.cancel()
 
@@ -96,8 +96,8 @@ async def the_ledgers_agree(story: Story, ledgers: RunningLedgers) -> None:
             broker_has_its_part(ledgers.books["SQLite"].database, books.database, broker)
         else:
             agrees(books.database, story, sheet)
-    whole = [dump(each.database) for name, each in ledgers.books.items() if name != "own"]
-    assert all(each == whole[0] for each in whole)
+    whole = [dump(book.database) for name, book in ledgers.books.items() if name != "own"]
+    assert all(dumped == whole[0] for dumped in whole)
     assert await trio.to_thread.run_sync(recomputed, ledgers.books["SQLite"].database) == []
 
 
@@ -121,11 +121,11 @@ def accounts_agree(database: Database, story: Story, sheet: Sheet) -> None:
     for account, name in story.accounts.items():
         if account == BOOSTER:
             continue  # whose balance `dev_setBoost` changes without an event
-        found = Counter[str]()
+        balances = Counter[str]()
         for row in rows(database, "movements"):
             if row["account"] == account_text(account):
-                found[row["asset"]] += row["amount"] if row["credit"] else -row["amount"]
-        assert {asset: amount for asset, amount in found.items() if amount} == sheet.get(name, {}), name
+                balances[row["asset"]] += row["amount"] if row["credit"] else -row["amount"]
+        assert {asset: amount for asset, amount in balances.items() if amount} == sheet.get(name, {}), name
     shared = Counter({row["account"]: 0 for row in rows(database, "commissions")})
     for row in rows(database, "commissions"):
         shared[row["account"]] += row["amount"]

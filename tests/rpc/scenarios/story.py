@@ -69,13 +69,13 @@ class EmittedEvents:
     def check(self, *blocks: Iterable[str]) -> None:
         """These events, in this order, in these blocks one after the other, and no others."""
         expected = [f"block {at}: {name}" for at, names in enumerate(blocks) for name in names or [NOTHING]]
-        found = [
+        emitted = [
             f"block {at}: {name}"
             for at, block in enumerate(self.blocks)
             for name in [name for name, _ in block] or [NOTHING]
         ]
-        if expected != found:
-            lines = "\n".join(ndiff(expected, found))
+        if expected != emitted:
+            lines = "\n".join(ndiff(expected, emitted))
             pytest.fail(f"expected (-) and emitted (+):\n{lines}", pytrace=False)
 
     def of(self, event: str) -> list[Any]:
@@ -268,13 +268,13 @@ class Story:
         sheet = await self.sheet()
         right = {party: {a: n for a, n in amounts.items() if n} for party, amounts in expected.items()}
         prices = {asset: ranges["current_sqrt_price"] for asset, ranges in pools_of(self.stored()).items()}
-        found = [
+        mismatches = [
             *members(right, sheet),
             *members({}, sums(sheet), "out of nowhere"),
             *members({asset: pool.price for asset, pool in self.rules.pools.items()}, prices, "price"),
         ]
-        if found:
-            lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in found)
+        if mismatches:
+            lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in mismatches)
             pytest.fail("\n  ".join(["the books are not right:", *lines]), pytrace=False)
         await self._check_answers(sheet)
         self.closed = True

@@ -234,7 +234,7 @@ async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
     )
     spent = story.rules.convert("Eth", "Flip", ETHER, rate=0)  # a whole FLIP has as many decimals
     swap = story.rules.swap("Eth", "Flip", spent, fee=NO_FEE)
-    assert [each["funds_added"] for each in emitted.of("Funded")] == [ADVANCE, swap.output - ADVANCE]
+    assert [event["funds_added"] for event in emitted.of("Funded")] == [ADVANCE, swap.output - ADVANCE]
     account = await story.call("cf_account_info", channel["requested_for"])
     assert (account["role"], int(account["flip_balance"], 16)) == ("liquidity_provider", swap.output)
     assert account["refund_addresses"]["Ethereum"] == EVM_ADDRESS

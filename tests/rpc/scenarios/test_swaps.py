@@ -158,9 +158,9 @@ async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
         QUIET,
         QUIET,
     )
-    assert {each["reason"] for each in emitted.of("SwapRescheduled")} == {"MinPriceViolation"}
+    assert {event["reason"] for event in emitted.of("SwapRescheduled")} == {"MinPriceViolation"}
     assert emitted.one("SwapAborted") == {"swap_id": 1, "reason": "MinPriceViolation"}
-    assert [each["reason"] for each in emitted.of("SwapRequestCompleted")] == ["Expired", "Executed"]
+    assert [event["reason"] for event in emitted.of("SwapRequestCompleted")] == ["Expired", "Executed"]
     fee = story.rules.convert("Eth", "Usdc", NETWORK_MINIMUM, rate=0)
     assert emitted.one("RefundEgressScheduled")["refund_fee"] == fee
     burned = story.rules.swap("Eth", "Flip", fee, fee=NO_FEE)
@@ -243,7 +243,7 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     for remaining in (3, 2, 1):
         chunks.append(story.rules.swap("Eth", "Btc", left // remaining, 10, fee=fee))
         left -= left // remaining
-    assert [each["output_amount"] for each in emitted.of("SwapExecuted")] == [
+    assert [event["output_amount"] for event in emitted.of("SwapExecuted")] == [
         chunk.output for chunk in chunks
     ]
     assert int(second["amount"], 16) == emitted.of("SwapExecuted")[1]["input_amount"]

@@ -58,28 +58,32 @@ class Transcript:
             self.path.write_text(f"[\n{lines}\n]\n")
         if not self.path.exists():
             pytest.fail(f"{self.path.name} is not there; CFNODE_TEST_WRITE=1 writes it", pytrace=False)
-        found = list(differences(json.loads(self.path.read_text()), self.entries))
-        if found:
-            more = [f"… and {len(found) - MAX_DIFFERENCES} more"] if len(found) > MAX_DIFFERENCES else []
+        mismatches = list(differences(json.loads(self.path.read_text()), self.entries))
+        if mismatches:
+            more = (
+                [f"… and {len(mismatches) - MAX_DIFFERENCES} more"]
+                if len(mismatches) > MAX_DIFFERENCES
+                else []
+            )
             head = f"{self.path.name} differs (CFNODE_TEST_WRITE=1 writes it anew):"
-            pytest.fail("\n  ".join([head, *found[:MAX_DIFFERENCES], *more]), pytrace=False)
+            pytest.fail("\n  ".join([head, *mismatches[:MAX_DIFFERENCES], *more]), pytrace=False)
 
 
 def differences(written: list[Entry], played: list[Entry]) -> Iterator[str]:
     """Return changed, new and removed values, a line each."""
     matcher = SequenceMatcher(
-        None, [_title(each) for each in written], [_title(each) for each in played], False
+        None, [_title(entry) for entry in written], [_title(entry) for entry in played], False
     )
     for kind, i, j, k, m in matcher.get_opcodes():
         if kind == "equal":
             for at, (old, new) in enumerate(zip(written[i:j], played[k:m], strict=True), start=k + 1):
                 yield from (
-                    f"{at}. {_title(new)}: {path} is {json.dumps(one)}, was {json.dumps(other)}"
-                    for path, other, one in members(old, new)
+                    f"{at}. {_title(new)}: {path} is {json.dumps(current)}, was {json.dumps(other)}"
+                    for path, other, current in members(old, new)
                 )
             continue
-        yield from (f"{at}. gone: {_title(each)}" for at, each in enumerate(written[i:j], start=i + 1))
-        yield from (f"{at}. new: {_title(each)}" for at, each in enumerate(played[k:m], start=k + 1))
+        yield from (f"{at}. gone: {_title(entry)}" for at, entry in enumerate(written[i:j], start=i + 1))
+        yield from (f"{at}. new: {_title(entry)}" for at, entry in enumerate(played[k:m], start=k + 1))
 
 
 def _title(entry: Entry) -> str:
@@ -89,7 +93,7 @@ def _title(entry: Entry) -> str:
 def members(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Each leaf that differs: its path, how it was and how it is."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for name in [*old, *(each for each in new if each not in old)]:
+        for name in [*old, *(member for member in new if member not in old)]:
             yield from members(old.get(name, "absent"), new.get(name, "absent"), f"{path}.{name}".lstrip("."))
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for at, (one, other) in enumerate(zip(old, new, strict=True)):
@@ -103,14 +107,14 @@ def as_json(value: Any) -> Any:
     if isinstance(value, bytes | bytearray):
         return f"0x{value.hex()}"
     if isinstance(value, dict):
-        return {name: as_json(each) for name, each in value.items()}
+        return {name: as_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(each) for each in value]
+        return [as_json(item) for item in value]
     return value
 
 
 def masked(value: Any) -> Any:
     """An answer without the hashes that are random."""
     if isinstance(value, dict):
-        return {name: "<hash>" if name in RANDOM else masked(each) for name, each in value.items()}
-    return [masked(each) for each in value] if isinstance(value, list) else value
+        return {name: "<hash>" if name in RANDOM else masked(member) for name, member in value.items()}
+    return [masked(item) for item in value] if isinstance(value, list) else value

@@ -178,7 +178,7 @@ async def test_session_keys_are_made_and_found_on_an_authority(served_node: Serv
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "error"),
+    ("method", "params", "error"),
     [
         ("offchain_localStorageGet", ("PERSISTENT", "0x01"), None),
         ("offchain_localStorageClear", ("PERSISTENT", "01"), None),
@@ -199,10 +199,10 @@ async def test_session_keys_are_made_and_found_on_an_authority(served_node: Serv
     ],
 )
 async def test_methods_of_other_nodes_are_listed_and_refused_with_a_reason(
-    served_node: Served, method: str, given: tuple[str, ...], error: tuple[int, str] | None
+    served_node: Served, method: str, params: tuple[str, ...], error: tuple[int, str] | None
 ) -> None:
     assert method in (await served_node.call("rpc_methods"))["methods"]
-    answer = await served_node.http.call(method, *given)
+    answer = await served_node.http.call(method, *params)
     if error is None:
         assert answer["result"] is None
     else:

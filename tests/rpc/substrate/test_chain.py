@@ -56,10 +56,10 @@ async def test_a_header_is_written_as_substrate_writes_it(served_node: Served) -
 
 async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served) -> None:
     head = await served_node.call("dev_newBlock", {"finalize": True})
-    found = await served_node.call("chain_getBlock", head)
-    assert found["block"]["header"] == await served_node.call("chain_getHeader", head)
-    assert found["block"]["extrinsics"]
-    engine, justification = found["justifications"][0]
+    signed_block = await served_node.call("chain_getBlock", head)
+    assert signed_block["block"]["header"] == await served_node.call("chain_getHeader", head)
+    assert signed_block["block"]["extrinsics"]
+    engine, justification = signed_block["justifications"][0]
     assert bytes(engine) == b"FRNK"
     assert Justification.decode(bytes(justification)).commit.target_number == 2
     after = await served_node.call("dev_newBlock", {"finalize": True})
@@ -102,12 +102,12 @@ async def test_a_fork_shows_in_all_heads_at_once_and_in_new_heads_when_it_wins(
     async with served_node.websocket() as ws:
         everything = (await ws.call("chain_subscribeAllHeads"))["result"]
         best = (await ws.call("chain_subscribeNewHeads"))["result"]
-        seen: dict[str, list[str]] = {everything: [], best: []}
+        state_roots: dict[str, list[str]] = {everything: [], best: []}
 
         async def read(count: int) -> None:
             for _ in range(count):
                 message = await ws.notification()
-                seen[message["subscription"]].append(message["result"]["stateRoot"])
+                state_roots[message["subscription"]].append(message["result"]["stateRoot"])
 
         await read(2)
         main = await served_node.call("dev_newBlock")
@@ -119,7 +119,7 @@ async def test_a_fork_shows_in_all_heads_at_once_and_in_new_heads_when_it_wins(
         await read(2)
         assert await served_node.call("chain_getHead") == winner
         assert await served_node.call("chain_getBlockHash", 2) == fork
-        assert (len(seen[everything]), len(seen[best])) == (4, 3)
+        assert (len(state_roots[everything]), len(state_roots[best])) == (4, 3)
 
 
 async def test_finalized_heads_come_one_by_one_in_order(served_node: Served) -> None:
@@ -168,9 +168,9 @@ async def test_finality_is_proven_by_the_last_block_of_a_set_or_by_the_newest_fi
     proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", 1))[2:])
     assert proof[:32] == change.hash
     chain = served_node.node.chain
-    found = [chain.header(chain.hash_at(number) or b"") for number in range(2, change.number + 1)]
-    headers = b"".join(header.encode() for header in found if header is not None)
-    assert proof.endswith(bytes([4 * len(found)]) + headers)
+    chain_headers = [chain.header(chain.hash_at(number) or b"") for number in range(2, change.number + 1)]
+    headers = b"".join(header.encode() for header in chain_headers if header is not None)
+    assert proof.endswith(bytes([4 * len(chain_headers)]) + headers)
     proof = bytes.fromhex((await served_node.call("grandpa_proveFinality", change.number + 1))[2:])
     assert "0x" + proof[:32].hex() == target
     assert await served_node.error("grandpa_proveFinality", 99) == {

@@ -128,16 +128,18 @@ def test_a_cross_chain_message_is_written_without_0x_as_the_official_node_does()
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
+    ("additional", "read"),
     [
         ({}, b""),
         ({"cf_parameters": "0x0102"}, b"\x01\x02"),
         ({"ccm_additional_data": "0x03", "cf_parameters": "0x0102"}, b"\x03"),
     ],
 )
-def test_additional_data_may_be_left_out_or_have_its_older_name(given: dict[str, Any], read: bytes) -> None:
+def test_additional_data_may_be_left_out_or_have_its_older_name(
+    additional: dict[str, Any], read: bytes
+) -> None:
     message = {"message": "0x7c1d0f07", "gas_budget": "0x0"}
-    assert params.read_ccm(message | given)["ccm_additional_data"] == read
+    assert params.read_ccm(message | additional)["ccm_additional_data"] == read
 
 
 @pytest.mark.parametrize(
@@ -193,13 +195,13 @@ def test_bad_refund_parameters_are_named(change: dict[str, Any], reason: str) ->
 
 
 def test_affiliates_are_at_most_five() -> None:
-    one = {"account": "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY", "bps": 10}
+    affiliate = {"account": "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY", "bps": 10}
     read = params.AFFILIATES.read
-    assert [affiliate["bps"] for affiliate in read([one] * 5)] == [10] * 5
+    assert [affiliate["bps"] for affiliate in read([affiliate] * 5)] == [10] * 5
     with pytest.raises(ValueError, match="out of bounds"):
-        read([one] * 6)
+        read([affiliate] * 6)
     with pytest.raises(ValueError, match='string "10", expected u16'):
-        read([one | {"bps": "10"}])
+        read([affiliate | {"bps": "10"}])
 
 
 @pytest.mark.parametrize(

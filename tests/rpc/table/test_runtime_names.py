@@ -54,17 +54,17 @@ async def maps_by_asset(served: Served, at: str | None) -> list[dict[str, dict[s
 
 def named(release: str) -> dict[str, set[str]]:
     """The symbols by chain."""
-    found: dict[str, set[str]] = {}
+    symbols: dict[str, set[str]] = {}
     for asset in assets_since(release):
-        found.setdefault(asset.chain, set()).add(asset.symbol)
-    return found
+        symbols.setdefault(asset.chain, set()).add(asset.symbol)
+    return symbols
 
 
 async def check_answers(served: Served, release: str, at: str | None) -> None:
     """Each answer of a block names the assets and chains of a release, and no others."""
-    for found in await maps_by_asset(served, at):
-        assert {chain: set(symbols) for chain, symbols in found.items()} == named(release)
-        assert list(found) == [chain for chain in CHAINS if chain in named(release)]
+    for assets_by_chain in await maps_by_asset(served, at):
+        assert {chain: set(symbols) for chain, symbols in assets_by_chain.items()} == named(release)
+        assert list(assets_by_chain) == [chain for chain in CHAINS if chain in named(release)]
     chains = {chain.lower() for chain in named(release)}
     monitored = await served.call("cf_monitoring_data", at)
     for name in ("external_chains_height", "open_deposit_channels", "fee_imbalance", "pending_broadcasts"):

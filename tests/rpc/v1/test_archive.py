@@ -21,13 +21,13 @@ NUMBER = SYSTEM + twox_128(b"Number").hex()
 async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, Any]]:
     """All events of a stream with an end."""
     identity = (await ws.call(method, *params))["result"]
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     with trio.fail_after(20):
-        while not found or not found[-1]["event"].endswith(("Done", "Error")):
+        while not events or not events[-1]["event"].endswith(("Done", "Error")):
             message = await ws.notification()
             assert message["subscription"] == identity
-            found.append(message["result"])
-    return found
+            events.append(message["result"])
+    return events
 
 
 async def test_the_chain_returns_its_name_genesis_and_properties(served_node: Served) -> None:
@@ -82,12 +82,12 @@ async def test_an_archive_answers_questions_about_any_state(
     pairs = await served.call("state_getPairs", SYSTEM, blocks[0])
     async with served.websocket() as ws:
         below = [{"key": SYSTEM, "type": "descendantsValues"}]
-        *found, done = await events_of(ws, "archive_v1_storage", blocks[0], below)
-        assert [[event["key"], event["value"]] for event in found] == pairs
+        *items, done = await events_of(ws, "archive_v1_storage", blocks[0], below)
+        assert [[event["key"], event["value"]] for event in items] == pairs
         assert done == {"event": "storageDone"}
         later = [{**below[0], "paginationStartKey": pairs[4][0]}, {"key": NUMBER, "type": "hash"}]
-        *found, number, _ = await events_of(ws, "archive_v1_storage", blocks[0], later)
-        assert [event["key"] for event in found] == [key for key, _ in pairs[5:]]
+        *items, number, _ = await events_of(ws, "archive_v1_storage", blocks[0], later)
+        assert [event["key"] for event in items] == [key for key, _ in pairs[5:]]
         assert number["hash"] == "0x" + blake2_256(bytes.fromhex(dict(pairs)[NUMBER][2:])).hex()
         assert (await events_of(ws, "archive_v1_storage", UNKNOWN, below))[0]["event"] == "storageError"
         assert await events_of(ws, "archive_v1_storage", blocks[0], below, "0x6e6f6e65") == [done]
@@ -124,20 +124,20 @@ async def test_an_archive_returns_the_differences_between_two_states(
             value = after.get(key, before.get(key))
             expected.append({"event": "storageDiff", "key": key, "value": value, "type": kind})
     async with served.websocket() as ws:
-        *found, done = await events_of(ws, "archive_v1_storageDiff", blocks[1], None, genesis)
-        assert found == expected
-        assert {"added", "modified"} <= {event["type"] for event in found}
+        *differences, done = await events_of(ws, "archive_v1_storageDiff", blocks[1], None, genesis)
+        assert differences == expected
+        assert {"added", "modified"} <= {event["type"] for event in differences}
         assert done == {"event": "storageDiffDone"}
         items = [
             {"key": NUMBER, "returnType": "hash"},
             {"key": SYSTEM, "returnType": "hash"},
             {"returnType": "value", "childTrieKey": "0x6e6f6e65"},
         ]
-        *found, _ = await events_of(ws, "archive_v1_storageDiff", blocks[1], items)
-        keys = [event["key"] for event in found]
+        *differences, _ = await events_of(ws, "archive_v1_storageDiff", blocks[1], items)
+        keys = [event["key"] for event in differences]
         assert keys[0] == NUMBER
         assert len(keys) == len(set(keys)) > 2
-        assert {event["hash"] is not None for event in found} == {True}
+        assert {event["hash"] is not None for event in differences} == {True}
         for earlier in (UNKNOWN, blocks[2]):
             (error,) = await events_of(ws, "archive_v1_storageDiff", blocks[1], None, earlier)
             assert error["event"] == "storageDiffError"

@@ -163,16 +163,16 @@ async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
     wanted = [{"key": "0x", "type": "descendantsValues"}]
     begun = await head.call("storage", block, wanted)
     assert begun["discardedItems"] == 0
-    found, waits, event = [], 0, await head.event()
+    walked, waits, event = [], 0, await head.event()
     while event["event"] != "operationStorageDone":
         if event["event"] == "operationWaitingForContinue":
             waits += 1
             assert await head.call("continue", begun["operationId"]) is None
         else:
             assert len(event["items"]) <= 2
-            found += [[item["key"], item["value"]] for item in event["items"]]
+            walked += [[item["key"], item["value"]] for item in event["items"]]
         event = await head.event()
-    assert found == pairs
+    assert walked == pairs
     assert waits > 2
 
 
@@ -203,7 +203,7 @@ async def test_an_operation_that_does_not_wait_must_not_be_continued(
     monkeypatch.setattr(operations, "ask_runtime", waiting)
     block = await served_node.call("chain_getBlockHash", 1)
     begun = [await head.call("call", block, "Core_version", "0x") for _ in range(16)]
-    assert [each["operationId"] for each in begun] == [str(number) for number in range(16)]
+    assert [operation["operationId"] for operation in begun] == [str(number) for number in range(16)]
     assert await head.code("continue", "3") == -32803
     assert await head.call("body", block) == {"result": "limitReached"}
     asked = [{"key": NUMBER, "type": "value"}] * 3
@@ -285,14 +285,14 @@ async def test_a_follow_that_is_over_answers_as_if_there_were_no_room(served_nod
         assert await stranger.call("header", block) is None
         await ws.call("chainHead_v1_unfollow", head.identity)
         items = [{"key": NUMBER, "type": "value"}]
-        for each in (head, stranger):
-            assert await each.call("header", block) is None
-            assert await each.call("body", block) == {"result": "limitReached"}
-            assert await each.call("storage", block, items) == {"result": "limitReached"}
-            assert await each.call("call", block, "Core_version", "0x") == {"result": "limitReached"}
-            assert await each.call("unpin", [block, block]) is None
-            assert await each.call("continue", "0") is None
-            assert await each.call("stopOperation", "0") is None
+        for follower in (head, stranger):
+            assert await follower.call("header", block) is None
+            assert await follower.call("body", block) == {"result": "limitReached"}
+            assert await follower.call("storage", block, items) == {"result": "limitReached"}
+            assert await follower.call("call", block, "Core_version", "0x") == {"result": "limitReached"}
+            assert await follower.call("unpin", [block, block]) is None
+            assert await follower.call("continue", "0") is None
+            assert await follower.call("stopOperation", "0") is None
     assert await served_node.call("chainHead_v1_body", head.identity, block) == {"result": "limitReached"}
 
 

@@ -59,11 +59,11 @@ class Picture:
     @property
     def living(self) -> list[str]:
         """The last final block and those that descend from it."""
-        found = [self.final]
+        alive = [self.final]
         for block, parent in self.parents.items():  # parents come first
-            if parent in found:
-                found.append(block)
-        return found
+            if parent in alive:
+                alive.append(block)
+        return alive
 
 
 async def watch(head: Head, picture: Picture) -> None:
@@ -93,10 +93,10 @@ async def test_the_picture_is_whole_through_forks_and_finality(
             else:
                 await served_node.call("dev_newBlock", {"parent": chance.choice(picture.living)})
             if step == 20:
-                late, seen = await followed(other), Picture()
+                late, late_picture = await followed(other), Picture()
         best = await served_node.call("chain_getBlockHash")
         final = await served_node.call("chain_getFinalizedHead")
         above = [to_hex(block.hash) for block, _ in served_node.node.chain.unfinalized()]
-        for follower, view in ((head, picture), (late, seen)):
+        for follower, view in ((head, picture), (late, late_picture)):
             while (view.best, view.final, set(view.living)) != (best, final, {final, *above}):
                 await watch(follower, view)

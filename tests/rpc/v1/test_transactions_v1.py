@@ -69,7 +69,7 @@ WATCHED_REFUSALS: list[tuple[PoolError, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("refusal", "text"), WATCHED_REFUSALS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("refusal", "text"), WATCHED_REFUSALS, ids=lambda answer: type(answer).__name__)
 def test_each_refusal_has_the_text_of_its_interface(refusal: PoolError, text: str) -> None:
     assert refusal_event(refusal) == text
 
@@ -150,7 +150,7 @@ async def test_sixteen_transactions_are_broadcast_at_a_time_and_a_final_one_free
         async def broadcast(extrinsic: str) -> Any:
             return (await ws.call("transaction_v1_broadcast", extrinsic))["result"]
 
-        begun = [await broadcast(each) for each in (first, *later[:15])]
+        begun = [await broadcast(extrinsic) for extrinsic in (first, *later[:15])]
         assert len(set(begun)) == 16
         assert await broadcast(later[15]) is None
         assert (await ws.call("transaction_v1_stop", begun[3]))["result"] is None

@@ -22,9 +22,9 @@ def orders_of(tick: int, number: int) -> list[Order]:
 def main(url: str, tick: int, number: int) -> None:
     """Set the orders of one round, or of all of them."""
     with LiquidityProvider(url, ACCOUNT) as lp:
-        for each in count() if number < 0 else (number,):
-            print(each, flush=True)
-            lp.set_orders(orders_of(tick, each))
+        for turn in count() if number < 0 else (number,):
+            print(turn, flush=True)
+            lp.set_orders(orders_of(tick, turn))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from tests.sdk.lp.place import Market, market
 
 @pytest.fixture(scope="package")
 def shared_market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
-    with market(tmp_path_factory.mktemp("market")) as found:
-        yield found
+    with market(tmp_path_factory.mktemp("market")) as opened:
+        yield opened
 
 
 @pytest.fixture

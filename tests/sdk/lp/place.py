@@ -34,8 +34,8 @@ class Market:
 
     def tick(self) -> int:
         """The tick of the pool's price."""
-        found: int = self.node.call("cf_pool_price", ETH, USDC)["tick"]
-        return found
+        tick: int = self.node.call("cf_pool_price", ETH, USDC)["tick"]
+        return tick
 
     def fund(self) -> None:
         self.node.call("lp_register_liquidity_refund_address", "Ethereum", RECEIVER)
@@ -61,10 +61,10 @@ FLAGS = ("--dev", "--dev-lp=//Bob", "--dev-seal=instant")
 @contextmanager
 def market(folder: Path, *flags: str) -> Iterator[Market]:
     with running_node(folder, f"--base-path={folder}/base", *FLAGS, *flags) as node:
-        found = Market(node)
+        new_market = Market(node)
         until(lambda: int(node.call("chain_getHeader")["number"], 16) > 0)
-        found.fund()
-        yield found
+        new_market.fund()
+        yield new_market
 
 
 Scenario = Callable[[Any], Coroutine[Any, Any, None]]

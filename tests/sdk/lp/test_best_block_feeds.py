@@ -66,9 +66,9 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
         ):
             screen.wait_for("a swap sells ETH at")
             lp.set_orders([LimitOrder("ETH", "sell", 1, "1.25", tick=tick)])
-            found = next_with(lines, tick)
-            assert (tick, str(ETHER * 5 // 4)) in asks(found)
-            assert found["blockHash"] == place.node.call("chain_getBlockHash")
+            document = next_with(lines, tick)
+            assert (tick, str(ETHER * 5 // 4)) in asks(document)
+            assert document["blockHash"] == place.node.call("chain_getBlockHash")
             screen.wait_for(rf"sell +{tick} .* 1\.25 ETH")
             place.node.stop()
             screen.wait_for("Warning: .*trying again")
@@ -94,17 +94,17 @@ def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
         with place.client() as lp:
             lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
         place.swap(ETHER)
-        found = [json.loads(lines.stdout.readline())]
+        blocks = [json.loads(lines.stdout.readline())]
         place.node.stop()
         with running_node(tmp_path, base, *FLAGS, f"--rpc-port={port}", log_name="again.log") as node:
             Market(node).swap(2 * ETHER)
-            found.append(json.loads(lines.stdout.readline()))
+            blocks.append(json.loads(lines.stdout.readline()))
             lines.send_signal(signal.SIGINT)
-            rest, _ = lines.communicate(timeout=30)
+            last_lines, _ = lines.communicate(timeout=30)
     assert lines.returncode == ExitCode.INTERRUPTED
     words = "stopped following; the orders stay open"
-    assert json.loads(rest) == {"error": {"code": "INTERRUPTED", "message": words}}
-    fills = [fill for block in found for fill in block["fills"]]
+    assert json.loads(last_lines) == {"error": {"code": "INTERRUPTED", "message": words}}
+    fills = [fill for block in blocks for fill in block["fills"]]
     assert [(fill["side"], fill["id"]) for fill in fills] == [("buy", 1)] * 2
     bought = [int(fill["bought"]["Eth"]) for fill in fills]
     assert bought == pytest.approx([ETHER, 2 * ETHER], rel=0.01)
@@ -124,8 +124,8 @@ def test_books_and_balances_are_read_at_each_block(loop: Run, place: Market) -> 
             first, before = await anext(books), await anext(balances)
             assert tick not in [ask.tick for ask in first.asks]
             await lp.set_orders([order])
-            seen = await anext(books)
-            assert (order.price, order.amount) in [(ask.price, ask.amount) for ask in seen.asks]
+            book = await anext(books)
+            assert (order.price, order.amount) in [(ask.price, ask.amount) for ask in book.asks]
             assert before["Eth"] - (await anext(balances))["Eth"] == order.amount
 
     loop(scenario)

@@ -36,7 +36,7 @@ def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
     assert "0.5 ETH" in lp(place, "book", "ETH").output
 
     closed = json.loads(lp(place, "cancel", "ETH", "buy", "--json").output)
-    assert [(each["side"], each["amount"]) for each in closed] == [("buy", buy["amount"])]
+    assert [(order["side"], order["amount"]) for order in closed] == [("buy", buy["amount"])]
     assert "sell" in lp(place, "cancel", "--all").output
     assert json.loads(lp(place, "orders", "--json").output) == []
 

@@ -69,11 +69,13 @@ def test_an_update_whose_answer_is_lost_is_repeated_without_harm(
         ]
         assert isinstance(error.cause, TransportError)
         assert error.standing is not None
-        assert {each.order for each in error.standing} == {each.order for each in lp.get_orders()}
+        assert {standing.order for standing in error.standing} == {
+            standing.order for standing in lp.get_orders()
+        }
         sent = nonce(place)
         plan = lp.set_orders(desired)
         assert plan.calls == nonce(place) - sent == sum(map(len, parts[lost_request:]))
-        assert {each.order for each in lp.get_orders()} == set(desired)
+        assert {standing.order for standing in lp.get_orders()} == set(desired)
 
 
 @pytest.mark.world
@@ -93,7 +95,7 @@ def test_a_bot_or_its_node_is_killed_and_the_desired_orders_stand_after_it(tmp_p
             with bot(node, tick, attempt) as again:
                 assert again.wait(timeout=120) == 0
             with Market(node).client() as lp:
-                assert {each.order for each in lp.get_orders()} == set(desired)
+                assert {standing.order for standing in lp.get_orders()} == set(desired)
                 in_orders = sum(order.amount for order in desired if isinstance(order, LimitOrder))
                 spent = 100 * ETHER - lp.get_balances()["Eth"] - in_orders
                 assert 0 <= spent < ETHER // 10, "the fee of the deposit, and nothing placed twice"
@@ -155,30 +157,30 @@ def amounts(blocks: list[BlockFills]) -> list[tuple[int, int]]:
 
 def test_fills_are_each_yielded_once_also_over_a_restart(tmp_path: Path) -> None:
     base = f"--base-path={tmp_path}/base"
-    found = list[BlockFills]()
+    blocks = list[BlockFills]()
     with market(tmp_path) as place, place.client() as lp:
         first = lp.get_finalized_block() + 1
         lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
         place.swap(ETHER)
         stream = lp.fills(first)
-        found.append(next(stream))
+        blocks.append(next(stream))
         place.swap(2 * ETHER)
         place.node.stop()
     with running_node(tmp_path, base, *FLAGS, log_name="again.log") as node, Market(node).client() as lp:
         Market(node).swap(3 * ETHER)
-        stream = lp.fills(found[-1].block_number + 1)
-        found += [next(stream), next(stream)]
-        (fill,) = found[0].fills
+        stream = lp.fills(blocks[-1].block_number + 1)
+        blocks += [next(stream), next(stream)]
+        (fill,) = blocks[0].fills
         assert (fill.asset, fill.quote, fill.side, fill.id) == ("Eth", "Usdc", "buy", 1)
-        assert [amount for _, amount in amounts(found)] == pytest.approx(
+        assert [amount for _, amount in amounts(blocks)] == pytest.approx(
             [ETHER, 2 * ETHER, 3 * ETHER], rel=0.01
         )
         (left,) = lp.get_orders()
-        sold = sum(fill.sold["Usdc"] for block in found for fill in block.fills)
+        sold = sum(fill.sold["Usdc"] for block in blocks for fill in block.fills)
         assert left.order.key == ("Eth", "Usdc", "buy", 1)
         assert isinstance(left.order, LimitOrder)
         # The node rounds what each fill has sold.
-        assert abs(left.order.amount - (50_000 * 10**6 - sold)) <= len(found)
+        assert abs(left.order.amount - (50_000 * 10**6 - sold)) <= len(blocks)
         assert lp.get_fills_since(lp.get_finalized_block() + 1) == ()
 
 
@@ -188,22 +190,22 @@ def test_the_async_stream_yields_the_same(tmp_path: Path) -> None:
             first = await lp.get_finalized_block() + 1
             await lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
             await trio.to_thread.run_sync(place.swap, ETHER)
-            found = list[BlockFills]()
+            blocks = list[BlockFills]()
             with trio.fail_after(60):
                 async for block in lp.fills(first):
-                    found.append(block)
+                    blocks.append(block)
                     break
-            return found
+            return blocks
 
     with market(tmp_path) as place, place.client() as lp:
-        found = trio.run(run, place)
-        read = [block for block in lp.get_fills_since(found[0].block_number) if block.fills]
-    assert found == read[:1]
+        streamed = trio.run(run, place)
+        read = [block for block in lp.get_fills_since(streamed[0].block_number) if block.fills]
+    assert streamed == read[:1]
 
 
 @LOOPS
 def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) -> None:
-    base, found = f"--base-path={tmp_path}/base", list[BlockFills]()
+    base, blocks = f"--base-path={tmp_path}/base", list[BlockFills]()
 
     async def scenario() -> None:
         async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
@@ -211,17 +213,17 @@ def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) ->
             await lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
             async with live_fills(lp, first, seconds=1) as fills:
                 await anyio.to_thread.run_sync(place.swap, ETHER)
-                found.append(await anext(fills))
+                blocks.append(await anext(fills))
                 await anyio.to_thread.run_sync(place.swap, 2 * ETHER)
                 await anyio.to_thread.run_sync(place.node.stop)
                 flags = (base, *FLAGS, f"--rpc-port={place.node.url.rpartition(':')[2]}")
                 with running_node(tmp_path, *flags, log_name="again.log") as node:
                     await anyio.to_thread.run_sync(Market(node).swap, 3 * ETHER)
-                    found.extend([await anext(fills), await anext(fills)])
+                    blocks.extend([await anext(fills), await anext(fills)])
 
     with market(tmp_path) as place:
         loop(scenario)
-    bought = [amount for _, amount in amounts(found)]
+    bought = [amount for _, amount in amounts(blocks)]
     assert bought == pytest.approx([ETHER, 2 * ETHER, 3 * ETHER], rel=0.01)
 
 
@@ -248,7 +250,7 @@ def test_a_cursor_goes_on_behind_the_last_block(cursor: FillCursor) -> None:
 
 
 def test_a_node_has_a_minute_however_often_it_is_asked() -> None:
-    assert [failures_in_a_minute(each) for each in (0, 0.3, 1, 6, 60)] == [6_000, 200, 60, 10, 5]
+    assert [failures_in_a_minute(seconds) for seconds in (0, 0.3, 1, 6, 60)] == [6_000, 200, 60, 10, 5]
 
 
 def test_a_cursor_raises_permanent_errors_at_once(cursor: FillCursor) -> None:

@@ -77,14 +77,14 @@ def test_a_range_order_takes_what_its_amounts_pay_for(place: Market) -> None:
     with place.client() as lp:
         before = lp.get_balances()
         assert lp.set_orders([order]).grow == (order,)
-        (found,) = lp.get_orders()
-        assert (found.order.key, found.original_amount) == (order.key, None)
+        (standing,) = lp.get_orders()
+        assert (standing.order.key, standing.original_amount) == (order.key, None)
         spent = {asset: before[asset] - lp.get_balances()[asset] for asset in amounts}
         assert all(0 < spent[asset] <= amounts[asset] for asset in amounts)
         assert max(spent[asset] / amounts[asset] for asset in amounts) > 0.999_999
         sent = nonce(place)
         assert lp.set_orders([order]).unchanged == (order,)
-        assert lp.set_orders([found.order]).unchanged == (found.order,)
+        assert lp.set_orders([standing.order]).unchanged == (standing.order,)
         assert nonce(place) == sent
 
         less = RangeOrderByAmounts("ETH", 4, tick - 1000, tick + 1000, "5", "15000")
@@ -106,8 +106,12 @@ def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
         order = LimitOrder("ETH", "sell", 3, "2", tick=tick)
         lp.set_orders([order])
         assert before["Eth"] - lp.get_balances()["Eth"] == 2 * ETHER
-        (found,) = lp.get_orders()
-        assert (found.order, found.original_amount, found.fees_earned) == (order, 2 * ETHER, {"Usdc": 0})
+        (standing,) = lp.get_orders()
+        assert (standing.order, standing.original_amount, standing.fees_earned) == (
+            order,
+            2 * ETHER,
+            {"Usdc": 0},
+        )
         book = lp.get_book("ETH", 5)
         assert (book.asset, book.quote) == ("Eth", "Usdc")
         assert [(ask.price, ask.amount) for ask in book.asks if ask.amount > DUST] == [
@@ -168,7 +172,7 @@ def test_what_the_chain_refuses_is_reported_with_what_stands(place: Market) -> N
         assert error.refused[0][1].error == "InsufficientBalance"
         assert (error.unsure, error.unsent, error.cause) == ((), (), None)
         assert error.standing is not None
-        assert [each.order for each in error.standing] == [good]
+        assert [standing.order for standing in error.standing] == [good]
         assert "1 orders changed, 1 refused (first: sell order 2 of ETH" in error.message
 
 

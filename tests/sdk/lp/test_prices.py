@@ -142,13 +142,13 @@ def test_amounts_of_a_range_become_the_most_liquidity_that_they_pay_for(
     upper, root = min(lower + width, MAX_TICK), sqrt_price_at(now)
     if lower == upper:
         return
-    found = RangeOrderByAmounts("ETH", 1, lower, upper, base, quote).at(root)
+    order = RangeOrderByAmounts("ETH", 1, lower, upper, base, quote).at(root)
     pool = RangePool.empty(root, 0)
-    liquidity = found.liquidity if found else 0
-    paid, more = (pool.value(lower, upper, each, up=False) for each in (liquidity, liquidity + 10**6))
+    liquidity = order.liquidity if order else 0
+    paid, more = (pool.value(lower, upper, amount, up=False) for amount in (liquidity, liquidity + 10**6))
     assert paid["base"] <= base
     assert paid["quote"] <= quote
-    assert found is None or liquidity <= MAX_GROSS_LIQUIDITY
+    assert order is None or liquidity <= MAX_GROSS_LIQUIDITY
     most = {"base": base, "quote": quote}
     assert liquidity == MAX_GROSS_LIQUIDITY or any(more[side] >= most[side] for side in most)
 

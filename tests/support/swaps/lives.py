@@ -414,7 +414,7 @@ class Life(Blocks):
         """Return the owner of a deposit to a channel's address now: a payment to an old address is its new
         owner's.
         """
-        return next(each for each in reversed(self.model.channels) if each.address == channel.address)
+        return next(known for known in reversed(self.model.channels) if known.address == channel.address)
 
     def _announce(self) -> None:
         """A deposit that lenders may advance; it becomes final, or is lost."""
