@@ -111,7 +111,7 @@ def _chosen(connection: Connection) -> tuple[int, tuple[str, int], str]:
 
 
 def _measure(url: str) -> Measured:
-    database, found = Database(url), Measured()
+    database, measured = Database(url), Measured()
     for name, look in _figures(database).items():
         seconds, records = [], None
         for _ in range(ROUNDS):
@@ -119,8 +119,8 @@ def _measure(url: str) -> Measured:
             records = look()
             seconds.append(_spent(database) - began)
         digest = hashlib.sha256(repr(records).encode()).hexdigest()
-        found[name] = (min(seconds), len(records or ()), digest)
-    return found
+        measured[name] = (min(seconds), len(records or ()), digest)
+    return measured
 
 
 def _spent(database: Database) -> float:

@@ -79,10 +79,10 @@ def main() -> None:
             with timed("serve"):
                 answer = state_range(server, StateRequest(header.hash, position)).encode()
             with timed("read"):
-                found = read_answer(answer, header.state_root, position)
+                part = read_answer(answer, header.state_root, position)
             with timed("write"):
-                state_import.write(found.pairs, found.nodes)
-            position = found.next
+                state_import.write(part.pairs, part.nodes)
+            position = part.next
         with timed("walk"):
             healing = Healing(header.state_root)
             while not healing.done:

@@ -326,7 +326,7 @@ async def test_a_connection_that_ends_lets_go_of_its_blocks(
     await served.call("dev_newBlock")
     async with served.websocket() as ws:
         await (await followed(ws)).events(3)
-        assert [len(each) for each in made] == [2]
+        assert [len(pinned) for pinned in made] == [2]
     with trio.fail_after(20):
         while len(made[0]):
             await served.call("system_health")
